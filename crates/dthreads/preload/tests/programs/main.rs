@@ -2,6 +2,7 @@
 //!
 //! Needs compilers of C and C++, and userfaultfd; says so and passes where there is none. More runs: `FYRIS_RUNS=200`.
 
+mod commands;
 mod packages;
 mod traces;
 
@@ -246,6 +247,36 @@ fn a_once_that_throws_is_called_again() {
 #[test]
 fn calls_for_threads_that_may_have_ended_agree() {
     agree("kill_ended", &[]);
+}
+
+/// Addresses are in the lines; what eight threads print comes out once and whole.
+#[test]
+fn lines_and_addresses_agree() {
+    let text = agree("prints", &["8", "20"]);
+    let mut starts: Vec<String> = text
+        .lines()
+        .map(|line| {
+            line.split_whitespace()
+                .take(4)
+                .collect::<Vec<_>>()
+                .join(" ")
+        })
+        .collect();
+    starts.sort();
+    let mut want: Vec<String> = (0..8)
+        .flat_map(|thread| (0..20).map(move |n| format!("thread {thread} round {n}")))
+        .collect();
+    want.sort();
+    if bench().is_some() {
+        assert_eq!(starts, want);
+    }
+}
+
+#[test]
+fn calls_with_a_time_agree() {
+    for threads in ["2", "4", "8"] {
+        agree("timed", &[threads]);
+    }
 }
 
 #[test]
