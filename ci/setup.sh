@@ -1,12 +1,17 @@
 #!/usr/bin/env bash
 # Installs what the tests can use beyond Rust, from Debian's packages: Erlang (the oracle, and the emulator that the NIF
-# runs in), PropEr, Elixir, and g++ for the indexes in C++. What cannot be had (not root, or no package source) makes its
-# tests skip themselves and say so.
+# runs in), PropEr, Elixir, g++ for the indexes in C++, and compressors of many threads. What cannot be had (not root, or
+# no package source) makes its tests skip themselves and say so.
 set -euo pipefail
 
 missing=()
 command -v erl >/dev/null || missing+=(erlang-base erlang-nox)
 command -v c++ >/dev/null || missing+=(g++)
+# Programs that deterministic threads are tested with.
+for program in pbzip2 lbzip2 pigz plzip zstd; do
+  command -v "$program" >/dev/null || missing+=("$program")
+done
+command -v xz >/dev/null || missing+=(xz-utils)
 command -v elixir >/dev/null || missing+=(elixir)
 erl -noshell -eval 'halt(case code:which(proper) of non_existing -> 1; _ -> 0 end)' 2>/dev/null || missing+=(erlang-proper)
 if [ ${#missing[@]} = 0 ]; then

@@ -1,11 +1,64 @@
-/* A thread ends the program: by a signal (segv), by exit (exit), by abort (abort), or main ends before it (main). */
+/* A thread ends the program: by a signal (segv), by exit (exit), by abort (abort), or main ends before it (main).
+   Or it asks for what it cannot have, and the exit status is the error that it gets (the table of faults). */
+#define _GNU_SOURCE
 #include "common.h"
+#include <errno.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <unistd.h>
 static const char *how;
 static volatile int count_of_words = 1;
+static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
+static void *pass(void *id) { pthread_mutex_lock(&gate); pthread_mutex_unlock(&gate); return id; }
+/* Takes all of the heap; gives it back, and can have some again. */
+static int heap(void) {
+  void *first = NULL, *block;
+  pthread_t t;
+  while ((block = malloc(100000))) *(void **)block = first, first = block;
+  int error = errno;
+  if (calloc(1, 1 << 20) || posix_memalign(&block, 64, 1 << 20) != ENOMEM) return 1;
+  if (mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED) return 2;
+  if (pthread_create(&t, NULL, pass, NULL) != EAGAIN) return 3;
+  while ((block = first)) first = *(void **)block, free(block);
+  return malloc(100000) ? error : 4;
+}
+/* Creates threads until it can have no more; can have as many again when they have ended. */
+static int crowd(void) {
+  static pthread_t all[200];
+  int counts[2], error = 0;
+  for (int time = 0; time < 2; time++) {
+    int n = 0;
+    pthread_mutex_lock(&gate);
+    while (n < 200 && !(error = pthread_create(&all[n], NULL, pass, NULL))) n++;
+    pthread_mutex_unlock(&gate);
+    counts[time] = n;
+    while (n > 0) pthread_join(all[--n], NULL);
+  }
+  printf("%d and %d more\n", counts[0], counts[1]);
+  return error;
+}
+static int child(void) { return fork() == -1 ? errno : 1; }
+static int semaphore(void) { sem_t s; return sem_init(&s, 1, 0) == -1 ? errno : 1; }
+static int named(void) { return sem_open("/fyris-crash", 0) == SEM_FAILED ? errno : 1; }
+static int mutex(int (*set)(pthread_mutexattr_t *, int), int value) {
+  pthread_mutexattr_t attributes;
+  pthread_mutex_t m;
+  if (pthread_mutexattr_init(&attributes) || set(&attributes, value)) return 1;
+  return pthread_mutex_init(&m, &attributes);
+}
+static int priority(void) { return mutex(pthread_mutexattr_setprotocol, PTHREAD_PRIO_INHERIT); }
+static int robust(void) { return mutex(pthread_mutexattr_setrobust, PTHREAD_MUTEX_ROBUST); }
+static int shared(void) { return mutex(pthread_mutexattr_setpshared, PTHREAD_PROCESS_SHARED); }
+static int timed(void) { struct timespec past = {1, 0}; usleep(1); return pthread_mutex_timedlock(&gate, &past); }
+static const struct { const char *name; int (*meet)(void); } faults[] = {
+  {"heap", heap}, {"crowd", crowd}, {"fork", child}, {"semaphore", semaphore}, {"named", named},
+  {"priority", priority}, {"robust", robust}, {"shared", shared}, {"timed", timed},
+};
 static void *work(void *id) {
+  for (size_t n = 0; n < sizeof faults / sizeof *faults; n++)
+    if (!strcmp(how, faults[n].name)) exit(faults[n].meet());
   if (!strcmp(how, "segv")) *(volatile int *)(intptr_t)(8 * count_of_words) = 1;
   if (!strcmp(how, "abort")) abort();
   if (!strcmp(how, "exit")) { printf("from a thread\n"); exit(42); }

@@ -3,6 +3,7 @@
 //! Needs compilers of C and C++, and userfaultfd; says so and passes where there is none. More runs: `FYRIS_RUNS=200`.
 
 mod commands;
+mod faults;
 mod packages;
 mod traces;
 

@@ -1,0 +1,76 @@
+//! What a program cannot have: the error that it gets, and what the library says of it.
+
+use super::*;
+
+/// Runs `crash` once; returns its exit status, and what it wrote to the two streams.
+fn meet(how: &str, options: &Options) -> Option<(Option<i32>, String, String)> {
+    let program = bench()?.join("crash");
+    let mut command = command(program.as_os_str(), &[how.into()], options).expect("to start");
+    let (status, out, said) = finish(&mut command);
+    Some((status.code(), out, said))
+}
+
+#[test]
+fn a_full_heap_is_an_error_and_said_once() {
+    let options = Options {
+        heap: 8 << 20,
+        ..Options::default()
+    };
+    let Some((code, _, said)) = meet("heap", &options) else {
+        return;
+    };
+    assert_eq!(code, Some(libc::ENOMEM), "{said}");
+    assert_eq!(said.matches("the heap is full").count(), 1, "{said}");
+    assert!(said.contains("--heap"), "{said}");
+}
+
+/// Main and the thread that creates the others count too.
+#[test]
+fn too_many_threads_are_an_error_until_some_have_ended() {
+    for (threads, printed) in [(128, "126 and 126 more\n"), (5, "3 and 3 more\n")] {
+        let options = Options {
+            threads,
+            ..Options::default()
+        };
+        let Some((code, out, said)) = meet("crowd", &options) else {
+            return;
+        };
+        assert_eq!((code, &*out), (Some(libc::EAGAIN), printed), "{said}");
+        let limit = format!("more than {threads} threads at once (see --threads)");
+        assert!(said.contains(&limit), "{said}");
+    }
+}
+
+#[test]
+fn what_other_programs_would_share_is_an_error_with_a_name() {
+    for (how, error, name) in [
+        ("fork", libc::ENOSYS, "fork is not supported"),
+        ("semaphore", libc::ENOSYS, "a semaphore that is shared"),
+        ("named", libc::ENOSYS, "sem_open"),
+        ("priority", libc::ENOTSUP, "a mutex that is of a protocol"),
+        ("robust", libc::ENOTSUP, "a mutex that is robust"),
+        ("shared", libc::ENOTSUP, "a mutex that is shared"),
+    ] {
+        let Some((code, _, said)) = meet(how, &Options::default()) else {
+            return;
+        };
+        assert_eq!(code, Some(error), "{how}: {said}");
+        assert!(said.contains(name), "{how}: {said}");
+    }
+}
+
+/// With virtual clocks nothing is wrong with it: the deadline has passed, but the lock is free.
+#[test]
+fn a_wait_with_a_real_deadline_ends_the_program() {
+    let options = Options {
+        real_time: true,
+        ..Options::default()
+    };
+    let Some((code, _, said)) = meet("timed", &options) else {
+        return;
+    };
+    assert_eq!(code, Some(120), "{said}");
+    assert!(said.contains("a timed wait with the real clock"), "{said}");
+    let (code, _, said) = meet("timed", &Options::default()).expect("runs here");
+    assert_eq!((code, &*said), (Some(0), ""));
+}
