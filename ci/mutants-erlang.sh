@@ -19,6 +19,7 @@ nif_tables_left       | fyris_reload_test
 nif_binary_held_on    | fyris_release_test
 nif_binary_uncounted  | fyris_binaries_test
 nif_mark_ignored      | fyris_words_test
+nif_alias_mixed       | fyris_alias_test
 nif_holds_unasked     | fyris_release_test
 nif_kept_till_freed   | fyris_release_test
 nif_kept_freed_at_once| fyris_release_test

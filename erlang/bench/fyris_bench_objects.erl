@@ -9,6 +9,9 @@
 %% Operations of a phase at least, in small tables too.
 -define(OPERATIONS, 200_000).
 -define(HOT, 20_000).
+%% Processes of the registry for each worker, and the keys that each is registered under at a time.
+-define(PROCESSES, 4).
+-define(REGISTERED, 100).
 
 groups(N, Workers) ->
     Sizes = lists:usort([Size || Size <- [1000, 50_000, N], Size =< N]),
@@ -107,8 +110,11 @@ table(Type, Size, Make, Workers) ->
               {'mix 80/20', Mix, fun mixed/1}],
     Slices = [{Phase, slices(List, Workers), length(List), Do} || {Phase, List, Do} <- Phases],
     Loops = [{Phase, loop(Slice)} || {Phase, Slice, _, _} <- Slices],
+    News = slices(Objects, Workers),
+    NewLoop = Turns * loop(News),
+    Spec = tenth(Position, Keys),
     fun({M, Options}) ->
-            New = new(M, [Type, public | Options], slices(Objects, Workers), Turns) / (Turns * Size),
+            New = each(new(M, [Type, public | Options], News, Turns), NewLoop, Turns * Size),
             T = M:new(bench, [Type, public | Options]),
             Empty = M:info(T, memory),
             M:insert(T, Objects),
@@ -117,7 +123,7 @@ table(Type, Size, Make, Workers) ->
                      || {Phase, Slice, Length, Do} <- Slices],
             Often = fun(Do) -> fun() -> [Do(M, T) || _ <- lists:seq(1, Turns)] end end,
             Whole = [{Phase, alone_timed(fun() -> Often(Do) end) / (Turns * Size)}
-                     || Workers =:= 1, {Phase, Do} <- whole(Position)],
+                     || Workers =:= 1, {Phase, Do} <- whole(Spec)],
             M:delete(T),
             [{'insert new', New}, {bytes, Bytes}] ++ Times ++ Whole
     end.
@@ -131,9 +137,13 @@ new(M, Options, Slices, Turns) ->
            end,
     lists:sum([Turn() || _ <- lists:seq(1, Turns)]).
 
-whole(Position) ->
-    Head = setelement(2, list_to_tuple(lists:duplicate(Position, '_')), '$2'),
-    Spec = [{Head, [{'=:=', '$2', no_such_value}], ['$_']}],
+%% Selects a tenth of the objects, by a guard that is no range of keys: all of them are looked at.
+tenth(Arity, Keys) ->
+    Bound = lists:nth(1 + length(Keys) div 10, lists:sort(Keys)),
+    Head = list_to_tuple(['$1', '$2' | lists:duplicate(Arity - 2, '_')]),
+    [{Head, [{'orelse', {'=:=', '$2', no_such_value}, {'<', '$1', {const, Bound}}}], ['$_']}].
+
+whole(Spec) ->
     [{tab2list, fun(M, T) -> M:tab2list(T) end}, {'select with a guard', fun(M, T) -> M:select(T, Spec) end}].
 
 mix(Keys, Objects) ->
@@ -157,8 +167,10 @@ hot({M, Options}) ->
     Times.
 
 kinds(M, {OfEts, Own}) ->
-    [{reference, make_ref()}, {monitor, erlang:monitor(process, self())},
-     {'list of 3 references', [make_ref(), make_ref(), make_ref()]},
+    [{reference, make_ref()}, {monitor, erlang:monitor(process, self())}, {alias, alias()},
+     {'list of 3 references', [make_ref(), make_ref(), make_ref()]}, {'list of 3 aliases', [alias(), alias(), alias()]},
+     {'remote pid', binary_to_term(<<131, 88, 119, 3, "a@b", 1:32, 2:32, 3:32>>)},
+     {'remote reference', binary_to_term(<<131, 90, 3:16, 119, 3, "a@b", 3:32, 1:32, 2:32, 3:32>>)},
      {'tid of ets', OfEts}, {'tid of its own', Own}, {atomics, atomics:new(1, [])}, {pid, self()},
      {port, hd(erlang:ports())}, {'function of a module', fun lists:map/2}, {closure, fun(X) -> {X, M} end},
      {'integer of 80 bits', 1 bsl 79 + 1}]
@@ -181,25 +193,52 @@ of_kind(M, Options, Kind, Value) ->
 bag({M, Options}) ->
     T = M:new(bench, [bag, public | Options]),
     Objects = [{key, I, <<"value">>} || I <- shuffled(49, lists:seq(1, 1000))],
-    Phases = [{insert, fun M:insert/2}, {delete_object, fun M:delete_object/2}],
-    Times = [{Phase, timed([Objects], Do, T) / 1000} || {Phase, Do} <- Phases],
-    M:insert(T, Objects),
-    Few = lists:sublist(Objects, 100),
-    Deleted = timed([Few], fun(_, {K, I, _}) -> M:match_delete(T, {K, I, '_'}) end, T) / 100,
+    Phases = [{insert, Objects, fun M:insert/2},
+              {delete_object, Objects, fun M:delete_object/2},
+              {match_delete, lists:sublist(Objects, 100), fun(_, {K, I, _}) -> M:match_delete(T, {K, I, '_'}) end}],
+    Times = [begin
+                 Phase =:= match_delete andalso M:insert(T, Objects),
+                 {Phase, each(timed([List], Do, T), loop([List]), length(List))}
+             end || {Phase, List, Do} <- Phases],
     M:delete(T),
-    Times ++ [{match_delete, Deleted}].
+    Times.
 
-%% What Elixir's `Registry' does: a process registers under a key and goes.
+%% What Elixir's `Registry' does: a process registers under a key and goes; and a counter for each key, of those there.
 registry(Workers) ->
     Self = self(),
     Entries = [{I rem 1000, {Self, I}} || I <- shuffled(50, lists:seq(1, 20_000))],
     Slices = slices(Entries, Workers),
     Loop = loop(Slices),
+    Churn = [churn(Slice) || Slice <- slices(Entries, ?PROCESSES * Workers)],
+    ChurnLoop = loop(Churn),
     fun({M, Options}) ->
             T = M:new(bench, [duplicate_bag, public | Options]),
+            Counters = M:new(counters, [set, public | Options]),
             Phases = [{register, fun M:insert/2}, {lookup, fun(_, {K, _}) -> M:lookup(T, K) end},
-                      {unregister, fun(_, {K, {Pid, I}}) -> M:match_delete(T, {K, {Pid, I}}) end}],
+                      {unregister, fun(_, {K, {Pid, I}}) -> M:match_delete(T, {K, {Pid, I}}) end},
+                      {update_counter, fun(_, {K, _}) -> M:update_counter(Counters, K, {2, 1}, {K, 0}) end}],
             Times = [{Phase, each(timed(Slices, Do, T), Loop, length(Entries))} || {Phase, Do} <- Phases],
+            Churned = each(timed(Churn, churned(M, Counters), T), ChurnLoop, 2 * length(Entries)),
             M:delete(T),
-            Times
+            M:delete(Counters),
+            Times ++ [{churn, Churned}]
+    end.
+
+%% A process registers under each key, and unregisters from the one that it came to so many keys before: it is under as
+%% many at a time, among other processes.
+churn(Entries) ->
+    {First, Rest} = lists:split(?REGISTERED, Entries),
+    Last = lists:nthtail(length(Rest), Entries),
+    [{register, E} || E <- First]
+        ++ lists:append(lists:zipwith(fun(New, Old) -> [{register, New}, {unregister, Old}] end,
+                                      Rest, lists:sublist(Entries, length(Rest))))
+        ++ [{unregister, E} || E <- Last].
+
+churned(M, Counters) ->
+    fun(T, {register, {K, {_, I}}}) ->
+            M:insert(T, {K, {self(), I}}),
+            M:update_counter(Counters, K, {2, 1}, {K, 0});
+       (T, {unregister, {K, {_, I}}}) ->
+            M:match_delete(T, {K, {self(), I}}),
+            M:update_counter(Counters, K, {2, -1})
     end.

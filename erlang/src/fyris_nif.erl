@@ -29,8 +29,12 @@
 
 -define(STUB, erlang:nif_error(not_loaded)).
 
+%% The library learns from some aliases and ports what such look like: it cannot make any by itself.
 init() ->
-    case erlang:load_nif(library(), atomics()) of
+    Aliases = [erlang:alias(), erlang:alias()],
+    Loaded = erlang:load_nif(library(), {atomics(), self(), Aliases, lists:sublist(erlang:ports(), 1)}),
+    [erlang:unalias(Alias) || Alias <- Aliases],
+    case Loaded of
         {error, {Failure, Text}} -> {error, {Failure, reason(Text)}};
         ok -> ok
     end.
@@ -47,6 +51,7 @@ atomics() ->
 %% Errors that the library gives as numbers (native/fyris_nif/src/load.rs).
 reason("Library load-call unsuccessful (4)." = Text) -> {another_build_has_tables, Text};
 reason("Library upgrade-call unsuccessful (4)." = Text) -> {another_build_is_running, Text};
+reason("Library load-call unsuccessful (6)." = Text) -> {module_of_another_build, Text};
 reason(Text) -> Text.
 
 %% The file of the library, without its ending: what `FYRIS_NIF' in the environment names, or the one in `priv'. In an

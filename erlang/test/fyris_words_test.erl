@@ -9,7 +9,7 @@
 
 %% Every release that these tests run on has words that are known; on another one, calls do it, slowly.
 words_are_known_test() ->
-    ?assertEqual({true, true, true, true, true}, fyris_nif:layout()).
+    ?assertEqual([true], lists:usort(tuple_to_list(fyris_nif:layout()))).
 
 binaries() ->
     [list_to_binary([if I rem 5 =:= 0 -> 0; true -> I + N end || I <- lists:seq(1, N)]) || N <- lists:seq(0, 70)].

@@ -105,6 +105,7 @@ const BAD_LAYOUT: c_int = 2;
 const NO_TYPES: c_int = 3;
 const OTHER_LIBRARY: c_int = 4;
 const PANIC: c_int = 5;
+const OTHER_MODULE: c_int = 6;
 
 fn open_types(env: Env) -> Option<Types> {
     Some(Types {
@@ -121,6 +122,36 @@ fn open_types(env: Env) -> Option<Types> {
     })
 }
 
+/// What the module tells of the machine (`fyris_nif:init/0`). Aliases and ports are there for their layout to be
+/// learned: no function of the machine's makes some.
+pub(crate) struct Samples {
+    /// Whether the machine counts by atomic instructions.
+    native_atomics: bool,
+    /// The process whose aliases they are.
+    pub(crate) process: Term,
+    pub(crate) aliases: Vec<Term>,
+    pub(crate) ports: Vec<Term>,
+}
+
+impl Samples {
+    fn of(env: Env, info: Term) -> Option<Samples> {
+        let &[atomics, process, aliases, ports] = env.tuple(info)? else {
+            return None;
+        };
+        Some(Samples {
+            native_atomics: atomics == env.make_atom(b"native_atomics"),
+            process,
+            aliases: elements(env, aliases),
+            ports: elements(env, ports),
+        })
+    }
+}
+
+fn elements(env: Env, list: Term) -> Vec<Term> {
+    let cells = std::iter::successors(env.cell(list), |&(_, rest)| env.cell(rest));
+    cells.map(|(element, _)| element).collect()
+}
+
 fn begin(env: Env, info: Term) -> c_int {
     if copies::another_has_tables() {
         return OTHER_LIBRARY;
@@ -128,6 +159,9 @@ fn begin(env: Env, info: Term) -> c_int {
     if !Layout::probe(env) {
         return BAD_LAYOUT;
     }
+    let Some(samples) = Samples::of(env, info) else {
+        return OTHER_MODULE;
+    };
     let Some(types) = open_types(env) else {
         return NO_TYPES;
     };
@@ -141,8 +175,8 @@ fn begin(env: Env, info: Term) -> c_int {
     references::learn(env);
     words::probe(env);
     funs::learn(env);
-    // The module says so (`fyris_nif:init/0`).
-    held::learn(env, info == env.make_atom(b"native_atomics"));
+    term::learn_locals(env, &samples);
+    held::learn(env, samples.native_atomics);
     term::begin_keeping();
     0
 }

@@ -2,9 +2,10 @@
 //!
 //! All references of this node begin with the same header word. In a reference to nothing there follow a half word, the
 //! same in all, and the three numbers of the reference. In a reference to a resource there follows the address of the
-//! machine's block (a magic binary), which has the numbers, and behind them the object of the library. As with the
-//! words of other terms (see `words`), the machine does not promise this: it is learned when the library is loaded, and
-//! where references look otherwise they go by way of the external format.
+//! machine's block (a magic binary), which has the numbers, and behind them the object of the library. An alias of a
+//! process has a header of its own, the half word and numbers of a reference to nothing, and the word of the process.
+//! As with the words of other terms (see `words`), the machine does not promise this: it is learned when the library is
+//! loaded, and where references look otherwise they go by way of the external format.
 
 use std::ffi::c_void;
 use std::sync::{Arc, OnceLock};
@@ -57,6 +58,26 @@ impl Env {
             }
             let [kind, numbers @ ..]: [u32; 4] = at.add(1).cast::<[u32; 4]>().read();
             (kind == plain).then_some(numbers)
+        }
+    }
+
+    /// Returns the numbers of an alias, read where they are, and its process; `None` for anything else.
+    #[inline]
+    pub(crate) fn alias(self, term: Term) -> Option<Alias> {
+        let (header, plain) = alias_layout()?;
+        if term.0 & PRIMARY != BOXED {
+            return None;
+        }
+        let at: *const usize = std::ptr::with_exposed_provenance(term.0 & !POINTER_TAGS);
+        // SAFETY: a boxed term points to its header (CALL); behind this one there are three words, as it says itself
+        // (`learn_aliases`).
+        unsafe {
+            if at.read() != header {
+                return None;
+            }
+            let [half, numbers @ ..]: [u32; 4] = at.add(1).cast::<[u32; 4]>().read();
+            let process = Term(at.add(3).read());
+            (half == plain && process.local_pid().is_some()).then_some((numbers, process))
         }
     }
 
@@ -115,6 +136,42 @@ static REFERENCES: OnceLock<Option<(usize, u32)>> = OnceLock::new();
 #[inline]
 pub(crate) fn layout() -> Option<(usize, u32)> {
     REFERENCES.get().copied().flatten()
+}
+
+/// The numbers of an alias, and its process.
+pub(crate) type Alias = ([u32; 3], Term);
+
+/// The header word of aliases.
+static ALIASES: OnceLock<Option<usize>> = OnceLock::new();
+
+/// Returns the header word of aliases, and the half word behind it: `None` where aliases look otherwise than we know.
+#[inline]
+pub(crate) fn alias_layout() -> Option<(usize, u32)> {
+    let header = ALIASES.get().copied().flatten()?;
+    layout().map(|(_, plain)| (header, plain))
+}
+
+/// Learns what aliases look like, from some of which the numbers and the process are known. They are different ones.
+pub(crate) fn learn_aliases(aliases: &[(Term, Alias)]) {
+    ALIASES.get_or_init(|| {
+        let ((first, _), (plain_header, plain)) = (*aliases.first()?, layout()?);
+        let header = (first.0 & PRIMARY == BOXED).then(|| first.reference_words().0)?;
+        let is_header = header >> 6 == 3 && header & SUBTAG == plain_header & SUBTAG;
+        let is_so = |(term, alias): &(Term, Alias)| is_alias(*term, (header, plain), *alias);
+        let known = is_header && aliases.len() > 1 && aliases.iter().all(is_so);
+        known.then_some(header)
+    });
+}
+
+/// Returns whether a reference has the words of this alias, behind this header of three words and half word.
+fn is_alias(term: Term, layout: (usize, u32), ([a, b, c], process): Alias) -> bool {
+    if term.0 & PRIMARY != BOXED || term.reference_words() != layout {
+        return false;
+    }
+    let at: *const usize = std::ptr::with_exposed_provenance(term.0 & !POINTER_TAGS);
+    // SAFETY: the header says that three words follow.
+    let (halves, last) = unsafe { (at.add(1).cast::<[u32; 4]>().read(), at.add(3).read()) };
+    halves == [layout.1, a, b, c] && last == process.0
 }
 
 /// Learns what references to resources look like, when the kinds of resources are known. If the machine has them look

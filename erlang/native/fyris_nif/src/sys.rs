@@ -62,6 +62,11 @@ impl Term {
         self.small().is_some() || self.atom_index().is_some()
     }
 
+    /// Returns whether it points to words with a header.
+    pub(crate) fn is_boxed(self) -> bool {
+        self.0 & PRIMARY == BOXED
+    }
+
     /// Returns the place in the machine's atom table.
     #[inline(always)]
     pub(crate) fn atom_index(self) -> Option<usize> {

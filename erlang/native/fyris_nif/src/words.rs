@@ -15,6 +15,7 @@
 //! | binary of up to 64 bytes | address + 2 | a header, a size, the bytes |
 //! | map of up to 32 keys | address + 2 | a header, how many, the keys in a tuple, the values |
 //! | local reference to nothing | address + 2 | a header, four half words: its kind, three numbers (see `sys`) |
+//! | alias of a process | address + 2 | the same with another header, and the word of the process |
 //! | integer of more than 64 bits | address + 2 | a header that has the sign, the digits from the lowest |
 //!
 //! As with the tags of single words (see `sys`), this is no promise of the machine: [`probe`] compares it, when the
@@ -33,8 +34,9 @@ mod large;
 use std::slice;
 use std::sync::OnceLock;
 
+use crate::references::{self, Alias};
 use crate::sys::{BOXED, Env, PRIMARY, SUBTAG, Term};
-use crate::{atoms, references, shapes};
+use crate::{atoms, shapes};
 
 pub(crate) use large::{Large, read_large};
 
@@ -102,12 +104,12 @@ pub(crate) fn probe(env: Env) {
     });
 }
 
-/// Returns whether terms are written word by word, and whether maps are.
-pub(crate) fn known() -> (bool, bool) {
-    match KNOWN.get() {
-        Some(Some(known)) => (true, known.map.is_some()),
-        _ => (false, false),
-    }
+/// Returns whether terms are written word by word, and whether maps, floats and large integers are.
+pub(crate) fn known() -> [bool; 4] {
+    layouts().map_or([false; 4], |known| {
+        let [map, float] = [known.map.is_some(), known.float.is_some()];
+        [true, map, float, known.large.is_some()]
+    })
 }
 
 fn address(term: Term) -> *const usize {
@@ -617,6 +619,20 @@ impl Room {
         // SAFETY: three words that are ours; the header says that they are one whole reference (WHOLE).
         unsafe {
             at.add(1).cast::<[u32; 4]>().write([plain, a, b, c]);
+            at.write(header);
+        }
+        Some(Term(at.expose_provenance() | BOXED))
+    }
+
+    /// Returns an alias; `None` where such look otherwise than we know.
+    #[inline]
+    pub(crate) fn alias(&mut self, ([a, b, c], process): Alias) -> Option<Term> {
+        let (header, plain) = references::alias_layout()?;
+        let at = self.take(4)?;
+        // SAFETY: four words that are ours; the header says that they are one whole reference (WHOLE).
+        unsafe {
+            at.add(1).cast::<[u32; 4]>().write([plain, a, b, c]);
+            at.add(3).write(process.0);
             at.write(header);
         }
         Some(Term(at.expose_provenance() | BOXED))

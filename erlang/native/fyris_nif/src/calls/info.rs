@@ -114,11 +114,25 @@ pub(super) fn counts(env: Env, _: &[Term]) -> Reply {
     Ok(env.make_tuple(&[count(tables), count(monitors), resources]))
 }
 
-/// Implements `layout()`: returns whether `{Terms, Maps, References, Funs, Binaries}` of this machine look as the library
-/// knows them, so that it may take the fast ways.
+/// Implements `layout()`: returns whether `{Terms, Maps, References, Funs, Binaries, Floats, Large integers, Numbers of
+/// references, Blocks of resources, Aliases, Ports}` of this machine look as the library knows them, so that it may
+/// take the fast ways. Ports are not known before one was seen.
 pub(super) fn layout(env: Env, _: &[Term]) -> Reply {
-    let (terms, maps) = words::known();
+    let [terms, maps, floats, large] = words::known();
+    let [numbers, blocks, aliases, ports] = term::known_locals();
     let (references, binaries) = (references::are_known(), held::is_known());
-    let known = [terms, maps, references, funs::are_known(), binaries];
+    let known = [
+        terms,
+        maps,
+        references,
+        funs::are_known(),
+        binaries,
+        floats,
+        large,
+        numbers,
+        blocks,
+        aliases,
+        ports,
+    ];
     Ok(env.make_tuple(&known.map(|known| atoms::boolean(env, known))))
 }

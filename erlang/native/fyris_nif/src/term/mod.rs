@@ -9,7 +9,11 @@
 //! | `read` | a term of the machine | [`fyris_term::Term`], for arguments that are not stored (options, updates) |
 //! | `make` | stored bytes, or a `Term` | a term of the machine |
 //! | `keep` | references to resources | keepers, so that the resources live |
-//! | `rare` | references, ports, foreign pids, bitstrings, funs of an unknown layout | a `Term`, by way of the external format |
+//! | `aliases` | the numbers of an alias | its process |
+//! | `rare` | what is of another node, bitstrings, funs of an unknown layout | a `Term`, by the external format |
+//!
+//! References, aliases and ports of this node and large integers are read and made as the words that they are, where
+//! their layout is known (`references`, `words`); only elsewhere they go by way of the external format, in `rare` too.
 //!
 //! # Invariant LOCAL: local processes
 //!
@@ -18,6 +22,7 @@
 //! name sorts as `nonode@nohost` does. On a node with a name of its own, local references and ports stand among those
 //! of other nodes as if it had none; nothing else about the order depends on names.
 
+mod aliases;
 mod keep;
 mod key;
 mod make;
@@ -31,7 +36,7 @@ pub(crate) use keep::{Offered, begin as begin_keeping, count as kept_resources, 
 pub(crate) use key::read_key;
 pub(crate) use make::{make, most_words, most_words_of, with_maker};
 pub(crate) use object::MachineObject;
-pub(crate) use rare::{node_name, this_node};
+pub(crate) use rare::{known as known_locals, learn as learn_locals, node_name, this_node};
 pub(crate) use read::read;
 pub(crate) use stage::write_value;
 

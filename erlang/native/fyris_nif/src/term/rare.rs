@@ -6,10 +6,11 @@ use fyris::Error;
 use fyris_term::text::OWN_NODE;
 use fyris_term::{Atom, Blob, Fun, Map, Pid, Port, Reference, Term as Owned, etf};
 
-use super::{Result, keep};
+use super::{Result, aliases, keep};
 use crate::atoms;
 use crate::funs::{self, Key};
-use crate::load;
+use crate::load::{self, Samples};
+use crate::references;
 use crate::sys::{self, Env, Term};
 use crate::words::{self, Room};
 
@@ -83,7 +84,7 @@ fn by_external(env: Env, term: Term) -> Result<Owned> {
         Owned::Reference(reference) if env.is_local_reference(term) => {
             (reference.node, reference.creation) = (here(), 0);
         }
-        other if names_no_node(other) => {}
+        other if names_no_node(other) || is_foreign(other, term) => {}
         other => {
             if let Some(this) = this_node(env) {
                 move_node(other, this, (here(), 0));
@@ -91,6 +92,17 @@ fn by_external(env: Env, term: Term) -> Result<Owned> {
         }
     }
     Ok(owned)
+}
+
+/// Returns whether a term, which is no local reference, is known to be of another node and to have no parts. Local pids
+/// and ports are single words.
+fn is_foreign(owned: &Owned, term: Term) -> bool {
+    match owned {
+        Owned::Pid(_) => term.is_boxed(),
+        Owned::Port(_) => term.is_boxed() && PORTS.get() == Some(&true),
+        Owned::Reference(_) => references::are_known(),
+        _ => false,
+    }
 }
 
 /// Returns a fun, read where it is; `None` for anything else, and where funs look otherwise than we know.
@@ -126,10 +138,20 @@ pub(super) fn creator(env: Env, fun: &funs::Seen<'_>) -> Result<Pid> {
     }
 }
 
-/// Returns the numbers of a local reference to nothing, read where they are; `None` as [`local_numbers`].
+/// Returns the numbers of a local reference to nothing or of an alias, read where they are; `None` as
+/// [`local_numbers`].
 #[inline]
 pub(super) fn plain_numbers(env: Env, term: Term) -> Option<[u32; 3]> {
-    env.plain_reference(term).filter(|_| numbers(env).is_some())
+    let plain = env.plain_reference(term).filter(|_| numbers().is_some());
+    plain.or_else(|| alias_numbers(env, term))
+}
+
+/// Returns the numbers of an alias, whose process is remembered; `None` as [`local_numbers`].
+#[inline]
+fn alias_numbers(env: Env, term: Term) -> Option<[u32; 3]> {
+    let alias = env.alias(term)?;
+    aliases::remember(alias);
+    Some(alias.0)
 }
 
 /// Returns the numbers of a local reference, read where they are, and notes a resource that it refers to; `None` for
@@ -140,7 +162,7 @@ pub(super) fn local_numbers(env: Env, term: Term) -> Option<[u32; 3]> {
         return Some(numbers);
     }
     // SAFETY: the offset that was learned.
-    let numbers = unsafe { env.resource_numbers(term, numbers(env)?.of_resources?) }?;
+    let numbers = unsafe { env.resource_numbers(term, numbers()?.of_resources?) }?;
     keep::met_resource(term, numbers);
     Some(numbers)
 }
@@ -167,10 +189,12 @@ fn local_port(id: u64) -> Port {
     }
 }
 
-/// Returns whether the machine's words for ports are laid out as [`local_port`] expects; `term` is a port.
+/// Whether the machine's words for ports are laid out as [`local_port`] expects, once a local port was seen.
+static PORTS: OnceLock<bool> = OnceLock::new();
+
+/// Returns whether ports are as expected; `term` is a local port.
 fn ports_are_known(env: Env, term: Term) -> bool {
-    static KNOWN: OnceLock<bool> = OnceLock::new();
-    *KNOWN.get_or_init(|| {
+    *PORTS.get_or_init(|| {
         let external = env.write_external(term).and_then(|b| etf::decode(&b).ok());
         match (term.local_port(), external) {
             (Some(id), Some(Owned::Port(port))) => local_port(id).id == port.id,
@@ -210,29 +234,65 @@ fn local_reference(numbers: [u32; 3]) -> Reference {
 /// The layout of the numbers of references.
 #[derive(Clone, Copy)]
 struct Numbers {
-    /// The bits of the second number that tell other references from those to nothing, if they are known: that of
-    /// references to resources, and the one below it, which aliases of processes have.
-    marks: Option<u32>,
+    /// The bits of the second number that tell other references from those to nothing, if they are known.
+    marks: Option<Marks>,
     /// The offset of the numbers of references to resources ([`Env::offset_of_numbers`]), if that is known.
     of_resources: Option<usize>,
 }
 
+/// The bit of references to resources, and that of aliases of processes.
+#[derive(Clone, Copy)]
+struct Marks {
+    resource: u32,
+    alias: u32,
+}
+
+static NUMBERS: OnceLock<Option<Numbers>> = OnceLock::new();
+
 /// Returns the layout of the numbers of references; `None` if the numbers in their words are not those of their
 /// external format.
 #[inline]
-fn numbers(env: Env) -> Option<Numbers> {
-    static NUMBERS: OnceLock<Option<Numbers>> = OnceLock::new();
-    *NUMBERS.get_or_init(|| learn_numbers(env))
+fn numbers() -> Option<Numbers> {
+    NUMBERS.get().copied().flatten()
+}
+
+/// Learns what is in references and ports. To be called when the library is loaded, and references to resources and
+/// words are known.
+pub(crate) fn learn(env: Env, samples: &Samples) {
+    NUMBERS.get_or_init(|| learn_numbers(env, samples));
+    if numbers().is_some_and(|numbers| numbers.marks.is_some()) {
+        let known = |&term: &Term| Some((term, (external_numbers(env, term)?, samples.process)));
+        let known: Option<Vec<_>> = samples.aliases.iter().map(known).collect();
+        references::learn_aliases(&known.unwrap_or_default());
+    }
+    if let Some(&port) = samples.ports.first() {
+        ports_are_known(env, port);
+    }
+}
+
+/// Returns whether it is known what the numbers of references are, which blocks those to resources have, and what
+/// aliases and ports look like.
+pub(crate) fn known() -> [bool; 4] {
+    let numbers = numbers();
+    [
+        numbers.is_some_and(|numbers| numbers.marks.is_some()),
+        numbers.is_some_and(|numbers| numbers.of_resources.is_some()),
+        references::alias_layout().is_some(),
+        PORTS.get() == Some(&true),
+    ]
+}
+
+/// Returns the numbers of a reference, as the external format has them.
+fn external_numbers(env: Env, term: Term) -> Option<[u32; 3]> {
+    match etf::decode(&env.write_external(term)?).ok()? {
+        Owned::Reference(reference) => reference.ids.try_into().ok(),
+        _ => None,
+    }
 }
 
 #[cold]
-fn learn_numbers(env: Env) -> Option<Numbers> {
-    let external = |term: Term| -> Option<[u32; 3]> {
-        match etf::decode(&env.write_external(term)?).ok()? {
-            Owned::Reference(reference) => reference.ids.try_into().ok(),
-            _ => None,
-        }
-    };
+fn learn_numbers(env: Env, samples: &Samples) -> Option<Numbers> {
+    let external = |term: Term| external_numbers(env, term);
     let mut plain = [[0; 3]; 3];
     for numbers in &mut plain {
         let term = env.make_ref();
@@ -252,19 +312,32 @@ fn learn_numbers(env: Env) -> Option<Numbers> {
             .and_then(|(numbers, object)| env.offset_of_numbers(term, object.cast(), numbers));
         (numbers, offset)
     });
-    let all_have = resources.iter().fold(u32::MAX, |bits, (ids, _)| {
-        bits & ids.map_or(0, |ids| ids[1])
-    });
-    let some_have = plain.iter().fold(0, |bits, ids| bits | ids[1]);
-    let bit = all_have & !some_have;
+    let aliases = samples.aliases.iter().map(|&alias| external(alias));
     Some(Numbers {
-        marks: bit.is_power_of_two().then_some(bit | bit >> 1),
+        marks: learn_marks(&plain, resources.iter().map(|(ids, _)| *ids), aliases),
         of_resources: resources[0].1.filter(|_| resources[0].1 == resources[1].1),
     })
 }
 
-/// Returns a local reference made from its stored form, in `room` if it is to nothing, else from what an object with
-/// these blobs keeps; `None` for any other.
+/// Returns the bits that all references of a kind have, and those to nothing do not.
+fn learn_marks(
+    plain: &[[u32; 3]],
+    resources: impl Iterator<Item = Option<[u32; 3]>>,
+    aliases: impl Iterator<Item = Option<[u32; 3]>>,
+) -> Option<Marks> {
+    let some_have = plain.iter().fold(0, |bits, ids| bits | ids[1]);
+    let resource = common_bits(resources) & !some_have;
+    let alias = common_bits(aliases) & !some_have & !resource;
+    (resource.is_power_of_two() && alias.is_power_of_two()).then_some(Marks { resource, alias })
+}
+
+/// Returns the bits that the second numbers have in common; none if any of them is not known.
+fn common_bits(all: impl Iterator<Item = Option<[u32; 3]>>) -> u32 {
+    all.fold(u32::MAX, |bits, ids| bits & ids.map_or(0, |ids| ids[1]))
+}
+
+/// Returns a local reference made from its stored form: in `room` if it is to nothing, or an alias whose process is
+/// remembered, else from what an object with these blobs keeps; `None` for any other.
 #[inline]
 pub(super) fn local_term(
     env: Env,
@@ -276,10 +349,11 @@ pub(super) fn local_term(
     if creation != 0 || node != here().id() {
         return None;
     }
-    let marks = numbers(env)?.marks?;
-    match ids[1] & marks {
+    let marks = numbers()?.marks?;
+    match ids[1] & (marks.resource | marks.alias) {
         0 => room.reference(ids),
         _ if cfg!(fyris_mutant = "nif_mark_ignored") => room.reference(ids),
+        mark if mark == marks.alias => room.alias((ids, aliases::process_of(ids)?)),
         _ => keep::kept_reference(env, ids, blobs),
     }
 }
@@ -313,9 +387,11 @@ pub(super) fn make(env: Env, owned: &Owned) -> Term {
         _ => None,
     };
     if let Some(term) = local {
+        // The machine has found the process of an alias.
+        alias_numbers(env, term);
         return term;
     }
-    let external = if names_no_node(owned) {
+    let external = if names_no_node(owned) || is_of_another_node(owned) {
         etf::encode(owned)
     } else {
         let mut owned = owned.clone();
@@ -328,6 +404,16 @@ pub(super) fn make(env: Env, owned: &Owned) -> Term {
         .expect("a term that came from this machine")
 }
 
+/// Returns whether a term is stored under the name of another node, and has no parts.
+fn is_of_another_node(owned: &Owned) -> bool {
+    match owned {
+        Owned::Pid(pid) => pid.node != here(),
+        Owned::Port(port) => port.node != here(),
+        Owned::Reference(reference) => reference.node != here(),
+        _ => false,
+    }
+}
+
 /// Returns the machine's local port from its stored form; `None` for a foreign one, and for one that came by way of the
 /// external format.
 fn from_local_port(port: &Port) -> Option<Term> {
@@ -338,7 +424,8 @@ fn from_local_port(port: &Port) -> Option<Term> {
 /// The identity of a node: its name, and the number of its start.
 pub(crate) type Node = (Atom, u32);
 
-/// Returns this node, as it is called now.
+/// Returns this node, as it is called now. It is asked each time: the machine tells nobody that the node was renamed,
+/// and a name that was kept would be that of another node. So it is asked only for terms that may have local parts.
 pub(crate) fn this_node(env: Env) -> Option<Node> {
     // Some environments have no process; every one can make a reference.
     match etf::decode(&env.write_external(env.make_ref())?).ok()? {
