@@ -1,5 +1,6 @@
 //! The commands `fyris dthreads run`, `check` and `trace`, as a user calls them.
 
+use std::io::Write;
 use std::process::Output;
 
 use super::*;
@@ -62,6 +63,44 @@ fn run_passes_output_and_status_on() {
     assert!(text(&output.stderr).contains("no such program"));
 }
 
+/// Without a record the program takes the place of `fyris`; with one, `fyris` tells how it ended.
+#[test]
+fn run_ends_as_the_program_does() {
+    let Some(output) = fyris(&["run", "@crash", "abort"]) else {
+        return;
+    };
+    assert_eq!(output.status.signal(), Some(libc::SIGABRT));
+    for (arguments, code, said) in [
+        (
+            &["--stats", "@crash", "abort"][..],
+            134,
+            "ended by signal 6",
+        ),
+        (&["--stats", "@crash", "exit"], 42, "2 threads, 2 at once"),
+        (&["@crash", "stuck"], 120, "deadlock"),
+        (
+            &["--heap", "8", "@crash", "heap"],
+            libc::ENOMEM,
+            "the heap is full",
+        ),
+        (
+            &["--threads", "5", "@crash", "crowd"],
+            libc::EAGAIN,
+            "(see --threads)",
+        ),
+        (&["--real-time", "@crash", "timed"], 120, "the real clock"),
+        (&["--heap", "0", "@crash"], 1, "a heap of 0 bytes"),
+        (&["--threads", "129", "@crash"], 1, "129 threads: 1 to 128"),
+        (&["--turn", "0", "@crash"], 2, "--turn"),
+        (&["/"], 1, "directory"),
+    ] {
+        let output = fyris(&[&["run"], arguments].concat()).expect("runs here");
+        let shown = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {shown}");
+        assert!(shown.contains(said), "{arguments:?}: {shown}");
+    }
+}
+
 #[test]
 fn run_shows_times_and_conflicts() {
     let Some(output) = fyris(&["run", "--stats", "@kmeans", "4", "5"]) else {
@@ -72,7 +111,11 @@ fn run_shows_times_and_conflicts() {
         assert!(shown.contains(column), "{shown}");
     }
     let output = fyris(&["run", "--conflicts", "@racy_counter", "4", "60"]).expect("runs here");
-    assert!(text(&output.stderr).contains("counter"));
+    let shown = text(&output.stderr);
+    assert!(shown.contains(" (counter): thread "), "{shown}");
+    assert!(shown.contains(" conflicts in all, "), "{shown}");
+    let output = fyris(&["run", "--conflicts", "@barriers", "2", "5"]).expect("runs here");
+    assert_eq!(text(&output.stderr), "no conflicts\n");
 }
 
 #[test]
@@ -91,6 +134,35 @@ fn check_says_whether_runs_agree() {
         shown.contains("the runs part at synchronization point"),
         "{shown}"
     );
+}
+
+#[test]
+fn check_tells_input_from_another_schedule_and_gives_up() {
+    let Some(output) = fyris(&["check", "--runs", "2", "sh", "-c", "echo $$"]) else {
+        return;
+    };
+    let shown = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{shown}");
+    assert!(shown.contains("the synchronization points are the same"));
+    let output = fyris(&["check", "--patience", "1", "@crash", "for ever"]).expect("runs here");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("did not end within 1s"));
+}
+
+/// `check --input` gives each run the file; without it there is none.
+#[test]
+fn check_gives_each_run_its_input() {
+    let mut file = tempfile::NamedTempFile::new().expect("a file");
+    file.write_all(b"some words\n").expect("to write");
+    let path = file.path().to_str().expect("a path of text");
+    for (input, bytes) in [(&["--input", path][..], "11 bytes"), (&[], "0 bytes")] {
+        let arguments = [&["check", "--runs", "2"], input, &["cat"]].concat();
+        let Some(output) = fyris(&arguments) else {
+            return;
+        };
+        let shown = text(&output.stdout);
+        assert!(output.status.success() && shown.contains(bytes), "{shown}");
+    }
 }
 
 #[test]

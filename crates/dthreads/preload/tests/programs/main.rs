@@ -281,6 +281,14 @@ fn calls_with_a_time_agree() {
 }
 
 #[test]
+fn calls_that_are_asked_for_seldom_do_what_posix_says() {
+    for threads in ["2", "4", "8"] {
+        let printed = agree("seldom", &[threads]);
+        assert!(bench().is_none() || printed == "all good\n", "{printed}");
+    }
+}
+
+#[test]
 fn threads_of_c11_agree() {
     agree("c11", &[]);
 }
