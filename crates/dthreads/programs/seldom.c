@@ -175,7 +175,18 @@ static void grow_mapping(void) {
   assert(map != MAP_FAILED && map[0] == 5 && map[4095] == 5 && munmap(map, 4096) == 0);
   map = mmap(NULL, 1 << 20, how, kind, -1, 0);
   for (int n = 0; n < 1 << 20; n += 512) assert(map[n] == 0);
+  memset(map, 5, 1 << 20);
+  assert(madvise(map + 4096, 8192, MADV_DONTNEED) == 0);
+  assert(map[4095] == 5 && map[4096] == 0 && map[12287] == 0 && map[12288] == 5);
+  assert(mremap(map, 1 << 20, 8192, 0) == map && map[0] == 5);
   assert(munmap(map, 1 << 20) == 0);
+}
+
+static void ask_for_clock(void) {
+  clockid_t clock;
+  struct timespec time;
+  assert(pthread_getcpuclockid(pthread_self(), &clock) == 0 && clock_gettime(clock, &time) == 0);
+  assert(pthread_setschedprio(pthread_self(), 0) == 0);
 }
 
 static void *work(void *argument) {
@@ -191,6 +202,7 @@ static void *work(void *argument) {
   spin_until_free();
   align();
   grow_mapping();
+  ask_for_clock();
   return NULL;
 }
 

@@ -112,11 +112,14 @@ unsafe extern "C" fn reallocarray(block: *mut c_void, count: usize, size: usize)
     }
 }
 
+const MOST_ALIGNED: usize = 1 << 30;
+
 #[cfg_attr(not(test), unsafe(no_mangle))]
 extern "C" fn memalign(align: usize, size: usize) -> *mut c_void {
-    match align.is_power_of_two() && align <= 1 << 30 {
-        true => allocate(size, align).0.cast(),
-        false => {
+    // As glibc does: another number stands for the next power of two.
+    match align.checked_next_power_of_two() {
+        Some(align @ ..=MOST_ALIGNED) => allocate(size, align).0.cast(),
+        _ => {
             set_error(EINVAL);
             ptr::null_mut()
         }

@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
-use libc::ENOMEM;
+use libc::{EINVAL, ENOMEM};
 
 use crate::local::LOCAL;
 use crate::malloc::{PAGE, allocate, set_error};
@@ -100,6 +100,10 @@ unsafe extern "C" fn mremap(
             address => ptr::with_exposed_provenance_mut(address as usize),
         };
     }
+    if flags & libc::MREMAP_MAYMOVE == 0 && new_len <= len {
+        // The rest stays until the whole goes.
+        return at;
+    }
     if flags & libc::MREMAP_MAYMOVE == 0 || flags & libc::MREMAP_FIXED != 0 {
         set_error(ENOMEM);
         return libc::MAP_FAILED;
@@ -117,4 +121,40 @@ unsafe extern "C" fn mremap(
         munmap(at, len);
     }
     block.cast()
+}
+
+/// Advice is about memory of the kernel's; the heap's pages stay in the segment. That they are zeros behind
+/// `MADV_DONTNEED` is what allocators rely on.
+#[cfg_attr(not(test), unsafe(no_mangle))]
+unsafe extern "C" fn madvise(at: *mut c_void, len: usize, advice: c_int) -> c_int {
+    if !LOCAL.on() || LOCAL.is_inside() || !heap::owns(at.addr()) {
+        // SAFETY: as the caller promises.
+        return unsafe { libc::syscall(libc::SYS_madvise, at, len, advice) as c_int };
+    }
+    if !at.addr().is_multiple_of(PAGE) {
+        set_error(EINVAL);
+        return -1;
+    }
+    if advice == libc::MADV_DONTNEED {
+        for page in (0..len).step_by(PAGE) {
+            // SAFETY: whole pages of a mapping, which ends with a page.
+            unsafe { clear(at.cast::<u8>().add(page)) };
+        }
+    }
+    0
+}
+
+/// Makes a page zeros. One that is zeros already is not written, so it is not committed.
+///
+/// # Safety
+///
+/// A page that may be written.
+unsafe fn clear(page: *mut u8) {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let words = std::slice::from_raw_parts(page.cast::<u64>(), PAGE / size_of::<u64>());
+        if words.iter().any(|&word| word != 0) {
+            page.write_bytes(0, PAGE);
+        }
+    }
 }

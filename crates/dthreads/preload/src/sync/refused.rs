@@ -33,6 +33,14 @@ unsafe extern "C" fn pthread_setcanceltype(_: c_int, before: *mut c_int) -> c_in
 #[cfg_attr(not(test), unsafe(no_mangle))]
 extern "C" fn pthread_testcancel() {}
 
+#[cfg_attr(not(test), unsafe(no_mangle))]
+extern "C" fn pthread_sigqueue(_: pthread_t, _: c_int, _: libc::sigval) -> c_int {
+    sys::say(format_args!(
+        "pthread_sigqueue is not supported (pthread_kill is)"
+    ));
+    ENOSYS
+}
+
 /// In the child nothing of the segment would be there.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 extern "C" fn fork() -> libc::pid_t {

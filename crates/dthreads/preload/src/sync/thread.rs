@@ -112,7 +112,10 @@ pub(crate) unsafe extern "C" fn pthread_create(
         thread.detached.set(u64::from(detached));
         thread.mask.set(LOCAL.mask.get());
         thread.joiner.set(0);
-        thread.name.iter().for_each(|word| word.set(0));
+        let own = &control().thread(LOCAL.me.get()).name;
+        for (word, own) in thread.name.iter().zip(own) {
+            word.set(own.get());
+        }
         // SAFETY: the caller's variable.
         unsafe { new.write(id(slot)) };
         output::buffer();
@@ -481,6 +484,27 @@ extern "C" fn pthread_setschedparam(
         libc::SCHED_OTHER => 0,
         _ => EPERM,
     }
+}
+
+#[cfg_attr(not(test), unsafe(no_mangle))]
+extern "C" fn pthread_setschedprio(_: pthread_t, priority: c_int) -> c_int {
+    match priority {
+        0 => 0,
+        _ => EINVAL,
+    }
+}
+
+/// The clock of the thread's process. What it shows is input.
+#[cfg_attr(not(test), unsafe(no_mangle))]
+unsafe extern "C" fn pthread_getcpuclockid(
+    thread: pthread_t,
+    clock: *mut libc::clockid_t,
+) -> c_int {
+    let Some(pid) = slot_of(thread).and_then(process::of) else {
+        return ESRCH;
+    };
+    // SAFETY: the caller's variable.
+    unsafe { libc::clock_getcpuclockid(pid, clock) }
 }
 
 /// `pthread_cleanup_push` of C: handlers are frames to jump to.
