@@ -138,10 +138,18 @@ fn take(class: usize) -> Option<(usize, bool)> {
             let total = (*arena).total;
             // A large block has memory of its own: the run would be wasted for it.
             if size >= LEAST {
-                return Some((more(arena, size.next_multiple_of(PAGE))?, true));
+                let len = size.next_multiple_of(PAGE);
+                let block = in_turn(len, pages_in_turn)?;
+                (*arena).total += len;
+                return Some((block, true));
             }
-            let len = (total / 2).clamp(LEAST, MOST).next_multiple_of(LEAST);
-            let run = more(arena, len)?;
+            let long = (total / 2).clamp(LEAST, MOST).next_multiple_of(LEAST);
+            let (run, len) = match in_turn(long, grow) {
+                Some(run) => (run, long),
+                // The rest of the heap may be shorter.
+                None => (in_turn(LEAST, pages_in_turn)?, LEAST),
+            };
+            (*arena).total += len;
             if run != (*arena).end {
                 (*arena).fresh = run;
             }
@@ -153,17 +161,9 @@ fn take(class: usize) -> Option<(usize, bool)> {
     }
 }
 
-/// Takes `len` bytes of the segment for an arena.
-unsafe fn more(arena: *mut Arena, len: usize) -> Option<usize> {
-    let start = pages(len)?;
-    // SAFETY: this thread's arena.
-    unsafe { (*arena).total += len };
-    Some(start)
-}
-
 /// Makes this thread's arena.
 fn make() -> Option<*mut Arena> {
-    let start = pages(LEAST)?;
+    let start = in_turn(LEAST, pages_in_turn)?;
     control().thread(LOCAL.me.get()).arena.set(start as u64);
     let arena: *mut Arena = at(start);
     // SAFETY: fresh memory, zeros, that is this thread's.
@@ -175,30 +175,37 @@ fn make() -> Option<*mut Arena> {
     Some(arena)
 }
 
-/// Takes `len` bytes, whole pages, from the segment's end, in a turn of its own.
-fn pages(len: usize) -> Option<usize> {
+/// Takes `len` bytes by [`pages_in_turn`] or [`grow`], in a turn of its own.
+fn in_turn(len: usize, take: fn(usize) -> Option<usize>) -> Option<usize> {
     apart(|| {
         let before = site::get();
         site::set(0);
         let turn = token::take(Operation::Heap, len as u64);
-        let start = pages_in_turn(len);
+        let start = take(len);
         turn.pass();
         site::set(before);
         start
     })
 }
 
-/// Takes `len` bytes, whole pages, from the segment's end. The token is here.
+/// Works as [`grow`], and says so if the heap may not be as long.
 pub(crate) fn pages_in_turn(len: usize) -> Option<usize> {
+    let start = grow(len);
+    // A program may ask for less and less until it gets it.
+    if start.is_none() && !TOLD.replace(true) {
+        let in_use = control().heap.get();
+        sys::say(format_args!(
+            "the heap is full: {in_use} bytes in use, {len} more wanted (see --heap)"
+        ));
+    }
+    start
+}
+
+/// Takes `len` bytes, whole pages, from the segment's end. The token is here.
+fn grow(len: usize) -> Option<usize> {
     let heap = &control().heap;
     let start = heap.get() as usize;
     if !memory::grow(start + len) {
-        // A program may ask for less and less until it gets it.
-        if !TOLD.replace(true) {
-            sys::say(format_args!(
-                "the heap is full: {start} bytes in use, {len} more wanted (see --heap)"
-            ));
-        }
         return None;
     }
     heap.set((start + len) as u64);
