@@ -38,13 +38,33 @@ unsafe extern "C" fn sigaction(
     old: *mut libc::sigaction,
 ) -> c_int {
     if process::is_ours(signal) && LOCAL.stage.get() != Stage::Off {
-        sys::say(format_args!("signal {signal} is the library's own"));
-        set_error(EINVAL);
-        return -1;
+        // SAFETY: as the caller promises.
+        return unsafe { own_action(signal, new.as_ref(), old.as_mut()) };
     }
     process::changed();
     // SAFETY: as the caller promises.
     unsafe { real::sigaction()(signal, new, old) }
+}
+
+/// Answers for a signal of the library's own as if nothing was set for it. Programs that ask for the actions of all
+/// signals, or reset them, go on; a handler is refused.
+fn own_action(
+    signal: c_int,
+    new: Option<&libc::sigaction>,
+    old: Option<&mut libc::sigaction>,
+) -> c_int {
+    let is_handler =
+        |new: &libc::sigaction| ![libc::SIG_DFL, libc::SIG_IGN].contains(&new.sa_sigaction);
+    if new.is_some_and(is_handler) {
+        sys::say(format_args!("signal {signal} is the library's own"));
+        set_error(EINVAL);
+        return -1;
+    }
+    if let Some(old) = old {
+        // SAFETY: zeros are a valid action: that of `SIG_DFL`.
+        *old = unsafe { std::mem::zeroed() };
+    }
+    0
 }
 
 #[cfg_attr(not(test), unsafe(no_mangle))]
