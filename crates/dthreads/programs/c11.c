@@ -61,6 +61,9 @@ int main(void) {
     int result;
     check(thrd_join(threads[n], &result) == thrd_success && result == (n == 1 ? -2 : n + 1), "thrd_join");
   }
+  struct timespec one, other;
+  timespec_get(&one, TIME_UTC), clock_gettime(CLOCK_REALTIME, &other);
+  check(one.tv_sec <= other.tv_sec && other.tv_sec <= one.tv_sec + 60, "two clocks");
   check(calls == 1 && ended == 4, "call_once, or destructors");
   check(mtx_lock(&lock) == thrd_success && mtx_trylock(&lock) == thrd_success, "a recursive mutex");
   struct timespec time = soon();

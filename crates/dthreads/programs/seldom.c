@@ -180,7 +180,23 @@ static void grow_mapping(void) {
   assert(madvise(map + 4096, 8192, MADV_DONTNEED) == 0);
   assert(map[4095] == 5 && map[4096] == 0 && map[12287] == 0 && map[12288] == 5);
   assert(mremap(map, 1 << 20, 8192, 0) == map && map[0] == 5);
-  assert(munmap(map, 1 << 20) == 0);
+  assert(munmap(map, 8192) == 0);
+}
+
+// Blocks beside a mapping are not of its last page; what is shrunk and unmapped can be had again, for ever.
+static void map_odd_lengths(void) {
+  int how = PROT_READ | PROT_WRITE, kind = MAP_PRIVATE | MAP_ANONYMOUS;
+  for (int n = 0; n < 20; n++) {
+    char *map = mmap(NULL, 5000, how, kind, -1, 0), *block = malloc(100);
+    memset(block, 7, 100), memset(map, 7, 8192);
+    assert(madvise(map, 5000, MADV_DONTNEED) == 0 && map[8191] == 0 && block[0] == 7 && block[99] == 7);
+    free(block);
+    assert(munmap(map, 5000) == 0);
+  }
+  for (int n = 0; n < 1000; n++) {
+    char *map = mmap(NULL, 1 << 20, how, kind, -1, 0);
+    assert(map != MAP_FAILED && mremap(map, 1 << 20, 1 << 16, 0) == map && munmap(map, 1 << 16) == 0);
+  }
 }
 
 // As programs do that set all signals back when they begin or end.
@@ -210,6 +226,7 @@ static void *work(void *argument) {
   spin_until_free();
   align();
   grow_mapping();
+  map_odd_lengths();
   ask_for_clock();
   ask_for_signals();
   return NULL;

@@ -85,6 +85,12 @@ fn size_of_class(class: usize) -> usize {
     ((1 << power) + ((step + 1) << (power - 2))) * 16
 }
 
+/// Returns whether a range ends in this heap, in which it begins.
+pub(crate) fn has(start: usize, len: usize) -> bool {
+    let end = HEAP + control().heap.get() as usize;
+    start.checked_add(len).is_some_and(|to| to <= end)
+}
+
 /// Returns whether a block is of this heap.
 pub(crate) fn owns(block: usize) -> bool {
     (HEAP..HEAP + control().heap.get() as usize).contains(&block)
@@ -223,7 +229,17 @@ pub(crate) unsafe fn usable(block: usize) -> usize {
     size_of_class(usize::from(header.class)) - header.offset as usize
 }
 
-/// Returns whether a block of whole pages begins at `start` and has about this length.
+/// Notes that a block in use is a mapping of `len` bytes.
+///
+/// # Safety
+///
+/// A block of [`allocate`] that was not freed.
+pub(crate) unsafe fn set_mapped(block: usize, len: usize) {
+    // SAFETY: the header of the block, whose link is unused meanwhile.
+    unsafe { (*at::<Header>(block - HEADER)).next = len };
+}
+
+/// Returns whether a mapping of `len` bytes begins at `start`.
 ///
 /// # Safety
 ///
@@ -235,7 +251,7 @@ pub(crate) unsafe fn is_mapped(start: usize, len: usize) -> bool {
     // SAFETY: memory of the heap; whether it is a header is looked at.
     let header = unsafe { at::<Header>(start - HEADER).read() };
     let class = usize::from(header.class);
-    header.offset != 0 && class < CLASSES && class == class_of(len + HEADER + PAGE)
+    header.offset != 0 && class < CLASSES && header.next == len
 }
 
 /// Frees a block.

@@ -5,7 +5,7 @@ use std::ptr;
 
 use libc::{EINVAL, ENOMEM};
 
-use crate::local::LOCAL;
+use crate::local::{LOCAL, Stage};
 use crate::malloc::{PAGE, allocate, set_error};
 use crate::{heap, process};
 
@@ -18,6 +18,34 @@ fn is_heap(protection: c_int, flags: c_int) -> bool {
         && protection & libc::PROT_EXEC == 0
 }
 
+/// Returns whether a call comes from the program, at its end too: the heap is the segment's then as before.
+fn is_program() -> bool {
+    !LOCAL.is_inside() && LOCAL.stage.get() != Stage::Off
+}
+
+/// Returns a length in whole pages; 0 for one that is too long.
+fn whole_pages(len: usize) -> usize {
+    len.checked_next_multiple_of(PAGE).unwrap_or(0)
+}
+
+/// Maps whole pages of the heap, zeros.
+fn map(len: usize) -> *mut c_void {
+    let len = whole_pages(len);
+    let (block, zeros) = allocate(len, PAGE);
+    if block.is_null() || len == 0 {
+        set_error(ENOMEM);
+        return libc::MAP_FAILED;
+    }
+    // SAFETY: a block of `len` bytes.
+    unsafe {
+        heap::set_mapped(block.addr(), len);
+        if !zeros {
+            block.write_bytes(0, len);
+        }
+    }
+    block.cast()
+}
+
 #[cfg_attr(not(test), unsafe(no_mangle))]
 unsafe extern "C" fn mmap(
     at: *mut c_void,
@@ -27,17 +55,9 @@ unsafe extern "C" fn mmap(
     file: c_int,
     offset: i64,
 ) -> *mut c_void {
-    if LOCAL.on() && !LOCAL.is_inside() {
+    if is_program() {
         if len > 0 && is_heap(protection, flags) {
-            let (block, zeros) = allocate(len, PAGE);
-            if block.is_null() {
-                return libc::MAP_FAILED;
-            }
-            if !zeros {
-                // SAFETY: a block of `len` bytes.
-                unsafe { block.write_bytes(0, len) };
-            }
-            return block.cast();
+            return map(len);
         }
         process::changed();
     }
@@ -65,11 +85,11 @@ unsafe extern "C" fn mmap64(
 
 #[cfg_attr(not(test), unsafe(no_mangle))]
 unsafe extern "C" fn munmap(at: *mut c_void, len: usize) -> c_int {
-    if LOCAL.on() && !LOCAL.is_inside() {
+    if is_program() {
         if heap::owns(at.addr()) {
             // SAFETY: what `mmap` has returned. A part of it stays until the whole goes.
             unsafe {
-                if heap::is_mapped(at.addr(), len) {
+                if heap::is_mapped(at.addr(), whole_pages(len)) {
                     heap::free(at.addr());
                 }
             }
@@ -89,8 +109,8 @@ unsafe extern "C" fn mremap(
     flags: c_int,
     to: *mut c_void,
 ) -> *mut c_void {
-    if LOCAL.is_inside() || !LOCAL.on() || !heap::owns(at.addr()) {
-        if LOCAL.on() && !LOCAL.is_inside() {
+    if !is_program() || !heap::owns(at.addr()) {
+        if is_program() {
             process::changed();
         }
         // SAFETY: as the caller promises.
@@ -100,44 +120,58 @@ unsafe extern "C" fn mremap(
             address => ptr::with_exposed_provenance_mut(address as usize),
         };
     }
+    let (len, new_len) = (whole_pages(len), whole_pages(new_len));
+    if new_len == 0 || !at.addr().is_multiple_of(PAGE) {
+        set_error(EINVAL);
+        return libc::MAP_FAILED;
+    }
     if flags & libc::MREMAP_MAYMOVE == 0 && new_len <= len {
-        // The rest stays until the whole goes.
+        // SAFETY: what `mmap` has returned, if it is the whole. Its end is of use again when it goes.
+        unsafe {
+            if heap::is_mapped(at.addr(), len) {
+                heap::set_mapped(at.addr(), new_len);
+            }
+        }
         return at;
     }
     if flags & libc::MREMAP_MAYMOVE == 0 || flags & libc::MREMAP_FIXED != 0 {
         set_error(ENOMEM);
         return libc::MAP_FAILED;
     }
-    let (block, zeros) = allocate(new_len, PAGE);
-    if block.is_null() {
-        return libc::MAP_FAILED;
+    let block = map(new_len);
+    if block == libc::MAP_FAILED {
+        return block;
     }
-    // SAFETY: two blocks of these lengths.
+    // SAFETY: two mappings of these lengths.
     unsafe {
-        if !zeros {
-            block.write_bytes(0, new_len);
-        }
-        block.copy_from_nonoverlapping(at.cast(), len.min(new_len));
+        block
+            .cast::<u8>()
+            .copy_from_nonoverlapping(at.cast(), len.min(new_len));
         munmap(at, len);
     }
-    block.cast()
+    block
 }
 
 /// Advice is about memory of the kernel's; the heap's pages stay in the segment. That they are zeros behind
 /// `MADV_DONTNEED` is what allocators rely on.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 unsafe extern "C" fn madvise(at: *mut c_void, len: usize, advice: c_int) -> c_int {
-    if !LOCAL.on() || LOCAL.is_inside() || !heap::owns(at.addr()) {
+    if !is_program() || !heap::owns(at.addr()) {
         // SAFETY: as the caller promises.
         return unsafe { libc::syscall(libc::SYS_madvise, at, len, advice) as c_int };
     }
-    if !at.addr().is_multiple_of(PAGE) {
-        set_error(EINVAL);
+    let wrong = match () {
+        () if !at.addr().is_multiple_of(PAGE) => Some(EINVAL),
+        () if !heap::has(at.addr(), whole_pages(len)) => Some(ENOMEM),
+        () => None,
+    };
+    if let Some(error) = wrong {
+        set_error(error);
         return -1;
     }
     if advice == libc::MADV_DONTNEED {
         for page in (0..len).step_by(PAGE) {
-            // SAFETY: whole pages of a mapping, which ends with a page.
+            // SAFETY: whole pages of the heap, in which mappings end with a page ([`map`]).
             unsafe { clear(at.cast::<u8>().add(page)) };
         }
     }

@@ -70,8 +70,13 @@ fn own_action(
 #[cfg_attr(not(test), unsafe(no_mangle))]
 unsafe extern "C" fn signal(number: c_int, handler: libc::sighandler_t) -> libc::sighandler_t {
     if process::is_ours(number) && LOCAL.stage.get() != Stage::Off {
-        set_error(EINVAL);
-        return libc::SIG_ERR;
+        // SAFETY: zeros are a valid action.
+        let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+        action.sa_sigaction = handler;
+        return match own_action(number, Some(&action), None) {
+            0 => libc::SIG_DFL,
+            _ => libc::SIG_ERR,
+        };
     }
     process::changed();
     // SAFETY: as the caller promises.

@@ -5,7 +5,7 @@
 use std::ffi::{c_int, c_void};
 
 use libc::{
-    EBUSY, EINTR, ENOMEM, ETIMEDOUT, pthread_cond_t, pthread_key_t, pthread_mutex_t,
+    EBUSY, EINTR, EINVAL, ENOMEM, ETIMEDOUT, pthread_cond_t, pthread_key_t, pthread_mutex_t,
     pthread_once_t, pthread_t, timespec,
 };
 
@@ -75,6 +75,10 @@ pub(crate) unsafe extern "C" fn thrd_sleep(time: *const timespec, rest: *mut tim
 
 #[cfg_attr(not(test), unsafe(no_mangle))]
 unsafe extern "C" fn mtx_init(mutex: *mut pthread_mutex_t, kind: c_int) -> c_int {
+    // `mtx_plain`, `mtx_timed`, and both with `mtx_recursive`.
+    if !(0..4).contains(&kind) {
+        return result_of(EINVAL);
+    }
     // SAFETY: the caller's mutex.
     unsafe { mutex::make(mutex, kind & RECURSIVE) };
     0

@@ -26,9 +26,16 @@ pub(crate) unsafe extern "C-unwind" fn pthread_once(
         return 0;
     }
     if !on() {
+        if read() == RUNS {
+            return 0;
+        }
+        // SAFETY: as above. A function that throws is to run again.
+        unsafe { once.write(RUNS) };
+        let reset = OnUnwind(once);
+        function();
+        std::mem::forget(reset);
         // SAFETY: as above.
         unsafe { once.write(DONE) };
-        function();
         return 0;
     }
     let ours = apart(|| {
@@ -53,6 +60,16 @@ pub(crate) unsafe extern "C-unwind" fn pthread_once(
         running.1 = DONE;
     }
     0
+}
+
+/// Resets a variable while an exception ends the function, where calls are no turns.
+struct OnUnwind(*mut pthread_once_t);
+
+impl Drop for OnUnwind {
+    fn drop(&mut self) {
+        // SAFETY: the caller's variable.
+        unsafe { self.0.write(NOT_RUN) };
+    }
 }
 
 /// A function of `pthread_once` that runs, and what is written when it has ended: if an exception ends it, the next

@@ -321,9 +321,14 @@ unsafe extern "C" fn pthread_setname_np(thread: pthread_t, name: *const c_char) 
 
 /// Calls `use_it` with the name of a thread, in a turn.
 fn with_name(thread: pthread_t, use_it: impl FnOnce(&[Number; 2])) -> c_int {
+    with_thread(thread, |slot| use_it(&control().thread(slot).name))
+}
+
+/// Calls `use_it` with the slot of a thread, in a turn.
+fn with_thread(thread: pthread_t, use_it: impl FnOnce(usize)) -> c_int {
     let find = || match slot_of(thread) {
         Some(slot) => {
-            use_it(&control().thread(slot).name);
+            use_it(slot);
             0
         }
         None => ESRCH,
@@ -500,11 +505,13 @@ unsafe extern "C" fn pthread_getcpuclockid(
     thread: pthread_t,
     clock: *mut libc::clockid_t,
 ) -> c_int {
-    let Some(pid) = slot_of(thread).and_then(process::of) else {
-        return ESRCH;
-    };
-    // SAFETY: the caller's variable.
-    unsafe { libc::clock_getcpuclockid(pid, clock) }
+    let mut pid = None;
+    let found = with_thread(thread, |slot| pid = process::of(slot));
+    match pid {
+        // SAFETY: the caller's variable.
+        Some(pid) => unsafe { libc::clock_getcpuclockid(pid, clock) },
+        None => found.max(ESRCH),
+    }
 }
 
 /// `pthread_cleanup_push` of C: handlers are frames to jump to.
