@@ -21,8 +21,8 @@
 -export([inflated/2, memory/0]).
 %% {Tables, Monitored processes, Resources}: for tests that look for leaks.
 -export([counts/0]).
-%% {Terms, Maps, References, Funs, Binaries}, each whether it looks as the library knows: for the test that nothing is
-%% slow in silence.
+%% {Terms, Maps, References, Funs, Binaries, Floats, Large integers, Numbers of references, Blocks of resources, Aliases,
+%% Ports}, each whether it looks as the library knows: for the test that nothing is slow in silence.
 -export([layout/0]).
 
 -on_load(init/0).
@@ -31,8 +31,9 @@
 
 %% The library learns from some aliases and ports what such look like: it cannot make any by itself.
 init() ->
+    {Library, Atomics} = {library(), atomics()},
     Aliases = [erlang:alias(), erlang:alias()],
-    Loaded = erlang:load_nif(library(), {atomics(), self(), Aliases, lists:sublist(erlang:ports(), 1)}),
+    Loaded = erlang:load_nif(Library, {Atomics, self(), Aliases, lists:sublist(erlang:ports(), 1)}),
     [erlang:unalias(Alias) || Alias <- Aliases],
     case Loaded of
         {error, {Failure, Text}} -> {error, {Failure, reason(Text)}};
@@ -52,6 +53,7 @@ atomics() ->
 reason("Library load-call unsuccessful (4)." = Text) -> {another_build_has_tables, Text};
 reason("Library upgrade-call unsuccessful (4)." = Text) -> {another_build_is_running, Text};
 reason("Library load-call unsuccessful (6)." = Text) -> {module_of_another_build, Text};
+reason("Library upgrade-call unsuccessful (6)." = Text) -> {module_of_another_build, Text};
 reason(Text) -> Text.
 
 %% The file of the library, without its ending: what `FYRIS_NIF' in the environment names, or the one in `priv'. In an

@@ -319,21 +319,22 @@ fn learn_numbers(env: Env, samples: &Samples) -> Option<Numbers> {
     })
 }
 
-/// Returns the bits that all references of a kind have, and those to nothing do not.
+/// Returns the bit that all references to resources have and those to nothing do not, and the one below it, which only
+/// aliases have. Beside these the second number says which scheduler made a reference: aliases may come from another one.
 fn learn_marks(
     plain: &[[u32; 3]],
     resources: impl Iterator<Item = Option<[u32; 3]>>,
-    aliases: impl Iterator<Item = Option<[u32; 3]>>,
+    mut aliases: impl Iterator<Item = Option<[u32; 3]>>,
 ) -> Option<Marks> {
+    let second = |ids: Option<[u32; 3]>| ids.map_or(0, |ids| ids[1]);
     let some_have = plain.iter().fold(0, |bits, ids| bits | ids[1]);
-    let resource = common_bits(resources) & !some_have;
-    let alias = common_bits(aliases) & !some_have & !resource;
-    (resource.is_power_of_two() && alias.is_power_of_two()).then_some(Marks { resource, alias })
-}
-
-/// Returns the bits that the second numbers have in common; none if any of them is not known.
-fn common_bits(all: impl Iterator<Item = Option<[u32; 3]>>) -> u32 {
-    all.fold(u32::MAX, |bits, ids| bits & ids.map_or(0, |ids| ids[1]))
+    let all_have = resources.fold(u32::MAX, |bits, ids| bits & second(ids));
+    let resource = all_have & !some_have;
+    let (alias, both) = (resource >> 1, resource | resource >> 1);
+    let is_known = resource.is_power_of_two()
+        && some_have & alias == 0
+        && aliases.all(|ids| second(ids) & both == alias);
+    is_known.then_some(Marks { resource, alias })
 }
 
 /// Returns a local reference made from its stored form: in `room` if it is to nothing, or an alias whose process is
