@@ -82,12 +82,19 @@ impl Event {
         self.operation
     }
 
-    /// Notes its end, and the pages committed in it.
-    pub(crate) fn ended(&self) {
+    /// Notes the pages committed since the last point. To be called before the token is passed: the program may end
+    /// then at any time.
+    pub(crate) fn committed(&self) {
         let pages = LOCAL.committed.take();
         if let Some(event) = self.kept() {
+            event.pages.add(pages);
+        }
+    }
+
+    /// Notes its end.
+    pub(crate) fn ended(&self) {
+        if let Some(event) = self.kept() {
             event.ended.set(since_begin());
-            event.pages.set(pages);
         }
     }
 

@@ -105,7 +105,7 @@ impl Turn {
         LOCAL.points.set(LOCAL.points.get() + 1);
         let is_whole = LOCAL.points.get() >= control().points.get();
         if next != me && is_whole && !held::any_of(me) {
-            publish();
+            self.publish();
             skip::begin(self.event.operation());
             let next = skip::choose(next);
             if next != me {
@@ -121,8 +121,15 @@ impl Turn {
         self.event.ended();
     }
 
+    /// Commits, and notes how many pages.
+    fn publish(&self) {
+        publish();
+        self.event.committed();
+    }
+
     /// Ends the call, and keeps the token until the next one.
     pub(crate) fn keep(self) {
+        self.event.committed();
         self.event.ended();
     }
 
@@ -139,7 +146,7 @@ impl Turn {
         control.order.add(1);
         thread.order.set(control.order.get());
         output::flush();
-        publish();
+        self.publish();
         leave(state::ASLEEP);
         self.event.ended();
         let turn = go_on(log::Event::arrived(Operation::Wake, object));
@@ -149,7 +156,7 @@ impl Turn {
     /// Leaves the ring for a system call that may last, which one of the signals `accepts` ends. [`come_back`] follows.
     pub(crate) fn step_out(self, accepts: u64) {
         output::flush();
-        publish();
+        self.publish();
         outside::begin(accepts);
         leave(state::OUTSIDE);
         self.event.ended();
@@ -158,7 +165,7 @@ impl Turn {
     /// Ends the thread: leaves the ring for good. The process has no token and no thread then.
     pub(crate) fn end(self, to: u64) {
         output::flush();
-        publish();
+        self.publish();
         leave(to);
         self.event.ended();
     }
