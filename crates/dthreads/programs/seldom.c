@@ -189,6 +189,7 @@ static void map_odd_lengths(void) {
   for (int n = 0; n < 20; n++) {
     char *map = mmap(NULL, 5000, how, kind, -1, 0), *block = malloc(100);
     memset(block, 7, 100), memset(map, 7, 8192);
+    assert(madvise(map, SIZE_MAX - 100, MADV_DONTNEED) == -1 && madvise(map, (size_t)1 << 50, MADV_DONTNEED) == -1);
     assert(madvise(map, 5000, MADV_DONTNEED) == 0 && map[8191] == 0 && block[0] == 7 && block[99] == 7);
     free(block);
     assert(munmap(map, 5000) == 0);

@@ -31,9 +31,12 @@ fn whole_pages(len: usize) -> usize {
 /// Maps whole pages of the heap, zeros.
 fn map(len: usize) -> *mut c_void {
     let len = whole_pages(len);
-    let (block, zeros) = allocate(len, PAGE);
-    if block.is_null() || len == 0 {
+    if len == 0 {
         set_error(ENOMEM);
+        return libc::MAP_FAILED;
+    }
+    let (block, zeros) = allocate(len, PAGE);
+    if block.is_null() {
         return libc::MAP_FAILED;
     }
     // SAFETY: a block of `len` bytes.
@@ -162,7 +165,7 @@ unsafe extern "C" fn madvise(at: *mut c_void, len: usize, advice: c_int) -> c_in
     }
     let wrong = match () {
         () if !at.addr().is_multiple_of(PAGE) => Some(EINVAL),
-        () if !heap::has(at.addr(), whole_pages(len)) => Some(ENOMEM),
+        () if !heap::has(at.addr(), len) => Some(ENOMEM),
         () => None,
     };
     if let Some(error) = wrong {

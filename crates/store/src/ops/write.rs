@@ -238,15 +238,19 @@ mod tests {
             let key = record(0);
             data.write(data.key_of(key.ptr()), &pin, |now| (Change::Keep, now))
         };
-        let put = |value: &str| {
-            let object = Term::Tuple(vec![Term::Int(1), Term::from(value)]);
+        let put = |value: Term| {
+            let object = Term::Tuple(vec![Term::Int(1), value]);
             let new = with_scratch(|s| s.record(&object, 1)).expect("a record");
             data.insert_one(new, &pin);
             stored().map(Content::bits)
         };
-        let first = put("a value that is not inline");
-        assert_eq!(put("a value that is not inline"), first);
-        assert_ne!(put("a value that is not Inline"), first);
+        let first = put(Term::from("a value that is not inline"));
+        assert_eq!(put(Term::from("a value that is not inline")), first);
+        assert_ne!(put(Term::from("a value that is not Inline")), first);
+        // The bytes of values are the same, but not the blobs that they refer to.
+        let large = |byte| Term::binary(vec![byte; 1000]);
+        let first = put(large(1));
+        assert_ne!(put(large(2)), first);
         assert_eq!(data.len(), 1);
     }
 

@@ -461,8 +461,8 @@ impl RecordPtr {
         unsafe { alloc::usable_size(self.0, self.shape().len()) }
     }
 
-    /// Returns whether both blocks have the same bytes and neither has blobs: the objects are `=:=` then. Others may be,
-    /// too.
+    /// Returns whether both blocks have the same bytes and no blobs. Then the objects are `=:=`; objects with other
+    /// bytes may be `=:=`, too.
     #[inline]
     pub(crate) fn has_same_bytes(self, other: RecordPtr) -> bool {
         let (a, b) = (self.shape(), other.shape());

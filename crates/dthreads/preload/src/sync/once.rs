@@ -31,11 +31,9 @@ pub(crate) unsafe extern "C-unwind" fn pthread_once(
         }
         // SAFETY: as above. A function that throws is to run again.
         unsafe { once.write(RUNS) };
-        let reset = OnUnwind(once);
+        let mut running = Running(once, NOT_RUN);
         function();
-        std::mem::forget(reset);
-        // SAFETY: as above.
-        unsafe { once.write(DONE) };
+        running.1 = DONE;
         return 0;
     }
     let ours = apart(|| {
@@ -62,16 +60,6 @@ pub(crate) unsafe extern "C-unwind" fn pthread_once(
     0
 }
 
-/// Resets a variable while an exception ends the function, where calls are no turns.
-struct OnUnwind(*mut pthread_once_t);
-
-impl Drop for OnUnwind {
-    fn drop(&mut self) {
-        // SAFETY: the caller's variable.
-        unsafe { self.0.write(NOT_RUN) };
-    }
-}
-
 /// A function of `pthread_once` that runs, and what is written when it has ended: if an exception ends it, the next
 /// thread runs it again.
 struct Running(*mut pthread_once_t, pthread_once_t);
@@ -79,6 +67,11 @@ struct Running(*mut pthread_once_t, pthread_once_t);
 impl Drop for Running {
     fn drop(&mut self) {
         let &mut Running(once, end) = self;
+        if !on() {
+            // SAFETY: the caller's variable.
+            unsafe { once.write(end) };
+            return;
+        }
         apart(|| {
             let turn = take(Operation::Once, name(once));
             // SAFETY: the caller's variable, in a turn.
