@@ -224,8 +224,7 @@ registry(Workers) ->
             Times ++ [{churn, Churned}]
     end.
 
-%% A process registers under each key, and unregisters from the one that it came to so many keys before: it is under as
-%% many at a time, among other processes.
+%% A process registers under one key after another, and unregisters from the oldest once it has ?REGISTERED keys.
 churn(Entries) ->
     {First, Rest} = lists:split(?REGISTERED, Entries),
     Last = lists:nthtail(length(Rest), Entries),

@@ -47,38 +47,24 @@ impl Env {
     #[inline]
     pub(crate) fn plain_reference(self, term: Term) -> Option<[u32; 3]> {
         let (header, plain) = layout()?;
-        if term.0 & PRIMARY != BOXED || header >> 6 != 2 {
+        if header >> 6 != 2 {
             return None;
         }
-        let at: *const usize = std::ptr::with_exposed_provenance(term.0 & !POINTER_TAGS);
-        // SAFETY: a boxed term points to its header (CALL); behind this one there are two words, as it says itself.
-        unsafe {
-            if at.read() != header {
-                return None;
-            }
-            let [kind, numbers @ ..]: [u32; 4] = at.add(1).cast::<[u32; 4]>().read();
-            (kind == plain).then_some(numbers)
-        }
+        let at = boxed_with(term, header)?;
+        // SAFETY: behind this header there are two words, as it says itself.
+        let [kind, numbers @ ..] = unsafe { at.add(1).cast::<[u32; 4]>().read() };
+        (kind == plain).then_some(numbers)
     }
 
     /// Returns the numbers of an alias, read where they are, and its process; `None` for anything else.
     #[inline]
     pub(crate) fn alias(self, term: Term) -> Option<Alias> {
         let (header, plain) = alias_layout()?;
-        if term.0 & PRIMARY != BOXED {
-            return None;
-        }
-        let at: *const usize = std::ptr::with_exposed_provenance(term.0 & !POINTER_TAGS);
-        // SAFETY: a boxed term points to its header (CALL); behind this one there are three words, as it says itself
-        // (`learn_aliases`).
-        unsafe {
-            if at.read() != header {
-                return None;
-            }
-            let [half, numbers @ ..]: [u32; 4] = at.add(1).cast::<[u32; 4]>().read();
-            let process = Term(at.add(3).read());
-            (half == plain && process.local_pid().is_some()).then_some((numbers, process))
-        }
+        let at = boxed_with(term, header)?;
+        // SAFETY: behind this header there are three words, as it says itself (`learn_aliases`).
+        let ([half, numbers @ ..], process) =
+            unsafe { (at.add(1).cast::<[u32; 4]>().read(), Term(at.add(3).read())) };
+        (half == plain && process.local_pid().is_some()).then_some((numbers, process))
     }
 
     /// Returns the block of the machine that a reference to a resource points to; `None` for anything else.
@@ -136,6 +122,17 @@ static REFERENCES: OnceLock<Option<(usize, u32)>> = OnceLock::new();
 #[inline]
 pub(crate) fn layout() -> Option<(usize, u32)> {
     REFERENCES.get().copied().flatten()
+}
+
+/// Returns the address of a boxed term's header word, if it is this one.
+#[inline]
+fn boxed_with(term: Term, header: usize) -> Option<*const usize> {
+    if term.0 & PRIMARY != BOXED {
+        return None;
+    }
+    let at: *const usize = std::ptr::with_exposed_provenance(term.0 & !POINTER_TAGS);
+    // SAFETY: a boxed term points to its header (CALL).
+    (unsafe { at.read() } == header).then_some(at)
 }
 
 /// The numbers of an alias, and its process.

@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 use crate::references::Alias;
 use crate::sys::Term;
 
-/// Places, a megabyte of them, of which the system gives memory to those that are used.
+/// The number of places: a megabyte, of which only pages in use take memory.
 const PLACES: usize = 1 << 15;
 
 struct Place {
@@ -48,7 +48,7 @@ fn packed([a, b, c]: [u32; 3]) -> [u64; 2] {
     [u64::from(a) | u64::from(b) << u32::BITS, c.into()]
 }
 
-/// Returns the place of an alias. Those that a scheduler makes one after the other have places side by side.
+/// Returns the place of an alias. Aliases that one scheduler makes in a row have adjacent places.
 fn place([a, b, c]: [u32; 3]) -> &'static Place {
     /// An odd number that parts schedulers.
     const SPREAD: u32 = 0x9E37_79B1;
@@ -95,7 +95,8 @@ fn write(place: &Place, numbers: [u64; 2], process: Term) {
     if begun.is_err() {
         return;
     }
-    // Release: whoever sees a store below sees the odd turn behind its fence (TURN).
+    // Release: pairs with the Acquire fence in `process_of`. A reader that loads one of the stores below loads the odd
+    // turn behind its fence (TURN).
     fence(Ordering::Release);
     for (to, number) in place.numbers.iter().zip(numbers) {
         to.store(number, Ordering::Relaxed);
