@@ -129,6 +129,7 @@ query_plan_open_end     |                    | -p fyris-query --test plans
 query_exit_spreads      |                    | -p fyris-query --test documented
 query_no_second_look    |                    | -p fyris --lib ops::edit
 chain_tombstone_unseen  |                    | -p fyris --lib chain::
+chain_run_reversed      |                    | -p fyris --lib chain::
 query_skips_rest        |                    | -p fyris --test select
 query_forgets_waiting   |                    | -p fyris --test large_keys
 store_take_forgets      |                    | -p fyris --lib table::remove

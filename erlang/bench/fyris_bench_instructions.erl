@@ -22,14 +22,21 @@ run([Name, Type, Row, Operation, Rounds]) ->
     Numbers = shuffled(1, lists:seq(1, ?OBJECTS)),
     [Objects, Others] = [[Make(I, Turn) || I <- Numbers] || Turn <- [0, 1]],
     Keys = [element(1, Make(I, 0)) || I <- shuffled(2, Numbers)],
-    Table = Module:new(t, [list_to_atom(Type), public]),
+    New = fun() -> Module:new(t, [list_to_atom(Type), public]) end,
+    Table = New(),
     insert(Module, Table, Objects),
-    Work = work(Operation, Module, Table, Keys, [Objects, Others], tuple_size(hd(Objects))),
+    Work = work(Operation, Module, {New, Table}, Keys, [Objects, Others], tuple_size(hd(Objects))),
     [Work() || _ <- lists:seq(1, list_to_integer(Rounds))].
 
-work("lookup", Module, Table, Keys, _, _) -> fun() -> lookup(Module, Table, Keys) end;
-work("lookup_element", Module, Table, Keys, _, Last) -> fun() -> element_of(Module, Table, Keys, Last) end;
-work("overwrite", Module, Table, _, [Objects, Others], _) ->
+work("lookup", Module, {_, Table}, Keys, _, _) -> fun() -> lookup(Module, Table, Keys) end;
+work("lookup_element", Module, {_, Table}, Keys, _, Last) -> fun() -> element_of(Module, Table, Keys, Last) end;
+work("insert", Module, {New, _}, _, [Objects, _], _) ->
+    fun() ->
+            Table = New(),
+            insert(Module, Table, Objects),
+            Module:delete(Table)
+    end;
+work("overwrite", Module, {_, Table}, _, [Objects, Others], _) ->
     fun() -> insert(Module, Table, Others), insert(Module, Table, Objects) end.
 
 lookup(Module, Table, [Key | Keys]) -> Module:lookup(Table, Key), lookup(Module, Table, Keys);

@@ -18,7 +18,8 @@ groups(N, Workers) ->
     [{lists:concat(["objects, ", Type, " of ", Size, " ", Name]), fun() -> table(Type, Size, Make, Workers) end}
      || Type <- [set, ordered_set], Size <- Sizes, {Name, Make} <- rows()]
         ++ [{"objects, one hot", fun() -> fun hot/1 end} || Workers =:= 1]
-        ++ [{"objects, a bag of 1000 under one key", fun() -> fun bag/1 end} || Workers =:= 1]
+        ++ [{lists:concat(["objects, a ", Type, " of ", Size, " under one key"]), fun() -> fun(B) -> bag(B, Type, Size) end end}
+            || Workers =:= 1, Type <- [bag, duplicate_bag], Size <- [1000, 10_000]]
         ++ [{"objects, registry of pids", fun() -> registry(Workers) end}].
 
 %% The figures to reach, by the number of objects.
@@ -70,6 +71,7 @@ rows() ->
      {"{integer, string of 30}", fun(I, V) -> {I, [$a + V rem 26 | lists:duplicate(29, $x)]} end},
      {"{binary, JSON document}", fun(I, V) -> {name(I), document(I, V)} end},
      {"{integer, map of 30}", fun(I, V) -> {I, maps:from_list([{K, K + V} || K <- lists:seq(1, 30)])} end},
+     {"{integer, map of 100}", fun(I, V) -> {I, maps:from_list([{K, K + V} || K <- lists:seq(1, 100)])} end},
      {"{binary, binary of 1 KB}", fun(I, V) -> {name(I), binary:copy(<<I:32, V:32>>, 128)} end},
      {"{integer, {pid, reference, integer, atom}}", fun(I, V) -> {I, {self(), make_ref(), V, running}} end}].
 
@@ -190,18 +192,21 @@ of_kind(M, Options, Kind, Value) ->
 %% ---------------------------------------------------------------------------
 %% Many objects under a key
 
-bag({M, Options}) ->
-    T = M:new(bench, [bag, public | Options]),
-    Objects = [{key, I, <<"value">>} || I <- shuffled(49, lists:seq(1, 1000))],
+bag({M, Options}, Type, Size) ->
+    T = M:new(bench, [Type, public | Options]),
+    Objects = [{key, I, <<"value">>} || I <- shuffled(49, lists:seq(1, Size))],
+    {Some, Others} = lists:split(Size div 2, Objects),
     Phases = [{insert, Objects, fun M:insert/2},
-              {delete_object, Objects, fun M:delete_object/2},
-              {match_delete, lists:sublist(Objects, 100), fun(_, {K, I, _}) -> M:match_delete(T, {K, I, '_'}) end}],
-    Times = [begin
-                 Phase =:= match_delete andalso M:insert(T, Objects),
-                 {Phase, each(timed([List], Do, T), loop([List]), length(List))}
-             end || {Phase, List, Do} <- Phases],
+              {delete_object, Some, fun M:delete_object/2},
+              {'insert beside half', Some, fun M:insert/2},
+              {match_delete, Others, fun(_, {K, I, _}) -> M:match_delete(T, {K, I, '_'}) end}],
+    Times = [{Phase, each(timed([List], Do, T), loop([List]), length(List))} || {Phase, List, Do} <- Phases],
+    Full = [{Phase, fun(_, O) -> Do(O) end}
+            || {Phase, Do} <- [{'delete_object and insert', fun(O) -> M:delete_object(T, O), M:insert(T, O) end},
+                               {'match_delete and insert', fun({K, I, _} = O) -> M:match_delete(T, {K, I, '_'}), M:insert(T, O) end}]],
+    Churned = [{Phase, each(timed([Some], Do, T), loop([Some]), length(Some))} || {Phase, Do} <- Full],
     M:delete(T),
-    Times.
+    Times ++ Churned.
 
 %% What Elixir's `Registry' does: a process registers under a key and goes; and a counter for each key, of those there.
 registry(Workers) ->

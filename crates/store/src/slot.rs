@@ -181,7 +181,7 @@ impl Content {
     #[inline]
     pub(crate) fn count(self) -> usize {
         match self.owned() {
-            Some(Kind::Many(cell)) => cell.get().count as usize,
+            Some(Kind::Many(cell)) => cell.get().count(),
             _ => 1,
         }
     }

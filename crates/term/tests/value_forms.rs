@@ -251,6 +251,28 @@ fn equality_overlooks_what_erlang_does() {
     assert!(terms[0] == terms[1] && terms[4] == terms[5]);
 }
 
+#[test]
+fn fingerprints_tell_leaves_apart() {
+    let values = |terms: &[Term]| {
+        let (mut bytes, mut blobs) = (Vec::new(), Vec::new());
+        let written = terms
+            .iter()
+            .try_for_each(|term| value::encode(term, &mut bytes, &mut blobs));
+        written.expect("not deep");
+        bytes
+    };
+    let int = Term::Int;
+    let begins = value::fingerprints(&values(&[int(1)]));
+    assert!(begins.contains(&value::fingerprint(&values(&[int(1), int(2), int(3)]))));
+    assert!(!begins.contains(&value::fingerprint(&values(&[int(2), int(2), int(3)]))));
+    let begins = value::fingerprints(&values(&[int(1), int(2)]));
+    assert!(begins.contains(&value::fingerprint(&values(&[int(1), int(2), int(3)]))));
+    assert!(!begins.contains(&value::fingerprint(&values(&[int(1), int(3), int(3)]))));
+    let print = |last| value::fingerprint(&values(&[int(1), int(2), int(last)]));
+    assert_ne!(print(3), print(4));
+    assert_eq!(value::fingerprints(&[]), 0..=u64::MAX);
+}
+
 fn float(value: f64) -> Term {
     Term::Float(Float::new(value).expect("finite"))
 }
@@ -280,6 +302,25 @@ proptest! {
         let print = |term| value::fingerprint(&encode(term).0);
         prop_assert!(a != b || print(&a) == print(&b));
         prop_assert!(equal(&encode(&a), &encode(&a.clone())));
+    }
+
+    #[test]
+    fn values_that_begin_alike_have_fingerprints_in_a_range(
+        (a, b) in arbitrary::related_pair(),
+        c in arbitrary::term(),
+    ) {
+        let whole = |second: &Term| encode(&Term::Tuple(vec![a.clone(), second.clone(), c.clone()])).0;
+        // The header of the tuple, and what stands before its second element, and before its third.
+        let header = 1;
+        let (first, second) = (encode(&a).0.len(), encode(&Term::Tuple(vec![a.clone(), b.clone()])).0.len());
+        let values = whole(&b);
+        for end in [0, header, header + first, second, values.len()] {
+            let range = value::fingerprints(&values[..end]);
+            prop_assert!(range.contains(&value::fingerprint(&values)));
+            if end <= header + first {
+                prop_assert!(range.contains(&value::fingerprint(&whole(&c))));
+            }
+        }
     }
 
     #[test]

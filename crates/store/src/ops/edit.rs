@@ -3,14 +3,18 @@
 //! An object that a scan has found may have been replaced before its slot is taken. In a table with one object a key
 //! the change is made only if the slot still holds the object that was judged; otherwise the present object is judged
 //! anew. So no judgement runs under a slot's protection, and no outdated judgement is acted upon. In a bag objects come
-//! and go but do not change, so the objects that were judged, and are still there, are changed.
+//! and go but do not change, so the objects that were judged, and are still there, are changed; a few of one key, whose
+//! judgement is a comparison of bytes, are judged and deleted in one step.
+
+use std::cell::Cell;
 
 use fyris_index::{Entry, Index};
 use fyris_sync::reclaim::Guard;
 use smallvec::SmallVec;
 
-use crate::chain::{self, Member};
+use crate::chain::{self, Member, Prints};
 use crate::error::Result;
+use crate::fix::Fixes;
 use crate::key_kind::KeyKind;
 use crate::record::{NewRecord, RecordPtr};
 use crate::slot::{Content, Slot};
@@ -70,7 +74,7 @@ where
     }
 
     /// Deletes those of the objects of one key that are still there; how many. For the bags. O(n log n) in the
-    /// objects of the key.
+    /// objects of the key; for a few objects that are alike, or one, O(log² n).
     pub(crate) fn delete_these(&self, these: &[RecordPtr], pin: &impl Guard) -> usize {
         let Some(&first) = these.first() else {
             return 0;
@@ -78,8 +82,41 @@ where
         let mut words: SmallVec<[u64; 8]> = these.iter().map(|record| record.bits()).collect();
         words.sort_unstable();
         let gone = |object: &Member| words.binary_search(&object.record.bits()).is_ok();
+        let prints = prints_of(these);
+        let find = |old| {
+            let found = chain::search(old, &prints).filter(gone);
+            found.take(words.len()).collect()
+        };
         // The fixes know of the key already: the caller that found it has noted it.
-        self.remove_objects(self.key_of(first), (gone, words.len()), || (), pin)
+        self.remove_objects(self.key_of(first), find, |_| (), pin)
+    }
+
+    /// Deletes the objects of a key that are doomed, of those with fingerprints in a range, and returns their number.
+    /// `None`, and none is deleted, if more than 64 would have to be judged with the slot protected. For the bags.
+    pub(crate) fn delete_alike(
+        &self,
+        key: &K::Key,
+        prints: &Prints,
+        doomed: impl Fn(RecordPtr) -> bool,
+        fixes: &Fixes,
+        pin: &impl Guard,
+    ) -> Option<usize> {
+        let too_many = Cell::new(false);
+        let find = |old| {
+            let mut found = SmallVec::new();
+            for (judged, object) in chain::search(old, prints).enumerate() {
+                if judged == JUDGED {
+                    too_many.set(true);
+                    return SmallVec::new();
+                }
+                if doomed(object.record) {
+                    found.push(object);
+                }
+            }
+            found
+        };
+        let deleted = self.remove_objects(key, find, |old| fixes.note_one(old.newest()), pin);
+        (!too_many.get()).then_some(deleted)
     }
 
     /// Puts new objects in the places of those old ones of one key that are still there, given as pairs of old and new.
@@ -119,10 +156,25 @@ where
     }
 }
 
+/// Objects that are judged with a slot protected.
+const JUDGED: usize = 64;
+
+/// More objects are looked for among all of their key.
+const FEW: usize = 8;
+
+/// Returns a range of fingerprints in which those of some objects of a key are.
+fn prints_of(these: &[RecordPtr]) -> Prints {
+    if these.len() > FEW {
+        return chain::ANY;
+    }
+    let prints = these.iter().map(|record| record.fingerprint());
+    let hull = |(low, high): (u64, u64), print| (low.min(print), high.max(print));
+    let (low, high) = prints.fold((u64::MAX, 0), hull);
+    low..=high
+}
+
 #[cfg(test)]
 mod tests {
-    use std::cell::Cell;
-
     use fyris_index::HashIndex;
     use fyris_sync::reclaim::{LocalGuard, pin};
     use fyris_term::Term;

@@ -2,6 +2,7 @@
 
 use fyris_index::{Entry, Index};
 use fyris_sync::reclaim::Guard;
+use smallvec::SmallVec;
 
 use crate::chain::{self, Member};
 use crate::fix::Fixes;
@@ -167,27 +168,28 @@ where
             TableType::DuplicateBag => usize::MAX,
             _ => 1,
         };
-        let gone = (chain::equals(like), most);
-        self.remove_objects(self.key_of(like), gone, || fixes.note_one(like), pin);
+        let prints = like.prints();
+        let find = |old| chain::like(old, like, &prints).take(most).collect();
+        self.remove_objects(self.key_of(like), find, |_| fixes.note_one(like), pin);
     }
 
-    /// Takes the objects out of a key that a test accepts, the newest first and no more than a number of them; returns
-    /// how many. `last` is called, with the slot protected, if the key is about to go with them.
+    /// Takes the objects out of a key that `find` finds, the newest first, and returns their number. `last` is called
+    /// with the old content, the slot protected, if the key is about to go with them.
     pub(crate) fn remove_objects(
         &self,
         key: &K::Key,
-        (gone, most): (impl Fn(&Member) -> bool, usize),
-        last: impl Fn(),
+        find: impl Fn(Content) -> SmallVec<[Member; 1]>,
+        last: impl Fn(Content),
         pin: &impl Guard,
     ) -> usize {
         let change = self.write(key, pin, |old| {
-            let without = |old| Some((old, chain::without(old, &gone, most)?));
+            let without = |old| Some((old, chain::without(old, find(old))?));
             let Some((old, without)) = old.and_then(without) else {
                 return (Change::Keep, None);
             };
             let change = match without.rest {
                 None => {
-                    last();
+                    last(old);
                     Change::Remove
                 }
                 Some(rest) => Change::Put(rest),

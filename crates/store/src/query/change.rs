@@ -2,17 +2,18 @@
 
 use fyris_query::MatchSpec;
 use fyris_sync::reclaim::LocalGuard;
-use fyris_term::Term;
 use fyris_term::key::KeyBuf;
+use fyris_term::{Term, value};
 use smallvec::SmallVec;
 
 use super::scan::{BATCH, Scan};
+use crate::chain;
 use crate::error::{Error, Result};
 use crate::ids::TableType;
-use crate::record::{NewRecord, Object, RecordPtr, newest, object, with_scratch};
+use crate::record::{NewRecord, Object, RecordPtr, object, with_scratch};
 use crate::table::Table;
 use crate::table_data::{AnyTableData, with_data};
-use crate::view::{Live, ReadMany, View};
+use crate::view::{Live, View};
 
 /// Checks a table and a specification for `select_replace`, before it touches anything.
 pub(super) fn check(table: &Table, spec: &MatchSpec) -> Result<()> {
@@ -26,22 +27,28 @@ pub(super) fn check(table: &Table, spec: &MatchSpec) -> Result<()> {
         .map_err(Error::KeyChanges)
 }
 
-/// Deletes the objects that are doomed among those of a key; how many.
+/// Deletes the objects that are doomed among those of a key, whose values begin with `beginning`; how many.
 pub(crate) fn delete_of_key(
     table: &Table,
     data: &AnyTableData,
-    key: &KeyBuf,
+    (key, beginning): (&KeyBuf, &[u8]),
     pin: &LocalGuard,
     doomed: impl Fn(Object<'_>) -> bool,
 ) -> usize {
-    let mut found: SmallVec<[RecordPtr; 1]> = SmallVec::new();
-    let key = with_data!(data, b => b.key_bytes(key));
-    Live(data).read_many(pin).get(key, pin, |content| {
-        let object = newest(content, table.keypos());
-        if doomed(object) {
-            found.push(object.record());
+    let judge = |record| doomed(object(record, table.keypos()));
+    let prints = value::fingerprints(beginning);
+    if table.table_type().is_bag() {
+        let fixes = table.fixes();
+        let deleted = with_data!(data, b => b.delete_alike(b.key(key), &prints, judge, fixes, pin));
+        if let Some(deleted) = deleted {
+            return deleted;
         }
-    });
+    }
+    let Some(content) = Live(data).get(key, pin) else {
+        return 0;
+    };
+    let records = chain::search(content, &prints).map(|object| object.record);
+    let found: SmallVec<[RecordPtr; 1]> = records.filter(|record| judge(*record)).collect();
     delete_found(table, data, &found, pin, doomed)
 }
 

@@ -67,6 +67,7 @@ use fyris_sync::alloc;
 use fyris_sync::reclaim::{Guard, Retire};
 use fyris_term::{Blob, value};
 
+use crate::chain::Prints;
 use crate::keys::{ExactKey, OrderKey, ShortKey, word_of};
 use crate::resource_ref;
 
@@ -445,9 +446,15 @@ impl RecordPtr {
     /// Returns a number that two objects of a key have in common if they are the [same](RecordPtr::same_object), and
     /// rarely otherwise.
     #[inline]
-    pub(crate) fn fingerprint(self) -> u32 {
+    pub(crate) fn fingerprint(self) -> u64 {
         // SAFETY: live while the caller, which holds it, looks at it.
         value::fingerprint(unsafe { self.values() })
+    }
+
+    /// Returns the fingerprints of all objects of its key that are the same.
+    pub(crate) fn prints(self) -> Prints {
+        let print = self.fingerprint();
+        print..=print
     }
 
     /// Returns the number of bytes allocated for the record, as the allocator rounds them, without its blobs; 0 for an

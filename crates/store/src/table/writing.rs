@@ -6,6 +6,7 @@ use fyris_term::key::KeyBuf;
 
 use super::Table;
 use crate::error::{Error, Result};
+use crate::fix::Fixes;
 use crate::keys::AsKey;
 use crate::ops::{CounterOp, Patience, terms};
 use crate::record::{NewRecord, RecordPtr, brief, with_key, with_scratch};
@@ -112,7 +113,8 @@ impl Table {
         key.with(|buf| self.delete_under(buf, &fyris_sync::reclaim::pin()))
     }
 
-    /// `delete_object/2`: removes the objects exactly equal to this one. Linearizable.
+    /// `delete_object/2`: removes the objects exactly equal to this one. Linearizable; in the bags O(log² n) for n
+    /// objects of the key, on average.
     ///
     /// # Errors
     ///
@@ -137,6 +139,11 @@ impl Table {
             self.shared.fixes.note_all();
         }
         Ok(self.shared.empty(pin)?.len())
+    }
+
+    /// Returns what the traversals of the table, while it is fixed, are told of.
+    pub(crate) fn fixes(&self) -> &Fixes {
+        &self.shared.fixes
     }
 
     /// Remembers the key of a record that is about to be deleted, if the table is fixed.

@@ -1,7 +1,5 @@
 //! Equality of values without decoding them.
 
-use rapidhash::v3::rapidhash_v3;
-
 use crate::Blob;
 
 use super::decode::decode;
@@ -18,26 +16,6 @@ pub fn equal(a: &[u8], a_blobs: &[Blob], b: &[u8], b_blobs: &[Blob]) -> bool {
         return same_blobs(a_blobs, b_blobs);
     }
     differ_in_identity(a, b) && equal_terms(a, a_blobs, b, b_blobs)
-}
-
-/// The most bytes that a fingerprint is made of.
-const PRINTED: usize = 64;
-
-/// Returns a number that runs of values have in common if they are [`equal`], and others rarely. O(1).
-///
-/// It is made of the first bytes, as far as equal terms have equal bytes (invariant **canonical**).
-pub fn fingerprint(values: &[u8]) -> u32 {
-    let mut reader = Reader { left: values };
-    let place = |reader: &Reader<'_>| values.len() - reader.left.len();
-    while place(&reader) < PRINTED
-        && !matches!(
-            reader.left.first(),
-            None | Some(&tag::FUN_LOCAL | &tag::REFERENCE)
-        )
-        && token(&mut reader).is_ok()
-    {}
-    let sure = place(&reader).min(PRINTED);
-    rapidhash_v3(&values[..sure]) as u32
 }
 
 fn same_blobs(a: &[Blob], b: &[Blob]) -> bool {

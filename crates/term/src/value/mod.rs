@@ -60,8 +60,9 @@
 pub use build::{Build, build, build_each, build_term};
 pub use decode::decode;
 pub use encode::{IntBytes, TooDeep, ValueWriter, encode};
-pub use equal::{equal, fingerprint};
+pub use equal::equal;
 pub use error::{ValueError, ValueErrorKind};
+pub use fingerprint::{fingerprint, fingerprints};
 pub use fun::FunCode;
 pub use pairs::{Pair, Pairs};
 pub use shape::{MAX_SHAPE_KEYS, MAX_SHAPES, Shape};
@@ -74,6 +75,7 @@ mod decode;
 mod encode;
 mod equal;
 mod error;
+mod fingerprint;
 mod fun;
 mod pairs;
 mod reader;

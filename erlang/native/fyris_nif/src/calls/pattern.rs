@@ -17,6 +17,9 @@ const DEPTH: usize = 8;
 /// Patterns of more bytes are not compiled.
 const LENGTH: usize = 1 << 12;
 
+/// Bytes of most patterns.
+const USUAL: usize = 64;
+
 /// A pattern for the values of an object, all elements but the key.
 #[derive(Default)]
 pub(super) struct Pattern {
@@ -62,6 +65,10 @@ impl Pattern {
 
     fn constant(&mut self, write: impl FnOnce(&mut ValueWriter<'_>) -> Option<()>) -> Option<()> {
         let mut blobs = Vec::new();
+        // At once, for most patterns.
+        if self.bytes.is_empty() {
+            self.bytes.reserve(USUAL);
+        }
         write(&mut ValueWriter::new(&mut self.bytes, &mut blobs))?;
         let end = self.bytes.len();
         match self.pieces.last_mut() {
@@ -75,6 +82,14 @@ impl Pattern {
     pub(super) fn fits(&self, object: &Object<'_>) -> bool {
         let matches_all = self.bytes.is_empty();
         matches_all || object.with_values(|values| self.fits_values(values))
+    }
+
+    /// Returns the bytes that the values of every object that matches begin with.
+    pub(super) fn beginning(&self) -> &[u8] {
+        match self.pieces.first() {
+            Some(&Piece::Bytes(end)) => &self.bytes[..end],
+            _ => &[],
+        }
     }
 
     fn fits_values(&self, mut values: &[u8]) -> bool {

@@ -64,7 +64,7 @@ pub(super) fn answer(env: Env, args: &[Term], verb: Verb) -> Result<Option<Term>
                         asked.fits(table, object, key, &head.pattern)
                     })
                 };
-                Ok(table.lookup_with(key, pin, found)?)
+                Ok(table.lookup_beginning(key, head.pattern.beginning(), pin, found)?)
             };
             super::with_key(env, head.key, find).map(Some)
         })
@@ -137,8 +137,8 @@ impl<'t> Asked<'t> {
             return Ok(None);
         };
         super::with_key(env, key, |key| {
-            let count =
-                table.delete_of_key(key, |object| self.fits(table, &object, key, &pattern))?;
+            let fits = |object: Object<'_>| self.fits(table, &object, key, &pattern);
+            let count = table.delete_of_key(key, pattern.beginning(), fits)?;
             Ok(Some(env.make_int(count as i64)))
         })
     }

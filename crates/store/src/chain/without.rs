@@ -1,0 +1,132 @@
+//! Deleting objects of a chain.
+
+use fyris_sync::reclaim::Guard;
+use smallvec::SmallVec;
+
+use super::cell::{Figures, figures};
+use super::{CellPtr, Member, cell, objects, push_known, walk};
+use crate::slot::Content;
+
+/// A chain without some of its records.
+pub(crate) struct Without {
+    pub(crate) rest: Option<Content>,
+    /// The highest content that the old and the new chain share.
+    shared: Option<Content>,
+    removed: SmallVec<[Member; 1]>,
+    /// The bytes of the cells that only the new chain has.
+    pub(super) fresh: usize,
+}
+
+/// A deletion leaves no tombstone in a chain of up to 16 objects, nor among the newest 16 of a chain without
+/// tombstones.
+const SHORT: usize = 16;
+/// A chain has at most one tombstone for each 8 objects.
+const PART: usize = 8;
+
+/// Takes out objects of a chain, given with the newest first; `None` if there are none. O(1) for a few objects, on
+/// average over the deletions of many.
+///
+/// Records that stay keep their place and their owner.
+pub(crate) fn without(old: Content, removed: SmallVec<[Member; 1]>) -> Option<Without> {
+    let lowest = removed.last()?.seq;
+    let Figures {
+        tombstones,
+        seq: newest,
+        ..
+    } = figures(old);
+    let few = removed.len() + tombstones as usize <= old.count() / PART;
+    // A stack of objects is not to gather tombstones that each pop walks past.
+    let is_near = tombstones == 0 && ((newest - lowest) as usize) < SHORT;
+    Some(if few && !is_near && old.count() > SHORT {
+        with_tombstones(old, removed)
+    } else {
+        rebuilt(old, removed)
+    })
+}
+
+fn with_tombstones(old: Content, removed: SmallVec<[Member; 1]>) -> Without {
+    // Both come newest first.
+    let mut gone = removed.iter().peekable();
+    let stays = |object: &Member| gone.next_if(|next| next.seq == object.seq).is_none();
+    let newest = match old.newest() == removed[0].record {
+        true => objects(Some(old)).find(stays).map(|object| object.record),
+        false => Some(old.newest()),
+    };
+    let newest = newest.expect("few objects are taken out");
+    let add = |older, object: &Member| cell::tombstone(object, newest, older);
+    let rest = removed.iter().fold(old, add);
+    Without {
+        rest: Some(rest),
+        shared: Some(old),
+        fresh: size_of_cells(Some(rest), Some(old)),
+        removed,
+    }
+}
+
+fn rebuilt(old: Content, removed: SmallVec<[Member; 1]>) -> Without {
+    // Walk down remembering what is newer; the part below the lowest deleted object is shared.
+    let mut newer: SmallVec<[Member; SHORT]> = SmallVec::new();
+    let mut kept_newer = 0;
+    let mut shared = Some(old);
+    let mut left = removed.iter().peekable();
+    // Objects that were deleted before, whose tombstones lie above them.
+    let mut dead = figures(old).tombstones;
+    for step in walk(Some(old), None) {
+        dead -= u32::from(step.is_dead());
+        let goes = match step.object {
+            Some(object) => left.next_if(|next| next.seq == object.seq).is_some(),
+            None => true,
+        };
+        if goes {
+            shared = step.cell.map(|cell| cell.get().older);
+            kept_newer = newer.len();
+        } else {
+            newer.extend(step.object);
+        }
+        if dead == 0 && left.peek().is_none() {
+            break;
+        }
+    }
+    let add = |rest, kept: &Member| Some(push_known(kept.record, kept.print, rest));
+    let rest = newer[..kept_newer].iter().rev().fold(shared, add);
+    Without {
+        rest,
+        shared,
+        fresh: size_of_cells(rest, shared),
+        removed,
+    }
+}
+
+/// Returns the bytes of the cells of `top` down to `bottom`, which is not counted.
+fn size_of_cells(top: Option<Content>, bottom: Option<Content>) -> usize {
+    let cells = walk(top, bottom).filter_map(|step| step.cell);
+    cells.map(CellPtr::size).sum()
+}
+
+impl Without {
+    /// Returns the number of objects that were taken out.
+    pub(crate) fn removed(&self) -> usize {
+        self.removed.len()
+    }
+
+    /// Retires the records that were taken out of `old` and the cells that the new chain has not; returns how many
+    /// bytes more the new chain takes, or fewer.
+    ///
+    /// # Safety
+    ///
+    /// The new chain has taken the old one's place.
+    pub(crate) unsafe fn retire(self, old: Content, pin: &impl Guard) -> i64 {
+        let mut bytes = self.fresh as i64;
+        for object in &self.removed {
+            bytes -= object.record.size() as i64;
+            // SAFETY: not in the new chain, and the old one is unreachable.
+            unsafe { object.record.retire(pin) };
+        }
+        for cell in walk(Some(old), self.shared).filter_map(|step| step.cell) {
+            bytes -= cell.size() as i64;
+            // SAFETY: above the shared part, so not in the new chain.
+            unsafe { cell.retire(pin) };
+        }
+        bytes
+    }
+}
