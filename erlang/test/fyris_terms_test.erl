@@ -82,7 +82,11 @@ a_large_binary_outlives_its_object_test() ->
 
 %% As deep as terms may be, of every kind that has parts: schedulers have small stacks, those for long work smaller
 %% ones.
-deep_terms_come_back_test() ->
+%% Some ten seconds: keys of deep maps take the square of their depth.
+deep_terms_come_back_test_() ->
+    {timeout, 60, fun deep_terms_come_back/0}.
+
+deep_terms_come_back() ->
     T = fyris:new(t, []),
     Kinds = [fun(X) -> {X} end, fun(X) -> [X] end, fun(X) -> [X | a] end, fun(X) -> #{k => X, b => 1} end],
     Deeps = [lists:foldl(fun(_, X) -> Kind(X) end, x, lists:seq(1, 990)) || Kind <- Kinds],

@@ -138,25 +138,47 @@ fn boxed_with(term: Term, header: usize) -> Option<*const usize> {
 /// The numbers of an alias, and its process.
 pub(crate) type Alias = ([u32; 3], Term);
 
-/// The header word of aliases.
-static ALIASES: OnceLock<Option<usize>> = OnceLock::new();
+/// The header word of aliases, and whether their external form has the word of their process.
+static ALIASES: OnceLock<Option<(usize, bool)>> = OnceLock::new();
 
 /// Returns the header word of aliases, and the half word behind it: `None` where aliases look otherwise than we know.
 #[inline]
 pub(crate) fn alias_layout() -> Option<(usize, u32)> {
-    let header = ALIASES.get().copied().flatten()?;
+    let (header, _) = ALIASES.get().copied().flatten()?;
     layout().map(|(_, plain)| (header, plain))
 }
 
-/// Learns what aliases look like, from some of which the numbers and the process are known. They are different ones.
-pub(crate) fn learn_aliases(aliases: &[(Term, Alias)]) {
+/// Returns whether the external form of aliases is known, and has the word of their process behind the three numbers:
+/// from OTP 27 on.
+#[inline]
+pub(crate) fn aliases_name_process() -> bool {
+    matches!(ALIASES.get(), Some(Some((_, true))))
+}
+
+/// Returns the halves of a process's word, the low one first.
+pub(crate) fn halves(process: Term) -> [u32; 2] {
+    let word = process.0 as u64;
+    [word as u32, (word >> u32::BITS) as u32]
+}
+
+/// Learns what aliases look like, from some of which the process and the external numbers are known. They are different
+/// ones.
+pub(crate) fn learn_aliases(aliases: &[(Term, Vec<u32>)], process: Term) {
     ALIASES.get_or_init(|| {
-        let ((first, _), (plain_header, plain)) = (*aliases.first()?, layout()?);
+        let ((first, ids), (plain_header, plain)) = (aliases.first()?, layout()?);
         let header = (first.0 & PRIMARY == BOXED).then(|| first.reference_words().0)?;
         let is_header = header >> 6 == 3 && header & SUBTAG == plain_header & SUBTAG;
-        let is_so = |(term, alias): &(Term, Alias)| is_alias(*term, (header, plain), *alias);
+        let more: &[u32] = match ids.len() {
+            3 => &[],
+            _ => &halves(process),
+        };
+        let is_so = |(term, ids): &(Term, Vec<u32>)| {
+            ids.split_first_chunk().is_some_and(|(numbers, behind)| {
+                is_alias(*term, (header, plain), (*numbers, process)) && behind == more
+            })
+        };
         let known = is_header && aliases.len() > 1 && aliases.iter().all(is_so);
-        known.then_some(header)
+        known.then_some((header, !more.is_empty()))
     });
 }
 

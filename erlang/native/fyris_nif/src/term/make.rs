@@ -247,14 +247,12 @@ impl Build for Maker {
     #[inline]
     fn reference(&mut self, node: (u32, u32), ids: &[[u8; 4]], blobs: &[Blob]) -> Option<Term> {
         self.odd = true;
-        let ids: &[[u8; 4]; 3] = ids.try_into().ok()?;
-        rare::local_term(
-            self.env,
-            &mut self.room,
-            node,
-            ids.map(u32::from_le_bytes),
-            blobs,
-        )
+        if let Ok(ids) = <[[u8; 4]; 3]>::try_from(ids) {
+            let ids = ids.map(u32::from_le_bytes);
+            return rare::local_term(self.env, &mut self.room, node, ids, blobs);
+        }
+        let ids = <[[u8; 4]; 5]>::try_from(ids).ok()?;
+        rare::alias_term(&mut self.room, node, ids.map(u32::from_le_bytes))
     }
 
     fn external_fun(&mut self, module: u32, function: u32, arity: u8) -> Option<Term> {
@@ -293,10 +291,14 @@ impl Build for Maker {
         }
         self.odd = true;
         let local = match term {
-            Owned::Reference(of) => of.ids[..].try_into().ok().and_then(|ids| {
+            Owned::Reference(of) => {
                 let node = (of.node.id(), of.creation);
-                rare::local_term(self.env, &mut self.room, node, ids, &[])
-            }),
+                match of.ids[..] {
+                    [a, b, c] => rare::local_term(self.env, &mut self.room, node, [a, b, c], &[]),
+                    [a, b, c, d, e] => rare::alias_term(&mut self.room, node, [a, b, c, d, e]),
+                    _ => None,
+                }
+            }
             _ => None,
         };
         local.unwrap_or_else(|| rare::make(self.env, term))

@@ -10,7 +10,7 @@ use super::{Result, aliases, keep};
 use crate::atoms;
 use crate::funs::{self, Key};
 use crate::load::{self, Samples};
-use crate::references;
+use crate::references::{self, Alias};
 use crate::sys::{self, Env, Term};
 use crate::words::{self, Room};
 
@@ -60,8 +60,8 @@ pub(super) fn from_local_pid(node: u32, id: u32, serial: u32, creation: u32) -> 
 #[cold]
 #[inline(never)]
 pub(super) fn read(env: Env, term: Term) -> Result<Owned> {
-    if let Some(numbers) = local_numbers(env, term) {
-        return Ok(Owned::Reference(Box::new(local_reference(numbers))));
+    if let Some(ids) = local_ids(env, term) {
+        return Ok(Owned::Reference(Box::new(local_reference(&ids))));
     }
     if let Some(large) = words::read_large(term) {
         return Ok(Owned::integer(large));
@@ -138,33 +138,70 @@ pub(super) fn creator(env: Env, fun: &funs::Seen<'_>) -> Result<Pid> {
     }
 }
 
-/// Returns the numbers of a local reference to nothing or of an alias, read where they are; `None` as
-/// [`local_numbers`].
-#[inline]
-pub(super) fn plain_numbers(env: Env, term: Term) -> Option<[u32; 3]> {
-    let plain = env.plain_reference(term).filter(|_| numbers().is_some());
-    plain.or_else(|| alias_numbers(env, term))
+/// The numbers of a local reference, as its external form has them.
+#[derive(Clone, Copy)]
+pub(super) struct Ids {
+    all: [u32; 5],
+    len: usize,
 }
 
-/// Returns the numbers of an alias, whose process is remembered; `None` as [`local_numbers`].
+impl Ids {
+    #[inline]
+    fn three([a, b, c]: [u32; 3]) -> Ids {
+        Ids {
+            all: [a, b, c, 0, 0],
+            len: 3,
+        }
+    }
+
+    /// Returns those of an alias: on some machines its process is part of them.
+    #[inline]
+    fn of_alias(([a, b, c], process): Alias) -> Ids {
+        if !references::aliases_name_process() {
+            return Ids::three([a, b, c]);
+        }
+        let [low, high] = references::halves(process);
+        Ids {
+            all: [a, b, c, low, high],
+            len: 5,
+        }
+    }
+
+    /// Returns the numbers, with zeros behind them, and how many there are.
+    #[inline]
+    pub(super) fn parts(self) -> ([u32; 5], usize) {
+        (self.all, self.len)
+    }
+}
+
+/// Returns the numbers of a local reference to nothing or of an alias, read where they are; `None` as [`local_ids`].
 #[inline]
-fn alias_numbers(env: Env, term: Term) -> Option<[u32; 3]> {
+pub(super) fn plain_ids(env: Env, term: Term) -> Option<Ids> {
+    let plain = env.plain_reference(term).filter(|_| numbers().is_some());
+    plain.map(Ids::three).or_else(|| alias_ids(env, term))
+}
+
+/// Returns the numbers of an alias, whose process is remembered unless it is one of them; `None` as [`local_ids`].
+#[inline]
+fn alias_ids(env: Env, term: Term) -> Option<Ids> {
     let alias = env.alias(term)?;
-    aliases::remember(alias);
-    Some(alias.0)
+    if !references::aliases_name_process() {
+        aliases::remember(alias);
+    }
+    Some(Ids::of_alias(alias))
 }
 
 /// Returns the numbers of a local reference, read where they are, and notes a resource that it refers to; `None` for
 /// anything else, and where references look otherwise than we know.
 #[inline]
-pub(super) fn local_numbers(env: Env, term: Term) -> Option<[u32; 3]> {
-    if let Some(numbers) = plain_numbers(env, term) {
-        return Some(numbers);
+pub(super) fn local_ids(env: Env, term: Term) -> Option<Ids> {
+    if let Some(ids) = plain_ids(env, term) {
+        return Some(ids);
     }
     // SAFETY: the offset that was learned.
     let numbers = unsafe { env.resource_numbers(term, numbers()?.of_resources?) }?;
     keep::met_resource(term, numbers);
-    Some(numbers)
+    Some(Ids::three(numbers))
 }
 
 /// Returns whether a term is of a kind that is the same on every node.
@@ -223,11 +260,11 @@ fn decode(external: &[u8]) -> Result<Owned> {
     })
 }
 
-fn local_reference(numbers: [u32; 3]) -> Reference {
+fn local_reference(ids: &Ids) -> Reference {
     Reference {
         node: here(),
         creation: 0,
-        ids: numbers.to_vec(),
+        ids: ids.all[..ids.len].to_vec(),
     }
 }
 
@@ -261,9 +298,9 @@ fn numbers() -> Option<Numbers> {
 pub(crate) fn learn(env: Env, samples: &Samples) {
     NUMBERS.get_or_init(|| learn_numbers(env, samples));
     if numbers().is_some_and(|numbers| numbers.marks.is_some()) {
-        let known = |&term: &Term| Some((term, (external_numbers(env, term)?, samples.process)));
+        let known = |&term: &Term| Some((term, all_external_numbers(env, term)?));
         let known: Option<Vec<_>> = samples.aliases.iter().map(known).collect();
-        references::learn_aliases(&known.unwrap_or_default());
+        references::learn_aliases(&known.unwrap_or_default(), samples.process);
     }
     if let Some(&port) = samples.ports.first() {
         ports_are_known(env, port);
@@ -284,8 +321,13 @@ pub(crate) fn known() -> [bool; 4] {
 
 /// Returns the numbers of a reference, as the external format has them.
 fn external_numbers(env: Env, term: Term) -> Option<[u32; 3]> {
+    all_external_numbers(env, term)?.try_into().ok()
+}
+
+/// Returns the numbers of any reference. From OTP 27 on those of an alias are followed by two of its process.
+fn all_external_numbers(env: Env, term: Term) -> Option<Vec<u32>> {
     match etf::decode(&env.write_external(term)?).ok()? {
-        Owned::Reference(reference) => reference.ids.try_into().ok(),
+        Owned::Reference(reference) => Some(reference.ids),
         _ => None,
     }
 }
@@ -312,10 +354,17 @@ fn learn_numbers(env: Env, samples: &Samples) -> Option<Numbers> {
             .and_then(|(numbers, object)| env.offset_of_numbers(term, object.cast(), numbers));
         (numbers, offset)
     });
-    let aliases = samples.aliases.iter().map(|&alias| external(alias));
+    let aliases = samples.aliases.iter().map(|&alias| {
+        let all = all_external_numbers(env, alias)?;
+        all.first_chunk().copied()
+    });
+    let marks = learn_marks(&plain, resources.iter().map(|(ids, _)| *ids), aliases);
+    let of_resources = resources[0].1.filter(|_| resources[0].1 == resources[1].1);
     Some(Numbers {
-        marks: learn_marks(&plain, resources.iter().map(|(ids, _)| *ids), aliases),
-        of_resources: resources[0].1.filter(|_| resources[0].1 == resources[1].1),
+        marks,
+        // The machine finds a resource again by an external reference only if it has written that: what is read where
+        // it is has to be told from others when it is made.
+        of_resources: of_resources.filter(|_| marks.is_some()),
     })
 }
 
@@ -359,6 +408,22 @@ pub(super) fn local_term(
     }
 }
 
+/// Returns an alias made from its stored form, where that has its process; `None` for any other reference.
+#[inline]
+pub(super) fn alias_term(
+    room: &mut Room,
+    (node, creation): (u32, u32),
+    [a, b, c, low, high]: [u32; 5],
+) -> Option<Term> {
+    let process = Term((u64::from(low) | u64::from(high) << u32::BITS) as usize);
+    let marks = numbers()?.marks?;
+    let is_alias = references::aliases_name_process()
+        && (node, creation) == (here().id(), 0)
+        && b & (marks.resource | marks.alias) == marks.alias
+        && process.local_pid().is_some();
+    is_alias.then(|| room.alias(([a, b, c], process))).flatten()
+}
+
 /// Returns a local reference: the bytes of another one, with its numbers at their end.
 fn make_local_reference(env: Env, reference: &Reference) -> Option<Term> {
     /// The version of the format, and how references begin.
@@ -389,7 +454,7 @@ pub(super) fn make(env: Env, owned: &Owned) -> Term {
     };
     if let Some(term) = local {
         // The machine has found the process of an alias.
-        alias_numbers(env, term);
+        alias_ids(env, term);
         return term;
     }
     let external = if names_no_node(owned) || is_of_another_node(owned) {

@@ -21,6 +21,7 @@ use fyris_term::value::{Token, ValueWriter};
 use fyris_term::{Float, MAX_DEPTH, Pid};
 
 use super::keep::Gathering;
+use super::rare::Ids;
 use super::{Result, rare, value};
 use crate::funs;
 use crate::shapes::{self, Keys};
@@ -328,13 +329,16 @@ impl Stage<'_, '_> {
 
     /// Writes a reference of this node.
     #[inline(never)]
-    fn reference(&mut self, numbers: [u32; 3], at: usize) -> usize {
+    fn reference(&mut self, ids: Ids, at: usize) -> usize {
         let word = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
+        let ([a, b, c, d, e], count) = ids.parts();
         let at = self.put(at, Token::reference());
         let at = self.put_word(at, word(rare::here().id(), 0));
-        let at = self.put(at, Token::count(3));
-        let at = self.put_word(at, word(numbers[0], numbers[1]));
-        self.put_word(at, word(numbers[2], 0)) - 4
+        let at = self.put(at, Token::count(count as u8));
+        let (from, at) = (at, self.put_word(at, word(a, b)));
+        let at = self.put_word(at, word(c, d));
+        self.put_word(at, word(e, 0));
+        from + size_of::<u32>() * count
     }
 
     /// Writes `[]`, a process, a reference, a fun, a map of many keys, a large binary, or what only the
@@ -347,12 +351,12 @@ impl Stage<'_, '_> {
         if let Some(id) = term.local_pid() {
             return self.pid(&rare::local_pid(id), at);
         }
-        if let Some(numbers) = rare::plain_numbers(self.env, term) {
-            return self.reference(numbers, at);
+        if let Some(ids) = rare::plain_ids(self.env, term) {
+            return self.reference(ids, at);
         }
         self.gathering.begin();
-        if let Some(numbers) = rare::local_numbers(self.env, term) {
-            return self.reference(numbers, at);
+        if let Some(ids) = rare::local_ids(self.env, term) {
+            return self.reference(ids, at);
         }
         if depth < DEEP && !held::is_large(term) {
             if let Some(fun) = rare::fun(self.env, term) {
