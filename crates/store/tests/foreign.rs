@@ -7,6 +7,8 @@ use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use fyris::{Options, Store};
+use fyris_term::key::KeyBuf;
+use fyris_term::value::IntBytes;
 use fyris_term::{Blob, ForeignBlobs, Term, set_foreign_blobs};
 
 /// A binding's binary: a count, and bytes behind it.
@@ -117,6 +119,40 @@ fn an_update_beside_them_shares_them() {
         let shared = matches!(&elements[1], Term::Binary(content) if Blob::ptr_eq(content, &blob));
         assert!(shared && elements[2] == Term::Int(5));
         assert_eq!(LIVING.load(Ordering::SeqCst), 1);
+    });
+}
+
+/// An element beside them is changed without looking at them, also to one of another length; not one that they are.
+#[test]
+fn a_quick_update_beside_them_shares_them() {
+    leaves_nothing(|| {
+        let owner = Store::new().owner();
+        let table = owner.new_table("t", &Options::set()).unwrap();
+        let key = KeyBuf::encode(&Term::Int(1));
+        table.insert(&object(1, foreign(1))).unwrap();
+        let pin = fyris::pin();
+        for sum in (1..2000).step_by(7) {
+            let added = table.add_small(&key, Some(3), 7, &pin).unwrap();
+            assert_eq!(added, Some(sum + 6));
+            let large = IntBytes::new(i64::MAX);
+            assert_eq!(
+                table.overwrite(&key, 3, large.as_bytes(), &pin),
+                Ok(Some(true))
+            );
+            let small = IntBytes::new(sum + 6);
+            assert_eq!(
+                table.overwrite(&key, 3, small.as_bytes(), &pin),
+                Ok(Some(true))
+            );
+            assert_eq!(table.overwrite(&key, 2, small.as_bytes(), &pin), Ok(None));
+        }
+        assert_eq!(LIVING.load(Ordering::SeqCst), 1);
+        let whole = Term::Tuple(vec![
+            Term::Int(1),
+            Term::binary(vec![1; 1000]),
+            Term::Int(2002),
+        ]);
+        assert_eq!(table.lookup(&Term::Int(1)).unwrap(), [whole]);
     });
 }
 

@@ -186,7 +186,7 @@ where
     }
 
     /// Adds to one integer of the object with the key. `None` if that, or the sum, has more than 64 bits or is no
-    /// integer, or if the object holds large binaries: then nothing has changed, and [`TableData::update_counter`]
+    /// integer, or if the object holds resources: then nothing has changed, and [`TableData::update_counter`]
     /// knows what to do.
     pub(crate) fn add_small(
         &self,

@@ -82,8 +82,9 @@ where
         })
     }
 
-    /// Puts bytes that refer to no blob in the place of one element. `None` if the object has blobs, or would be too
-    /// large: nothing has changed then, and [`TableData::update_element`] knows what to do.
+    /// Puts bytes that refer to no blob in the place of one element. `None` if the element that goes has some, if the
+    /// object holds resources or would be too large: nothing has changed then, and [`TableData::update_element`] knows
+    /// what to do.
     pub(crate) fn overwrite(
         &self,
         key: &K::Key,

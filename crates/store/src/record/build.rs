@@ -228,24 +228,31 @@ fn with_values(old: RecordPtr, values: &[u8], blobs: &mut Vec<Blob>) -> Result<N
     Ok(NewRecord::new(parts, blobs))
 }
 
-/// Returns the range in the values of `old` of the element at a checked position; `None` if `old` has blobs.
+/// Returns the range in the values of `old` of the element at a checked position; `None` if the blobs of `old` may be
+/// others without it.
 #[inline(always)]
 fn place_of(old: RecordPtr, keypos: usize, position: usize) -> Option<Range<usize>> {
     // SAFETY: the caller holds `old`.
     let (values, blobs) = unsafe { (old.values(), old.blobs()) };
-    if !blobs.is_empty() {
-        return None;
-    }
     let known = "values were encoded by this process";
     let mut rest = values;
     let before = position - 1 - usize::from(keypos < position);
     value::skip_many(&mut rest, before).expect(known);
     let start = values.len() - rest.len();
     value::skip(&mut rest).expect(known);
-    Some(start..values.len() - rest.len())
+    let place = start..values.len() - rest.len();
+    (blobs.is_empty() || keeps_blobs(blobs, &values[place.clone()])).then_some(place)
 }
 
-/// Returns a copy of `old`, which has no blobs, with other bytes at a place in its values; `None` if that is too large.
+/// Returns whether a record keeps these blobs when an element with these bytes goes: it refers to none of them, which
+/// are numbered, and none is a keeper, which is told of each record that holds it.
+#[inline(never)]
+fn keeps_blobs(blobs: &[Blob], element: &[u8]) -> bool {
+    resource_ref::without(blobs).len() == blobs.len() && !value::refers_to_blobs(element)
+}
+
+/// Returns a copy of `old`, which has no keepers, with other bytes at a place in its values; `None` if that is too
+/// large.
 #[inline(always)]
 fn spliced(old: RecordPtr, place: Range<usize>, bytes: &[u8]) -> Option<NewRecord> {
     // An inline object may stay one, and a block may become one, if it is built anew.
@@ -260,7 +267,9 @@ fn resized(old: RecordPtr, place: Range<usize>, bytes: &[u8]) -> Option<NewRecor
     with_scratch(|scratch| {
         let Scratch { values, blobs, .. } = scratch;
         // SAFETY: the caller holds `old`.
-        let all = unsafe { old.values() };
+        let (all, all_blobs) = unsafe { (old.values(), old.blobs()) };
+        blobs.clear();
+        blobs.extend_from_slice(all_blobs);
         values.clear();
         values.extend_from_slice(&all[..place.start]);
         values.extend_from_slice(bytes);
@@ -270,7 +279,7 @@ fn resized(old: RecordPtr, place: Range<usize>, bytes: &[u8]) -> Option<NewRecor
 }
 
 /// Returns a copy of `old` with other bytes for the element at a position that was checked, bytes that refer to no
-/// blob; `None` if `old` has blobs, or if that is too large.
+/// blob; `None` if the element that goes refers to one, if `old` has keepers, or if the copy is too large.
 #[inline]
 pub(crate) fn overwritten(
     old: RecordPtr,
@@ -293,7 +302,7 @@ fn with_int(old: RecordPtr, value: i64) -> Option<NewRecord> {
 }
 
 /// Returns a copy of `old` with an increment added to the element at a position that was checked, and the sum in `sum`;
-/// `None` if that is not all in 64 bits, if `old` has blobs, or if the copy is too large. (A pair would be returned in
+/// `None` if that is not all in 64 bits, if `old` has keepers, or if the copy is too large. (A pair would be returned in
 /// memory, and waited for.)
 #[inline]
 pub(crate) fn added(

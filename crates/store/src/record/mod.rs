@@ -496,16 +496,19 @@ impl RecordPtr {
     }
 
     /// Returns a block that is a copy with `bytes` in the place of as many, from a place in the values on. The record
-    /// has no blobs and is not freed meanwhile.
+    /// has no keepers and is not freed meanwhile.
     #[inline]
     pub(crate) fn patched(self, at: usize, bytes: &[u8]) -> RecordPtr {
         let shape = self.shape();
         let end = at.checked_add(bytes.len());
-        assert!(shape.blobs == 0 && end.is_some_and(|end| end <= shape.values));
+        assert!(end.is_some_and(|end| end <= shape.values));
         let base = alloc::allocate(shape.len());
         // SAFETY: both blocks are as long as the shape says, no other thread has the new one, and the old one is not
-        // written (IMMUTABLE); the place is within the values.
+        // written (IMMUTABLE); the place is within the values. A blob that is copied is one more that is held.
         unsafe {
+            if shape.blobs > 0 {
+                self.blobs().iter().cloned().for_each(std::mem::forget);
+            }
             base.copy_from_nonoverlapping(self.0, shape.len());
             base.add(shape.values_at() + at)
                 .copy_from_nonoverlapping(NonNull::from(bytes).cast(), bytes.len());

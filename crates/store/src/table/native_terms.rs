@@ -283,8 +283,8 @@ impl Table {
     /// Adds to one integer, as the `update_counter` that most counters see. The position counts from 1; `None` is the
     /// element behind the key.
     ///
-    /// `None` if the integer or the sum takes more than 64 bits, if it is no integer, or if the object holds large
-    /// binaries: nothing has changed then, and [`Table::update_counter_with`] is to be asked.
+    /// `None` if the integer or the sum takes more than 64 bits, if it is no integer, or if the object holds
+    /// resources: nothing has changed then, and [`Table::update_counter_with`] is to be asked.
     ///
     /// # Errors
     ///
@@ -307,8 +307,8 @@ impl Table {
     /// Works as [`Table::update_element`] for one element, in the form of values (as
     /// [`ValueWriter`](fyris_term::value::ValueWriter) writes it, without blobs).
     ///
-    /// `None` if the object holds large binaries: nothing has changed then, and [`Table::update_element_with`] is to be
-    /// asked.
+    /// `None` if the element that goes holds large binaries, or the object resources: nothing has changed then, and
+    /// [`Table::update_element_with`] is to be asked.
     ///
     /// # Errors
     ///

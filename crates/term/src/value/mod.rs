@@ -68,7 +68,7 @@ pub use pairs::{Pair, Pairs};
 pub use shape::{MAX_SHAPE_KEYS, MAX_SHAPES, Shape};
 pub use skip::{skip, skip_many};
 pub use token::Token;
-pub use view::{View, as_int, is_plain, view};
+pub use view::{View, as_int, is_plain, refers_to_blobs, view};
 
 mod build;
 mod decode;

@@ -186,6 +186,17 @@ pub fn is_plain(value: &[u8], blobs: &[Blob]) -> bool {
     blobs.is_empty()
 }
 
+/// Returns whether terms refer to blobs. O(terms in them), without recursion; true of bytes that are wrong.
+pub fn refers_to_blobs(values: &[u8]) -> bool {
+    let mut reader = Reader { left: values };
+    while let Some(&tag) = reader.left.first() {
+        if matches!(tag, tag::BLOB | tag::BITS_BLOB) || super::skip::token(&mut reader).is_err() {
+            return true;
+        }
+    }
+    false
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
