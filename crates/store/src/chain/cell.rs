@@ -55,15 +55,6 @@ impl Cell {
         self.deleted.map(|deleted| deleted.get() - 1)
     }
 
-    /// Returns the object in the cell, dead or alive; `None` for a tombstone.
-    pub(super) fn object(&self) -> Option<Member> {
-        self.deleted.is_none().then_some(Member {
-            record: self.record,
-            seq: self.seq,
-            print: Some(self.print),
-        })
-    }
-
     fn has_run(&self) -> bool {
         self.place().is_multiple_of(run::LENGTH)
     }
@@ -93,6 +84,17 @@ impl CellPtr {
         unsafe { self.0.as_ref() }
     }
 
+    /// Returns the object in the cell, dead or alive; `None` for a tombstone.
+    #[inline]
+    pub(super) fn object(self) -> Option<Member> {
+        let cell = self.get();
+        cell.deleted.is_none().then_some(Member {
+            record: cell.record,
+            seq: cell.seq,
+            cell: Some(self),
+        })
+    }
+
     /// Returns the run beside the cell, if it has one.
     pub(super) fn run<'c>(self) -> Option<&'c Run> {
         let indexed = self.0.cast::<Indexed>();
@@ -116,6 +118,9 @@ impl CellPtr {
     ///
     /// It is in no slot any more, and retired once.
     pub(super) unsafe fn retire(self, pin: &impl Guard) {
+        if let Some(run) = self.run() {
+            pin.weigh(run.size());
+        }
         // SAFETY: forwarded.
         unsafe { pin.retire(self.0.as_ptr()) }
     }

@@ -37,9 +37,8 @@ use fyris_sync::reclaim::Guard;
 use crate::record::RecordPtr;
 use crate::slot::{Content, Kind};
 
-use cell::Cell;
 pub(crate) use cell::CellPtr;
-pub(crate) use run::{ANY, Prints, search};
+pub(crate) use run::{ANY, Prints, is_long, search};
 pub(crate) use without::without;
 
 /// Returns `record`, a block, on top of `older`; the bare record when there is nothing older.
@@ -62,7 +61,7 @@ pub(crate) struct Member {
     pub(crate) record: RecordPtr,
     seq: u32,
     /// `None` for the oldest, which has no cell.
-    print: Option<u64>,
+    cell: Option<CellPtr>,
 }
 
 impl Member {
@@ -71,12 +70,15 @@ impl Member {
         Member {
             record,
             seq: 0,
-            print: None,
+            cell: None,
         }
     }
 
     fn print(&self) -> u64 {
-        self.print.unwrap_or_else(|| self.record.fingerprint())
+        match self.cell {
+            Some(cell) => cell.get().print,
+            None => self.record.fingerprint(),
+        }
     }
 }
 
@@ -88,8 +90,8 @@ impl Dead {
     /// Returns the object in a cell, if it is alive, and remembers what a tombstone says. Cells are met from the newest
     /// on.
     #[inline]
-    fn met(&mut self, cell: &Cell) -> Option<Member> {
-        if let Some(seq) = cell.deleted() {
+    fn met(&mut self, cell: CellPtr) -> Option<Member> {
+        if let Some(seq) = cell.get().deleted() {
             self.0.push(seq);
         }
         cell.object().filter(|object| !self.has(object))
@@ -156,7 +158,7 @@ impl Iterator for Walk {
                 self.rest = Some(cell.get().older);
                 Step {
                     cell: Some(cell),
-                    object: self.dead.met(cell.get()),
+                    object: self.dead.met(cell),
                 }
             }
         })

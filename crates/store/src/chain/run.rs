@@ -118,12 +118,17 @@ impl Run {
         unsafe { alloc::free(self.entries.cast(), self.size()) }
     }
 
-    /// Returns the cells with fingerprints in a range, the oldest first.
-    fn with_prints(&self, prints: &Prints) -> SmallVec<[CellPtr; 4]> {
+    /// Returns the entries with fingerprints in a range.
+    fn within(&self, prints: &Prints) -> &[Entry] {
         let entries = self.entries();
         let from = entries.partition_point(|entry| entry.print < *prints.start());
-        let within = |entry: &&Entry| entry.print <= *prints.end();
-        let found = entries[from..].iter().take_while(within);
+        let behind = entries[from..].partition_point(|entry| entry.print <= *prints.end());
+        &entries[from..from + behind]
+    }
+
+    /// Returns the cells with fingerprints in a range, the oldest first.
+    fn with_prints(&self, prints: &Prints) -> SmallVec<[CellPtr; 4]> {
+        let found = self.within(prints).iter();
         let mut cells: SmallVec<[CellPtr; 4]> = found.map(|entry| entry.cell).collect();
         if prints.start() != prints.end() {
             cells.sort_unstable_by_key(|cell| cell.get().place());
@@ -152,6 +157,29 @@ pub(super) fn below(cell: CellPtr) -> Content {
     cell.run().map_or(cell.get().older, |run| run.below)
 }
 
+/// Returns whether a chain has a large run between two places, which takes long to make again.
+pub(super) fn has_large(lowest: Place, highest: Place) -> bool {
+    const LARGE: Place = LENGTH * FAN_OUT;
+    highest / LARGE > lowest.saturating_sub(1) / LARGE
+}
+
+/// Returns whether a search meets more than `most` cells with fingerprints in a range. O(log² n), and O(most).
+pub(crate) fn is_long(content: Content, prints: &Prints, most: usize) -> bool {
+    let (mut rest, mut met) = (content, 0);
+    while let Kind::Many(cell) = rest.kind()
+        && met <= most
+    {
+        (met, rest) = match cell.run().filter(|_| *prints != ANY) {
+            Some(run) => (met + run.within(prints).len(), run.below),
+            None => {
+                let is_like = prints.contains(&cell.get().print);
+                (met + usize::from(is_like), cell.get().older)
+            }
+        };
+    }
+    met > most
+}
+
 /// A search for the live objects of a chain with fingerprints in a range, the newest first. The oldest object, which
 /// has none beside it, is always found.
 pub(crate) struct Search<'p> {
@@ -178,7 +206,7 @@ impl Search<'_> {
     /// Goes on to the next cell with such a fingerprint and returns the live object in it, or to the oldest object.
     fn step(&mut self) -> Option<Option<Member>> {
         if let Some(cell) = self.found.pop() {
-            return Some(self.dead.met(cell.get()));
+            return Some(self.dead.met(cell));
         }
         match self.rest.take()?.kind() {
             Kind::One(record) => Some((!self.oldest_is_dead).then(|| Member::oldest(record))),
@@ -191,7 +219,7 @@ impl Search<'_> {
                 None => {
                     self.rest = Some(cell.get().older);
                     let is_like = self.prints.contains(&cell.get().print);
-                    is_like.then(|| self.dead.met(cell.get())).flatten()
+                    is_like.then(|| self.dead.met(cell)).flatten()
                 }
             }),
         }

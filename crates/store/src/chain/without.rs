@@ -4,7 +4,8 @@ use fyris_sync::reclaim::Guard;
 use smallvec::SmallVec;
 
 use super::cell::{Figures, figures};
-use super::{CellPtr, Member, cell, objects, push_known, walk};
+use super::{CellPtr, Member, cell, objects, push_known, run, walk};
+use crate::record::RecordPtr;
 use crate::slot::Content;
 
 /// A chain without some of its records.
@@ -35,8 +36,9 @@ pub(crate) fn without(old: Content, removed: SmallVec<[Member; 1]>) -> Option<Wi
         ..
     } = figures(old);
     let few = removed.len() + tombstones as usize <= old.count() / PART;
-    // A stack of objects is not to gather tombstones that each pop walks past.
-    let is_near = tombstones == 0 && ((newest - lowest) as usize) < SHORT;
+    // A stack of objects is not to gather tombstones that each pop walks past, nor to make a large run again and again.
+    let is_near =
+        tombstones == 0 && ((newest - lowest) as usize) < SHORT && !run::has_large(lowest, newest);
     Some(if few && !is_near && old.count() > SHORT {
         with_tombstones(old, removed)
     } else {
@@ -45,14 +47,7 @@ pub(crate) fn without(old: Content, removed: SmallVec<[Member; 1]>) -> Option<Wi
 }
 
 fn with_tombstones(old: Content, removed: SmallVec<[Member; 1]>) -> Without {
-    // Both come newest first.
-    let mut gone = removed.iter().peekable();
-    let stays = |object: &Member| gone.next_if(|next| next.seq == object.seq).is_none();
-    let newest = match old.newest() == removed[0].record {
-        true => objects(Some(old)).find(stays).map(|object| object.record),
-        false => Some(old.newest()),
-    };
-    let newest = newest.expect("few objects are taken out");
+    let newest = newest_that_stays(old, &removed);
     let add = |older, object: &Member| cell::tombstone(object, newest, older);
     let rest = removed.iter().fold(old, add);
     Without {
@@ -61,6 +56,25 @@ fn with_tombstones(old: Content, removed: SmallVec<[Member; 1]>) -> Without {
         fresh: size_of_cells(Some(rest), Some(old)),
         removed,
     }
+}
+
+/// Returns the newest object of a chain that is not among those that are removed, the newest of these first.
+fn newest_that_stays(old: Content, removed: &[Member]) -> RecordPtr {
+    let newest = old.newest();
+    if newest != removed[0].record {
+        return newest;
+    }
+    // What was the newest before it is so again, if no object was deleted since; if one was, this one may be.
+    let below = removed[0].cell.map(|cell| cell.get().older);
+    let as_before = |below: &Content| figures(*below).tombstones == figures(old).tombstones;
+    if let (Some(below), [_]) = (below.filter(as_before), removed) {
+        return below.newest();
+    }
+    // Both come newest first.
+    let mut gone = removed.iter().peekable();
+    let stays = |object: &Member| gone.next_if(|next| next.seq == object.seq).is_none();
+    let newest = objects(Some(old)).find(stays);
+    newest.expect("few objects are taken out").record
 }
 
 fn rebuilt(old: Content, removed: SmallVec<[Member; 1]>) -> Without {
@@ -87,7 +101,13 @@ fn rebuilt(old: Content, removed: SmallVec<[Member; 1]>) -> Without {
             break;
         }
     }
-    let add = |rest, kept: &Member| Some(push_known(kept.record, kept.print, rest));
+    let add = |rest, kept: &Member| {
+        Some(push_known(
+            kept.record,
+            kept.cell.map(|cell| cell.get().print),
+            rest,
+        ))
+    };
     let rest = newer[..kept_newer].iter().rev().fold(shared, add);
     Without {
         rest,

@@ -74,7 +74,7 @@ where
     }
 
     /// Deletes those of the objects of one key that are still there; how many. For the bags. O(n log n) in the
-    /// objects of the key; for a few objects that are alike, or one, O(log² n).
+    /// objects of the key; for one object O(log² n).
     pub(crate) fn delete_these(&self, these: &[RecordPtr], pin: &impl Guard) -> usize {
         let Some(&first) = these.first() else {
             return 0;
@@ -82,10 +82,15 @@ where
         let mut words: SmallVec<[u64; 8]> = these.iter().map(|record| record.bits()).collect();
         words.sort_unstable();
         let gone = |object: &Member| words.binary_search(&object.record.bits()).is_ok();
-        let prints = prints_of(these);
-        let find = |old| {
-            let found = chain::search(old, &prints).filter(gone);
-            found.take(words.len()).collect()
+        let find = |old| match these {
+            [one] => {
+                let prints = one.prints();
+                chain::search(old, &prints).filter(gone).take(1).collect()
+            }
+            _ => {
+                let all = chain::search(old, &chain::ANY).filter(gone);
+                all.take(words.len()).collect()
+            }
         };
         // The fixes know of the key already: the caller that found it has noted it.
         self.remove_objects(self.key_of(first), find, |_| (), pin)
@@ -103,17 +108,14 @@ where
     ) -> Option<usize> {
         let too_many = Cell::new(false);
         let find = |old| {
-            let mut found = SmallVec::new();
-            for (judged, object) in chain::search(old, prints).enumerate() {
-                if judged == JUDGED {
-                    too_many.set(true);
-                    return SmallVec::new();
-                }
-                if doomed(object.record) {
-                    found.push(object);
+            too_many.set(chain::is_long(old, prints, JUDGED));
+            match too_many.get() {
+                true => SmallVec::new(),
+                false => {
+                    let objects = chain::search(old, prints);
+                    objects.filter(|object| doomed(object.record)).collect()
                 }
             }
-            found
         };
         let deleted = self.remove_objects(key, find, |old| fixes.note_one(old.newest()), pin);
         (!too_many.get()).then_some(deleted)
@@ -158,20 +160,6 @@ where
 
 /// Objects that are judged with a slot protected.
 const JUDGED: usize = 64;
-
-/// More objects are looked for among all of their key.
-const FEW: usize = 8;
-
-/// Returns a range of fingerprints in which those of some objects of a key are.
-fn prints_of(these: &[RecordPtr]) -> Prints {
-    if these.len() > FEW {
-        return chain::ANY;
-    }
-    let prints = these.iter().map(|record| record.fingerprint());
-    let hull = |(low, high): (u64, u64), print| (low.min(print), high.max(print));
-    let (low, high) = prints.fold((u64::MAX, 0), hull);
-    low..=high
-}
 
 #[cfg(test)]
 mod tests {

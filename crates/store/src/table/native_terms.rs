@@ -194,6 +194,7 @@ impl Table {
     /// The values of a doomed object begin with `beginning`, whole terms and headers of terms as
     /// [`ValueWriter`](fyris_term::value::ValueWriter) writes them: among many objects of the key no others need be
     /// looked at, if there is a term without parts in it. O(log² n) of n objects, beside those that are looked at.
+    /// `doomed` may be called while the key is protected, so it must be short and must not use the store.
     ///
     /// # Errors
     ///
