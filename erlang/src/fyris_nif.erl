@@ -29,16 +29,29 @@
 
 -define(STUB, erlang:nif_error(not_loaded)).
 
-%% The library learns from some aliases and ports what such look like: it cannot make any by itself.
+%% The library learns from some aliases, ports and pids what such look like: it cannot make any by itself.
 init() ->
     {Library, Atomics} = {library(), atomics()},
     Aliases = [erlang:alias(), erlang:alias()],
-    Loaded = erlang:load_nif(Library, {Atomics, self(), Aliases, lists:sublist(erlang:ports(), 1)}),
+    Loaded = erlang:load_nif(Library, {Atomics, self(), Aliases, lists:sublist(erlang:ports(), 1), pids()}),
     [erlang:unalias(Alias) || Alias <- Aliases],
     case Loaded of
         {error, {Failure, Text}} -> {error, {Failure, reason(Text)}};
         ok -> ok
     end.
+
+%% The pid with number 0 and serial number 1, and those whose numbers are powers of two.
+pids() ->
+    [list_to_pid("<0.0.1>") | powers(1)].
+
+powers(Number) when Number < 1 bsl 28 ->
+    try list_to_pid(lists:concat(["<0.", Number, ".0>"])) of
+        Pid -> [Pid | powers(2 * Number)]
+    catch
+        error:badarg -> []
+    end;
+powers(_) ->
+    [].
 
 %% How the emulator counts who holds a binary: unless by atomic instructions, the library cannot, and copies.
 atomics() ->

@@ -112,6 +112,45 @@ references_to_resources_test() ->
     [fyris:delete(X) || X <- [T, Own]],
     ets:delete(Table).
 
+%% Pids in the order that `ets' has them, also when their numbers have outgrown the process table.
+many_local_pids_are_in_order_test_() ->
+    {timeout, 60,
+     fun() ->
+             Pids = [spawn(fun() -> ok end) || _ <- lists:seq(1, 600_000)],
+             Some = [{Pid} || {I, Pid} <- lists:enumerate(Pids), I rem 500 =:= 0],
+             ?same(begin
+                       T = M:new(t, [ordered_set]),
+                       M:insert(T, Some),
+                       [M:insert(T, {{a, Pid}, Pid}) || {Pid} <- Some],
+                       {M:tab2list(T), [M:member(T, Pid) || {Pid} <- Some]}
+                   end)
+     end}.
+
+%% What goes through `open/2' and `explain/2' is held on the way.
+references_to_resources_on_the_way_test() ->
+    Self = self(),
+    Owner = spawn(fun() -> fyris:open(held_on_the_way, [{heir, Self, {data, atomics:new(1, [])}}]) end),
+    receive
+        {'ETS-TRANSFER', held_on_the_way, Owner, {data, Atomics}} -> ?assertEqual(0, atomics:get(Atomics, 1))
+    end,
+    T = fyris:new(t, []),
+    Explain = fun() -> fyris:explain(T, [{{atomics:new(1, []), '_'}, [], ['$_']}]) end,
+    #{plan := #{bounds := [{key, Key}]}} = Explain(),
+    ?assertEqual(0, atomics:get(Key, 1)),
+    [fyris:delete(X) || X <- [T, held_on_the_way]].
+
+%% The name that local terms are stored under is no name of a node.
+terms_of_a_node_of_that_name_are_refused_test() ->
+    Node = <<119, 14, "nonode@nohost", 1>>,
+    Pid = binary_to_term(<<131, 88, Node/binary, 1:32, 0:32, 16#FFFFFFF:32>>),
+    Port = binary_to_term(<<131, 120, Node/binary, 1:64, 3:32>>),
+    Reference = binary_to_term(<<131, 90, 3:16, Node/binary, 0:32, 1:32, 2:32, 3:32>>),
+    T = fyris:new(t, []),
+    [?assertError(badarg, fyris:insert(T, Object))
+     || Term <- [Pid, Port, Reference], Object <- [{Term}, {1, Term}, {1, [{Term}]}, {1, fun() -> Term end}, {#{Term => 1}}]],
+    ?assertEqual([], fyris:tab2list(T)),
+    fyris:delete(T).
+
 %% A map is stored in one form, in whichever order the machine has its keys: the map of a file is equal to it.
 maps_have_one_form_test() ->
     File = "/tmp/fyris_words_" ++ os:getpid(),

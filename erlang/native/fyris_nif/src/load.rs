@@ -131,11 +131,13 @@ pub(crate) struct Samples {
     pub(crate) process: Term,
     pub(crate) aliases: Vec<Term>,
     pub(crate) ports: Vec<Term>,
+    /// The pid with number 0 and serial number 1, and those with powers of two as numbers.
+    pub(crate) pids: Vec<Term>,
 }
 
 impl Samples {
     fn of(env: Env, info: Term) -> Option<Samples> {
-        let &[atomics, process, aliases, ports] = env.tuple(info)? else {
+        let &[atomics, process, aliases, ports, pids] = env.tuple(info)? else {
             return None;
         };
         Some(Samples {
@@ -143,6 +145,7 @@ impl Samples {
             process,
             aliases: elements(env, aliases),
             ports: elements(env, ports),
+            pids: elements(env, pids),
         })
     }
 }

@@ -30,7 +30,9 @@ pub(crate) struct RangePlace {
 pub(super) fn open(env: Env, args: &[Term]) -> Reply {
     let name = atoms::from_machine(env, args[0]).ok_or(BAD)?;
     let known = |pid: &Owned| super::admin::known_process(env, pid);
-    let options = Options::parse(&term::read(env, args[1])?, known)?;
+    // The heir's data may refer to resources.
+    let (options, _offered) = term::offer(|| term::read(env, args[1]));
+    let options = Options::parse(&options?, known)?;
     // One of a process that has ended does not count.
     tables::with(env, args[0], |_, _| Ok(())).ok();
     let caller = super::admin::known_caller(env)?;
@@ -282,7 +284,9 @@ pub(super) fn get_in(env: Env, args: &[Term]) -> Reply {
 
 /// Implements `explain/2`: returns `{Kind, Plan, Estimated, Size}`.
 pub(super) fn explain(env: Env, args: &[Term]) -> Reply {
-    let spec = fyris::MatchSpec::new(&term::read(env, args[1])?);
+    // The plan, which has constants of the specification, may refer to resources.
+    let (spec, _offered) = term::offer(|| term::read(env, args[1]));
+    let spec = fyris::MatchSpec::new(&spec?);
     let spec = spec.map_err(|error| Fail::Store(fyris::Error::BadMatchSpec(error)))?;
     tables::with(env, args[0], |table, _| {
         let explanation = table.explain(&spec)?;

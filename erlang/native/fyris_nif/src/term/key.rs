@@ -3,7 +3,7 @@
 use fyris_term::key::{Flat, KeyBuf, KeyWriter};
 use fyris_term::{Float, Fun};
 
-use super::{Result, deeper, rare};
+use super::{Result, deeper, pids, rare};
 use crate::atoms;
 use crate::funs::{self, Key};
 use crate::sys::{Env, ErlNifTermType as Kind, Term};
@@ -75,7 +75,7 @@ fn write(env: Env, term: Term, out: &mut KeyWriter<'_>, depth: usize) -> Result<
             None => by_term(env, term, out)?,
         },
         Kind::ERL_NIF_TERM_TYPE_PID => match term.local_pid() {
-            Some(id) => out.pid(&rare::local_pid(id)),
+            Some(id) => out.pid(&pids::local_pid(id)),
             None => by_term(env, term, out)?,
         },
         Kind::ERL_NIF_TERM_TYPE_FUN => return fun(env, term, out, depth),

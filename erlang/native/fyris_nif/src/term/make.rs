@@ -8,7 +8,7 @@ use fyris_term::{Atom, Blob, Term as Owned};
 use num_bigint::Sign;
 use smallvec::SmallVec;
 
-use super::rare;
+use super::{pids, rare};
 use crate::funs::{self, Key};
 use crate::sys::{self, Env, Term};
 use crate::words::Room;
@@ -241,7 +241,7 @@ impl Build for Maker {
     #[inline(always)]
     fn pid(&mut self, node: u32, id: u32, serial: u32, creation: u32) -> Option<Term> {
         self.odd = true;
-        rare::from_local_pid(node, id, serial, creation)
+        pids::from_local_pid(node, id, serial, creation)
     }
 
     #[inline]
@@ -268,7 +268,7 @@ impl Build for Maker {
         captured: usize,
     ) -> Option<Term> {
         self.odd = true;
-        let creator = rare::from_local_pid(node, id, serial, creation);
+        let creator = pids::from_local_pid(node, id, serial, creation);
         funs::begin(self.env, Key::Local(*code, captured), creator)
     }
 

@@ -27,6 +27,7 @@ mod keep;
 mod key;
 mod make;
 mod object;
+mod pids;
 mod rare;
 mod read;
 mod stage;

@@ -6,7 +6,8 @@ use fyris::Error;
 use fyris_term::text::OWN_NODE;
 use fyris_term::{Atom, Blob, Fun, Map, Pid, Port, Reference, Term as Owned, etf};
 
-use super::{Result, aliases, keep};
+use super::pids::local_pid;
+use super::{Result, aliases, keep, pids};
 use crate::atoms;
 use crate::funs::{self, Key};
 use crate::load::{self, Samples};
@@ -29,31 +30,6 @@ pub(super) fn no_more() -> Error {
 pub(super) fn here() -> Atom {
     static HERE: LazyLock<Atom> = LazyLock::new(|| Atom::new(OWN_NODE).expect("a short name"));
     *HERE
-}
-
-/// Low bits of the machine's word for a local pid that are its two numbers; above is its place in the process table.
-const BOTH_BITS: u32 = 31;
-/// Bits of a pid's number; the rest is its serial number.
-const NUMBER_BITS: u32 = 15;
-
-/// Returns a local pid as it is stored: its two numbers, which order it among others, and its place in the process
-/// table, which only the machine needs.
-pub(super) fn local_pid(id: u64) -> Pid {
-    let (numbers, place) = (id & ((1 << BOTH_BITS) - 1), id >> BOTH_BITS);
-    Pid {
-        node: here(),
-        id: numbers as u32 & ((1 << NUMBER_BITS) - 1),
-        serial: (numbers >> NUMBER_BITS) as u32,
-        creation: place as u32,
-    }
-}
-
-/// Returns the machine's local pid from its stored form; `None` for a foreign one.
-#[inline]
-pub(super) fn from_local_pid(node: u32, id: u32, serial: u32, creation: u32) -> Option<Term> {
-    let numbers = u64::from(serial) << NUMBER_BITS | u64::from(id);
-    let id = u64::from(creation) << BOTH_BITS | numbers;
-    (node == here().id()).then(|| Term::from_local_pid(id))
 }
 
 /// Returns a term of a kind that has no form of its own here.
@@ -80,6 +56,12 @@ pub(super) fn read(env: Env, term: Term) -> Result<Owned> {
 fn by_external(env: Env, term: Term) -> Result<Owned> {
     let external = env.write_external(term).ok_or(Error::TooDeep)?;
     let mut owned = decode(&external)?;
+    if names(&owned, here()) {
+        return Err(Error::BadArgument(format!(
+            "a term of a node called {}",
+            here().as_str()
+        )));
+    }
     match &mut owned {
         Owned::Reference(reference) if env.is_local_reference(term) => {
             (reference.node, reference.creation) = (here(), 0);
@@ -296,6 +278,9 @@ fn numbers() -> Option<Numbers> {
 /// Learns what is in references and ports. To be called when the library is loaded, and references to resources and
 /// words are known.
 pub(crate) fn learn(env: Env, samples: &Samples) {
+    if let Some((&serial, numbers)) = samples.pids.split_first() {
+        pids::learn(serial, numbers);
+    }
     NUMBERS.get_or_init(|| learn_numbers(env, samples));
     if numbers().is_some_and(|numbers| numbers.marks.is_some()) {
         let known = |&term: &Term| Some((term, all_external_numbers(env, term)?));
@@ -503,6 +488,26 @@ pub(crate) fn this_node(env: Env) -> Option<Node> {
 /// Returns the present name of this node.
 pub(crate) fn node_name(env: Env) -> Option<Atom> {
     this_node(env).map(|(name, _)| name)
+}
+
+/// Returns whether a term has a part of a node with this name.
+fn names(term: &Owned, name: Atom) -> bool {
+    let any = |terms: &[Owned]| terms.iter().any(|term| names(term, name));
+    match term {
+        Owned::Pid(pid) => pid.node == name,
+        Owned::Port(port) => port.node == name,
+        Owned::Reference(reference) => reference.node == name,
+        Owned::Fun(fun) => match &**fun {
+            Fun::Local(fun) => fun.creator.node == name || any(&fun.free),
+            Fun::External { .. } => false,
+        },
+        Owned::Tuple(all) | Owned::List(all) => any(all),
+        Owned::Improper(all, tail) => any(all) || names(tail, name),
+        Owned::Map(map) => map
+            .iter()
+            .any(|(key, value)| names(key, name) || names(value, name)),
+        _ => false,
+    }
 }
 
 /// Gives what is of node `from` in a term to node `to`.

@@ -3,7 +3,7 @@
 use fyris_term::value::MAX_INLINE_BINARY;
 use fyris_term::{Fun, Map, Term as Owned};
 
-use super::{Result, deeper, key, rare};
+use super::{Result, deeper, key, pids, rare};
 use crate::held;
 use crate::sys::{Env, ErlNifTermType as Kind, Term};
 
@@ -44,7 +44,7 @@ fn read_at(env: Env, term: Term, depth: usize) -> Result<Owned> {
             None => rare::read(env, term),
         },
         Kind::ERL_NIF_TERM_TYPE_PID => match term.local_pid() {
-            Some(id) => Ok(Owned::Pid(Box::new(rare::local_pid(id)))),
+            Some(id) => Ok(Owned::Pid(Box::new(pids::local_pid(id)))),
             None => rare::read(env, term),
         },
         Kind::ERL_NIF_TERM_TYPE_FUN => fun(env, term, depth),

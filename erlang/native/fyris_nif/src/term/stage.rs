@@ -22,7 +22,7 @@ use fyris_term::{Float, MAX_DEPTH, Pid};
 
 use super::keep::Gathering;
 use super::rare::Ids;
-use super::{Result, rare, value};
+use super::{Result, pids, rare, value};
 use crate::funs;
 use crate::shapes::{self, Keys};
 use crate::sys::{Env, Term};
@@ -349,7 +349,7 @@ impl Stage<'_, '_> {
             return self.put(at, Token::nil());
         }
         if let Some(id) = term.local_pid() {
-            return self.pid(&rare::local_pid(id), at);
+            return self.pid(&pids::local_pid(id), at);
         }
         if let Some(ids) = rare::plain_ids(self.env, term) {
             return self.reference(ids, at);

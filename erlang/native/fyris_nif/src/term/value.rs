@@ -3,7 +3,7 @@
 use fyris_term::value::{MAX_INLINE_BINARY, ValueWriter};
 use smallvec::SmallVec;
 
-use super::{Result, deeper, key, rare};
+use super::{Result, deeper, key, pids, rare};
 use crate::funs::{self, Key};
 use crate::sys::{Env, ErlNifTermType as Kind, Term};
 use crate::words::{self, Seen};
@@ -54,7 +54,7 @@ fn other(env: Env, term: Term, out: &mut ValueWriter<'_>, depth: usize) -> Resul
             None => return by_term(env, term, out, depth),
         },
         Kind::ERL_NIF_TERM_TYPE_PID => match term.local_pid() {
-            Some(id) => out.pid(&rare::local_pid(id)),
+            Some(id) => out.pid(&pids::local_pid(id)),
             None => return by_term(env, term, out, depth),
         },
         Kind::ERL_NIF_TERM_TYPE_FUN => return fun(env, term, out, depth),
