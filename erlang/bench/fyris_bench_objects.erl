@@ -18,7 +18,8 @@ groups(N, Workers) ->
     [{lists:concat(["objects, ", Type, " of ", Size, " ", Name]), fun() -> table(Type, Size, Make, Workers) end}
      || Type <- [set, ordered_set], Size <- Sizes, {Name, Make} <- rows()]
         ++ [{"objects, one hot", fun() -> fun hot/1 end} || Workers =:= 1]
-        ++ [{lists:concat(["objects, a ", Type, " of ", Size, " under one key"]), fun() -> fun(B) -> bag(B, Type, Size) end end}
+        ++ [{lists:concat(["objects, a ", Type, " of ", Size, " under one key"]),
+             fun() -> fun(Backend) -> bag(Backend, Type, Size) end end}
             || Workers =:= 1, Type <- [bag, duplicate_bag], Size <- [1000, 10_000]]
         ++ [{"objects, registry of pids", fun() -> registry(Workers) end}].
 
@@ -203,7 +204,8 @@ bag({M, Options}, Type, Size) ->
     Times = [{Phase, each(timed([List], Do, T), loop([List]), length(List))} || {Phase, List, Do} <- Phases],
     Full = [{Phase, fun(_, O) -> Do(O) end}
             || {Phase, Do} <- [{'delete_object and insert', fun(O) -> M:delete_object(T, O), M:insert(T, O) end},
-                               {'match_delete and insert', fun({K, I, _} = O) -> M:match_delete(T, {K, I, '_'}), M:insert(T, O) end}]],
+                               {'match_delete and insert',
+                             fun({K, I, _} = O) -> M:match_delete(T, {K, I, '_'}), M:insert(T, O) end}]],
     Churned = [{Phase, each(timed([Some], Do, T), loop([Some]), length(Some))} || {Phase, Do} <- Full],
     M:delete(T),
     Times ++ Churned.

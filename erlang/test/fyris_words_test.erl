@@ -147,7 +147,8 @@ terms_of_a_node_of_that_name_are_refused_test() ->
     Reference = binary_to_term(<<131, 90, 3:16, Node/binary, 0:32, 1:32, 2:32, 3:32>>),
     T = fyris:new(t, []),
     [?assertError(badarg, fyris:insert(T, Object))
-     || Term <- [Pid, Port, Reference], Object <- [{Term}, {1, Term}, {1, [{Term}]}, {1, fun() -> Term end}, {#{Term => 1}}]],
+     || Term <- [Pid, Port, Reference],
+        Object <- [{Term}, {1, Term}, {1, [{Term}]}, {1, fun() -> Term end}, {#{Term => 1}}]],
     ?assertEqual([], fyris:tab2list(T)),
     fyris:delete(T).
 

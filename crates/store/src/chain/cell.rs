@@ -18,7 +18,7 @@ pub(crate) struct Cell {
     /// The chain below.
     pub(super) older: Content,
     /// The [fingerprint](RecordPtr::fingerprint) of the object, or of the deleted one.
-    pub(super) print: u64,
+    pub(super) fingerprint: u64,
     /// The number of tombstones, this cell's and those below.
     pub(super) tombstones: u32,
     /// The sequence number of the newest object, in this cell or below: one more than that of the object before it. The
@@ -37,7 +37,7 @@ struct Indexed {
     run: Run,
 }
 
-/// The number of cells of a chain, but for the bare oldest record: runs are made by it.
+/// The number of cells from the oldest one up to a cell. It decides which cells have runs.
 pub(super) type Place = u32;
 
 impl Cell {
@@ -180,12 +180,12 @@ pub(super) fn figures(content: Content) -> Figures {
 }
 
 /// Returns an object on top of `older`.
-pub(super) fn object(record: RecordPtr, print: u64, older: Content) -> Content {
+pub(super) fn object(record: RecordPtr, fingerprint: u64, older: Content) -> Content {
     let below = figures(older);
     new(Cell {
         record,
         older,
-        print,
+        fingerprint,
         tombstones: below.tombstones,
         seq: below.seq + 1,
         deleted: None,
@@ -199,7 +199,7 @@ pub(super) fn tombstone(deleted: &Member, newest: RecordPtr, older: Content) -> 
     new(Cell {
         record: newest,
         older,
-        print: deleted.print(),
+        fingerprint: deleted.fingerprint(),
         tombstones: below.tombstones + 1,
         seq: below.seq,
         deleted: NonZeroU32::new(deleted.seq + 1),

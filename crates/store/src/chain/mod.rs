@@ -38,7 +38,7 @@ use crate::record::RecordPtr;
 use crate::slot::{Content, Kind};
 
 pub(crate) use cell::CellPtr;
-pub(crate) use run::{ANY, Prints, is_long, search};
+pub(crate) use run::{ANY, Fingerprints, search};
 pub(crate) use without::without;
 
 /// Returns `record`, a block, on top of `older`; the bare record when there is nothing older.
@@ -47,11 +47,14 @@ pub(crate) fn push(record: RecordPtr, older: Option<Content>) -> Content {
 }
 
 /// Works as [`push`], for a record whose fingerprint may be known.
-fn push_known(record: RecordPtr, print: Option<u64>, older: Option<Content>) -> Content {
+fn push_known(record: RecordPtr, fingerprint: Option<u64>, older: Option<Content>) -> Content {
     debug_assert!(!record.is_materialized() && !older.is_some_and(Content::is_inline));
     match older {
         None => Content::one(record),
-        Some(older) => cell::object(record, print.unwrap_or_else(|| record.fingerprint()), older),
+        Some(older) => {
+            let fingerprint = fingerprint.unwrap_or_else(|| record.fingerprint());
+            cell::object(record, fingerprint, older)
+        }
     }
 }
 
@@ -74,23 +77,25 @@ impl Member {
         }
     }
 
-    fn print(&self) -> u64 {
-        match self.cell {
-            Some(cell) => cell.get().print,
-            None => self.record.fingerprint(),
-        }
+    fn fingerprint(&self) -> u64 {
+        self.known_fingerprint()
+            .unwrap_or_else(|| self.record.fingerprint())
+    }
+
+    fn known_fingerprint(&self) -> Option<u64> {
+        self.cell.map(|cell| cell.get().fingerprint)
     }
 }
 
-/// The sequence numbers of deleted objects that lie further down: the greatest is met next.
+/// The sequence numbers of deleted objects that are further down: the object with the greatest is visited next.
 #[derive(Default)]
 struct Dead(BinaryHeap<u32>);
 
 impl Dead {
-    /// Returns the object in a cell, if it is alive, and remembers what a tombstone says. Cells are met from the newest
-    /// on.
+    /// Returns the object in a cell if it is alive; a tombstone is remembered. Cells are visited from the newest to the
+    /// oldest.
     #[inline]
-    fn met(&mut self, cell: CellPtr) -> Option<Member> {
+    fn visit(&mut self, cell: CellPtr) -> Option<Member> {
         if let Some(seq) = cell.get().deleted() {
             self.0.push(seq);
         }
@@ -158,7 +163,7 @@ impl Iterator for Walk {
                 self.rest = Some(cell.get().older);
                 Step {
                     cell: Some(cell),
-                    object: self.dead.met(cell),
+                    object: self.dead.visit(cell),
                 }
             }
         })
@@ -184,18 +189,19 @@ pub(crate) fn oldest_first(content: Content) -> Vec<RecordPtr> {
     records
 }
 
-/// Returns the objects of a chain that are exactly equal to a record, the newest first.
-pub(crate) fn like(
-    content: Content,
-    record: RecordPtr,
-    print: &Prints,
-) -> impl Iterator<Item = Member> {
-    search(content, print).filter(move |object| object.record.same_object(record))
+/// Returns the objects of a key that are exactly equal to a record, the newest first.
+pub(crate) fn like(content: Content, record: RecordPtr) -> impl Iterator<Item = Member> {
+    let fingerprints = match content.is_chain() {
+        true => record.fingerprints(),
+        // A single object has no fingerprint beside it.
+        false => ANY,
+    };
+    search(content, fingerprints).filter(move |object| object.record.same_object(record))
 }
 
 /// Returns whether a key has this very object.
 pub(crate) fn has(content: Option<Content>, record: RecordPtr) -> bool {
-    content.is_some_and(|content| like(content, record, &record.prints()).next().is_some())
+    content.is_some_and(|content| like(content, record).next().is_some())
 }
 
 /// Shows `f` the objects of a key in insertion order, each as a content.

@@ -3,23 +3,26 @@
 //! # Why
 //!
 //! To delete one of 10,000 objects of a key, or to see that a bag has an object already, a walk would look at 10,000
-//! cells. So the cells stand in sorted runs as well, as in a log-structured merge tree (O'Neil et al., 1996): each
-//! [`LENGTH`]th cell has a run of the cells down to the run before it, and each [`FAN_OUT`]th run takes in those that
-//! lie between it and the one before it of its level. A search looks at fewer than [`LENGTH`] cells, and bisects fewer
-//! than [`FAN_OUT`] runs of each level: O(log² n) of n cells, beside the objects that it finds.
+//! cells. So the cells stand in sorted runs as well, as in a log-structured merge tree (O'Neil et al., 1996). Each
+//! [`LENGTH`]th cell has a run, which covers the cells down to the next one with a run. Each [`FAN_OUT`]th run is of
+//! the next level: it merges the runs below it down to the next one of its level. A search looks at fewer than
+//! [`LENGTH`] cells, and bisects fewer than [`FAN_OUT`] runs of each level: O(log² n) of n cells, plus the objects that
+//! it finds.
+//!
+//! Where more than [`LENGTH`] cells of a run have a fingerprint that is searched for, the search walks on from cell to
+//! cell, and tries the smaller runs below: so a few objects are found without all the others that are like them.
 //!
 //! # Invariants
 //!
-//! - **PERSISTENT** holds for runs as for cells. What a run holds depends on nothing but the chain below its cell, so
-//!   chains that share cells share their runs, whatever commits are decided in whatever way.
-//! - **NEWEST**: the entries of one fingerprint stand in the order of the chain, the newest first, and all entries of a
-//!   run are newer than those of the next run that a search comes to. So a tombstone is met before its object, as in a
-//!   walk; both have one fingerprint.
+//! - **PERSISTENT** holds for runs as for cells. The entries of a run depend on nothing but the chain below its cell,
+//!   so chains that share cells share their runs, however commits are decided.
+//! - **NEWEST**: a search visits cells from the newest to the oldest. The entries of one fingerprint are in the order
+//!   of the chain, the newest first, and the entries of a run are newer than those of the next run. So a tombstone is
+//!   visited before its object, as in a walk; the two have the same fingerprint.
 //!
-//! A run of a higher level copies those below it, which stay for the chains that end there: a cell stands in one run of
-//! each level, 16 bytes in each.
+//! A merged run is a copy: the runs below it stay, for the chains whose newest cell is there. A cell has one entry of
+//! 16 bytes in a run of each level.
 
-use std::collections::BinaryHeap;
 use std::ops::RangeInclusive;
 use std::ptr::NonNull;
 
@@ -36,21 +39,21 @@ pub(super) const LENGTH: Place = if cfg!(any(test, fyris_small)) { 4 } else { 64
 const FAN_OUT: Place = if cfg!(any(test, fyris_small)) { 2 } else { 16 };
 
 /// The fingerprints that a search looks for.
-pub(crate) type Prints = RangeInclusive<u64>;
+pub(crate) type Fingerprints = RangeInclusive<u64>;
 
 /// All fingerprints.
-pub(crate) const ANY: Prints = 0..=u64::MAX;
+pub(crate) const ANY: Fingerprints = 0..=u64::MAX;
 
 #[derive(Clone, Copy)]
 struct Entry {
-    print: u64,
+    fingerprint: u64,
     cell: CellPtr,
 }
 
 impl Entry {
     fn of(cell: CellPtr) -> Entry {
         Entry {
-            print: cell.get().print,
+            fingerprint: cell.get().fingerprint,
             cell,
         }
     }
@@ -87,7 +90,7 @@ impl Run {
         }
         debug_assert_eq!(entries.len(), (place - end) as usize);
         // Stable, for NEWEST, and quick about the runs that it is made of.
-        entries.sort_by_key(|entry| entry.print);
+        entries.sort_by_key(|entry| entry.fingerprint);
         let at = alloc::allocate(size_of_val(&entries[..])).cast::<Entry>();
         // SAFETY: allocated just now for as many entries, with an alignment of 8.
         unsafe { at.copy_from_nonoverlapping(NonNull::from(&entries[..]).cast(), entries.len()) };
@@ -118,29 +121,28 @@ impl Run {
         unsafe { alloc::free(self.entries.cast(), self.size()) }
     }
 
-    /// Returns the entries with fingerprints in a range.
-    fn within(&self, prints: &Prints) -> &[Entry] {
+    /// Returns the cells with fingerprints in a range, the oldest first; `None` if they are more than [`LENGTH`].
+    fn within(&self, fingerprints: &Fingerprints) -> Option<SmallVec<[CellPtr; 4]>> {
         let entries = self.entries();
-        let from = entries.partition_point(|entry| entry.print < *prints.start());
-        let behind = entries[from..].partition_point(|entry| entry.print <= *prints.end());
-        &entries[from..from + behind]
-    }
-
-    /// Returns the cells with fingerprints in a range, the oldest first.
-    fn with_prints(&self, prints: &Prints) -> SmallVec<[CellPtr; 4]> {
-        let found = self.within(prints).iter();
+        let from = entries.partition_point(|entry| entry.fingerprint < *fingerprints.start());
+        let is_within = |entry: &Entry| entry.fingerprint <= *fingerprints.end();
+        let count = entries[from..].partition_point(is_within);
+        if count > LENGTH as usize {
+            return None;
+        }
+        let found = entries[from..from + count].iter();
         let mut cells: SmallVec<[CellPtr; 4]> = found.map(|entry| entry.cell).collect();
-        if prints.start() != prints.end() {
+        if fingerprints.start() != fingerprints.end() {
             cells.sort_unstable_by_key(|cell| cell.get().place());
         } else if !cfg!(fyris_mutant = "chain_run_reversed") {
             cells.reverse();
         }
-        cells
+        Some(cells)
     }
 }
 
-/// Returns the number of cells in the run of a cell, by its place: those of a level are a multiple of those of the level
-/// below, and stand at places that are multiples of their number.
+/// Returns the number of cells that the run of a cell covers, by the cell's place: the greatest of a level whose runs
+/// are at multiples of it.
 fn covered(place: Place) -> Place {
     let mut cells = LENGTH;
     while let Some(more) = cells.checked_mul(FAN_OUT)
@@ -163,27 +165,10 @@ pub(super) fn has_large(lowest: Place, highest: Place) -> bool {
     highest / LARGE > lowest.saturating_sub(1) / LARGE
 }
 
-/// Returns whether a search meets more than `most` cells with fingerprints in a range. O(log² n), and O(most).
-pub(crate) fn is_long(content: Content, prints: &Prints, most: usize) -> bool {
-    let (mut rest, mut met) = (content, 0);
-    while let Kind::Many(cell) = rest.kind()
-        && met <= most
-    {
-        (met, rest) = match cell.run().filter(|_| *prints != ANY) {
-            Some(run) => (met + run.within(prints).len(), run.below),
-            None => {
-                let is_like = prints.contains(&cell.get().print);
-                (met + usize::from(is_like), cell.get().older)
-            }
-        };
-    }
-    met > most
-}
-
-/// A search for the live objects of a chain with fingerprints in a range, the newest first. The oldest object, which
-/// has none beside it, is always found.
-pub(crate) struct Search<'p> {
-    prints: &'p Prints,
+/// A search for the live objects of a chain with fingerprints in a range, the newest first. The oldest object, beside
+/// which there is no fingerprint, is always found.
+pub(crate) struct Search {
+    fingerprints: Fingerprints,
     rest: Option<Content>,
     oldest_is_dead: bool,
     /// Cells of the last run, the oldest first.
@@ -192,41 +177,41 @@ pub(crate) struct Search<'p> {
 }
 
 /// Searches a chain, or a single object.
-pub(crate) fn search(content: Content, prints: &Prints) -> Search<'_> {
+pub(crate) fn search(content: Content, fingerprints: Fingerprints) -> Search {
     Search {
-        prints,
+        fingerprints,
         rest: Some(content),
         oldest_is_dead: cell::figures(content).oldest_is_dead,
         found: SmallVec::new(),
-        dead: Dead(BinaryHeap::new()),
+        dead: Dead::default(),
     }
 }
 
-impl Search<'_> {
+impl Search {
     /// Goes on to the next cell with such a fingerprint and returns the live object in it, or to the oldest object.
     fn step(&mut self) -> Option<Option<Member>> {
         if let Some(cell) = self.found.pop() {
-            return Some(self.dead.met(cell));
+            return Some(self.dead.visit(cell));
         }
-        match self.rest.take()?.kind() {
-            Kind::One(record) => Some((!self.oldest_is_dead).then(|| Member::oldest(record))),
-            Kind::Many(cell) => Some(match cell.run().filter(|_| *self.prints != ANY) {
-                Some(run) => {
-                    self.rest = Some(run.below);
-                    self.found = run.with_prints(self.prints);
-                    None
-                }
-                None => {
-                    self.rest = Some(cell.get().older);
-                    let is_like = self.prints.contains(&cell.get().print);
-                    is_like.then(|| self.dead.met(cell)).flatten()
-                }
-            }),
+        let cell = match self.rest.take()?.kind() {
+            Kind::One(record) => {
+                return Some((!self.oldest_is_dead).then(|| Member::oldest(record)));
+            }
+            Kind::Many(cell) => cell,
+        };
+        if let Some(run) = cell.run()
+            && let Some(found) = run.within(&self.fingerprints)
+        {
+            (self.found, self.rest) = (found, Some(run.below));
+            return Some(None);
         }
+        self.rest = Some(cell.get().older);
+        let is_like = self.fingerprints.contains(&cell.get().fingerprint);
+        Some(is_like.then(|| self.dead.visit(cell)).flatten())
     }
 }
 
-impl Iterator for Search<'_> {
+impl Iterator for Search {
     type Item = Member;
 
     fn next(&mut self) -> Option<Member> {

@@ -54,7 +54,7 @@ fn what_is_taken_out_leaves_the_rest_in_order_and_shares_the_older() {
 /// Takes out what is like a record, which is freed with both chains.
 fn check_without(old: Content, like: RecordPtr, after: &[i64]) {
     let (count, bytes) = (old.count(), old.size() as i64);
-    let gone = super::like(old, like, &like.prints()).collect();
+    let gone = super::like(old, like).collect();
     let change = without(old, gone);
     let rest = change.as_ref().map_or(Some(old), |change| change.rest);
     assert_eq!(numbers(rest), after);
@@ -83,15 +83,15 @@ fn check_searches(content: Content, n: i64) {
     value::encode(&Term::Int(n / 3), &mut first, &mut Vec::new()).expect("not deep");
     let like = record(n);
     let siblings: Vec<i64> = (n / 3 * 3..n / 3 * 3 + 3).collect();
-    for (prints, chosen) in [
-        (like.prints(), &[n][..]),
+    for (fingerprints, chosen) in [
+        (like.fingerprints(), &[n][..]),
         (value::fingerprints(&first), &siblings),
         (ANY, &numbers(Some(content))),
     ] {
         let bits = |object: Member| object.record.bits();
         // The oldest is found whatever is looked for.
         let found =
-            search(content, &prints).filter(|object| chosen.contains(&number(object.record)));
+            search(content, fingerprints).filter(|object| chosen.contains(&number(object.record)));
         let found: Vec<u64> = found.map(bits).collect();
         let walked = with_numbers(content, chosen).into_iter().map(bits);
         assert_eq!(found, walked.collect::<Vec<_>>());
@@ -161,7 +161,7 @@ fn a_stack_leaves_no_tombstones() {
     let mut top = chain(&all);
     for n in (96..104).rev() {
         let like = record(n);
-        let gone = super::like(top, like, &like.prints()).take(1).collect();
+        let gone = super::like(top, like).take(1).collect();
         let change = without(top, gone).expect("it is there");
         let rest = change.rest.expect("others are there");
         let (none, one) = ((0, 0), (size_of::<Cell>(), 1));
@@ -236,4 +236,38 @@ fn runs_cover_what_lies_below() {
     }
     // SAFETY: no other thread has it.
     unsafe { free(whole) };
+}
+
+/// Takes one object out and frees what only the old chain had.
+fn take_out(old: Content, n: i64) -> Content {
+    let change = without(old, with_numbers(old, &[n])).expect("it is there");
+    let rest = change.rest.expect("others are there");
+    // SAFETY: no other thread has the chains.
+    unsafe { change.retire(old, &fyris_sync::reclaim::pin()) };
+    rest
+}
+
+/// What was the newest when an object came may be deleted when that goes.
+#[test]
+fn the_newest_is_one_that_stays() {
+    let all: Vec<i64> = (0..100).collect();
+    // The first leaves a tombstone, so that the others do.
+    let top = [0, 98, 99].into_iter().fold(chain(&all), take_out);
+    assert_eq!((tombstones(Some(top)), number(top.newest())), (3, 97));
+    let more = push(record(100), Some(top));
+    let top = take_out(more, 100);
+    assert_eq!((tombstones(Some(top)), number(top.newest())), (4, 97));
+    // SAFETY: no other thread has it.
+    unsafe { free(top) };
+}
+
+#[test]
+fn sizes_count_runs() {
+    let (four, five) = (chain(&[1, 2, 3, 4]), chain(&[1, 2, 3, 4, 5]));
+    let entries = run::LENGTH as usize * 16;
+    let newest = size_of::<Cell>() + size_of::<run::Run>() + entries;
+    let record = five.newest().size();
+    assert_eq!(five.size(), four.size() + record + newest);
+    // SAFETY: no other thread has them.
+    unsafe { [four, five].into_iter().for_each(|chain| free(chain)) };
 }

@@ -58,13 +58,13 @@ fn with_tombstones(old: Content, removed: SmallVec<[Member; 1]>) -> Without {
     }
 }
 
-/// Returns the newest object of a chain that is not among those that are removed, the newest of these first.
+/// Returns the newest object of a chain except those that are removed, which are given with the newest first.
 fn newest_that_stays(old: Content, removed: &[Member]) -> RecordPtr {
     let newest = old.newest();
     if newest != removed[0].record {
         return newest;
     }
-    // What was the newest before it is so again, if no object was deleted since; if one was, this one may be.
+    // The newest object below it is the newest again, unless objects were deleted since it came.
     let below = removed[0].cell.map(|cell| cell.get().older);
     let as_before = |below: &Content| figures(*below).tombstones == figures(old).tombstones;
     if let (Some(below), [_]) = (below.filter(as_before), removed) {
@@ -101,13 +101,7 @@ fn rebuilt(old: Content, removed: SmallVec<[Member; 1]>) -> Without {
             break;
         }
     }
-    let add = |rest, kept: &Member| {
-        Some(push_known(
-            kept.record,
-            kept.cell.map(|cell| cell.get().print),
-            rest,
-        ))
-    };
+    let add = |rest, kept: &Member| Some(push_known(kept.record, kept.known_fingerprint(), rest));
     let rest = newer[..kept_newer].iter().rev().fold(shared, add);
     Without {
         rest,

@@ -12,9 +12,8 @@ use fyris_index::{Entry, Index};
 use fyris_sync::reclaim::Guard;
 use smallvec::SmallVec;
 
-use crate::chain::{self, Member, Prints};
+use crate::chain::{self, Fingerprints, Member};
 use crate::error::Result;
-use crate::fix::Fixes;
 use crate::key_kind::KeyKind;
 use crate::record::{NewRecord, RecordPtr};
 use crate::slot::{Content, Slot};
@@ -82,42 +81,41 @@ where
         let mut words: SmallVec<[u64; 8]> = these.iter().map(|record| record.bits()).collect();
         words.sort_unstable();
         let gone = |object: &Member| words.binary_search(&object.record.bits()).is_ok();
-        let find = |old| match these {
-            [one] => {
-                let prints = one.prints();
-                chain::search(old, &prints).filter(gone).take(1).collect()
-            }
-            _ => {
-                let all = chain::search(old, &chain::ANY).filter(gone);
-                all.take(words.len()).collect()
-            }
+        let fingerprints = match these {
+            [one] => one.fingerprints(),
+            _ => chain::ANY,
+        };
+        let find = |old| {
+            let found = chain::search(old, fingerprints.clone()).filter(gone);
+            found.take(words.len()).collect()
         };
         // The fixes know of the key already: the caller that found it has noted it.
         self.remove_objects(self.key_of(first), find, |_| (), pin)
     }
 
-    /// Deletes the objects of a key that are doomed, of those with fingerprints in a range, and returns their number.
-    /// `None`, and none is deleted, if more than 64 would have to be judged with the slot protected. For the bags.
+    /// Deletes the objects of a key that are doomed, of those with fingerprints in a range, and returns their number;
+    /// `last` as in [`TableData::remove_objects`]. `None`, and none is deleted, if more than 64 would have to be judged
+    /// with the slot protected. For the bags.
     pub(crate) fn delete_alike(
         &self,
         key: &K::Key,
-        prints: &Prints,
+        fingerprints: &Fingerprints,
         doomed: impl Fn(RecordPtr) -> bool,
-        fixes: &Fixes,
+        last: impl Fn(Content),
         pin: &impl Guard,
     ) -> Option<usize> {
         let too_many = Cell::new(false);
         let find = |old| {
-            too_many.set(chain::is_long(old, prints, JUDGED));
+            let mut found = chain::search(old, fingerprints.clone());
+            let judged = found.by_ref().take(JUDGED);
+            let doomed = judged.filter(|object| doomed(object.record)).collect();
+            too_many.set(found.next().is_some());
             match too_many.get() {
                 true => SmallVec::new(),
-                false => {
-                    let objects = chain::search(old, prints);
-                    objects.filter(|object| doomed(object.record)).collect()
-                }
+                false => doomed,
             }
         };
-        let deleted = self.remove_objects(key, find, |old| fixes.note_one(old.newest()), pin);
+        let deleted = self.remove_objects(key, find, last, pin);
         (!too_many.get()).then_some(deleted)
     }
 

@@ -168,8 +168,7 @@ where
             TableType::DuplicateBag => usize::MAX,
             _ => 1,
         };
-        let prints = like.prints();
-        let find = |old| chain::like(old, like, &prints).take(most).collect();
+        let find = |old| chain::like(old, like).take(most).collect();
         self.remove_objects(self.key_of(like), find, |_| fixes.note_one(like), pin);
     }
 

@@ -11,6 +11,7 @@ use crate::chain;
 use crate::error::{Error, Result};
 use crate::ids::TableType;
 use crate::record::{NewRecord, Object, RecordPtr, object, with_scratch};
+use crate::slot::Content;
 use crate::table::Table;
 use crate::table_data::{AnyTableData, with_data};
 use crate::view::{Live, View};
@@ -27,19 +28,21 @@ pub(super) fn check(table: &Table, spec: &MatchSpec) -> Result<()> {
         .map_err(Error::KeyChanges)
 }
 
-/// Deletes the objects that are doomed among those of a key, whose values begin with `beginning`; how many.
+/// Deletes the objects that are doomed among those of a key, whose values begin with `prefix`; how many.
 pub(crate) fn delete_of_key(
     table: &Table,
     data: &AnyTableData,
-    (key, beginning): (&KeyBuf, &[u8]),
+    (key, prefix): (&KeyBuf, &[u8]),
     pin: &LocalGuard,
     doomed: impl Fn(Object<'_>) -> bool,
 ) -> usize {
     let judge = |record| doomed(object(record, table.keypos()));
-    let prints = value::fingerprints(beginning);
+    let mut fingerprints = chain::ANY;
     if table.table_type().is_bag() {
-        let fixes = table.fixes();
-        let deleted = with_data!(data, b => b.delete_alike(b.key(key), &prints, judge, fixes, pin));
+        fingerprints = value::fingerprints(prefix);
+        let last = |old: Content| table.note_doomed(old.newest());
+        let deleted =
+            with_data!(data, b => b.delete_alike(b.key(key), &fingerprints, judge, last, pin));
         if let Some(deleted) = deleted {
             return deleted;
         }
@@ -47,7 +50,7 @@ pub(crate) fn delete_of_key(
     let Some(content) = Live(data).get(key, pin) else {
         return 0;
     };
-    let records = chain::search(content, &prints).map(|object| object.record);
+    let records = chain::search(content, fingerprints).map(|object| object.record);
     let found: SmallVec<[RecordPtr; 1]> = records.filter(|record| judge(*record)).collect();
     delete_found(table, data, &found, pin, doomed)
 }

@@ -302,8 +302,8 @@ fn with_int(old: RecordPtr, value: i64) -> Option<NewRecord> {
 }
 
 /// Returns a copy of `old` with an increment added to the element at a position that was checked, and the sum in `sum`;
-/// `None` if that is not all in 64 bits, if `old` has keepers, or if the copy is too large. (A pair would be returned in
-/// memory, and waited for.)
+/// `None` if that is not all in 64 bits, if `old` has keepers, or if the copy is too large. (A pair would be returned
+/// in memory, and waited for.)
 #[inline]
 pub(crate) fn added(
     old: RecordPtr,

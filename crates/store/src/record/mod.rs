@@ -67,7 +67,7 @@ use fyris_sync::alloc;
 use fyris_sync::reclaim::{Guard, Retire};
 use fyris_term::{Blob, value};
 
-use crate::chain::Prints;
+use crate::chain::Fingerprints;
 use crate::keys::{ExactKey, OrderKey, ShortKey, word_of};
 use crate::resource_ref;
 
@@ -451,10 +451,10 @@ impl RecordPtr {
         value::fingerprint(unsafe { self.values() })
     }
 
-    /// Returns the fingerprints of all objects of its key that are the same.
-    pub(crate) fn prints(self) -> Prints {
-        let print = self.fingerprint();
-        print..=print
+    /// Returns its fingerprint as the range that a search takes.
+    pub(crate) fn fingerprints(self) -> Fingerprints {
+        let fingerprint = self.fingerprint();
+        fingerprint..=fingerprint
     }
 
     /// Returns the number of bytes allocated for the record, as the allocator rounds them, without its blobs; 0 for an

@@ -191,10 +191,10 @@ impl Table {
     /// Deletes the objects of a key that are doomed, each in one atomic step, as
     /// [`Query::deleting`](crate::Query::deleting) does of those that match; how many.
     ///
-    /// The values of a doomed object begin with `beginning`, whole terms and headers of terms as
-    /// [`ValueWriter`](fyris_term::value::ValueWriter) writes them: among many objects of the key no others need be
-    /// looked at, if there is a term without parts in it. O(log² n) of n objects, beside those that are looked at.
-    /// `doomed` may be called while the key is protected, so it must be short and must not use the store.
+    /// The values of a doomed object begin with `prefix`: whole terms and headers of terms, as
+    /// [`ValueWriter`](fyris_term::value::ValueWriter) writes them. If there is a term without parts in it, O(log² n) for
+    /// n objects of the key, plus the objects with such a prefix; else O(n). `doomed` may be called while the key is
+    /// protected, so it must be short and must not use the store.
     ///
     /// # Errors
     ///
@@ -202,11 +202,11 @@ impl Table {
     pub fn delete_of_key(
         &self,
         key: &KeyBuf,
-        beginning: &[u8],
+        prefix: &[u8],
         doomed: impl Fn(Object<'_>) -> bool,
     ) -> Result<usize> {
         self.write(|data, pin| {
-            let wanted = (key, beginning);
+            let wanted = (key, prefix);
             Ok(crate::query::delete_of_key(self, data, wanted, pin, doomed))
         })
     }
@@ -369,24 +369,23 @@ impl Table {
     }
 
     /// Works as [`Table::lookup_with`], but of many objects `f` need not see those whose values do not begin with
-    /// `beginning`: as [`Table::delete_of_key`].
+    /// `prefix`: as [`Table::delete_of_key`].
     ///
     /// # Errors
     ///
     /// As [`Table::get`].
-    pub fn lookup_beginning<'g, R>(
+    pub fn lookup_with_prefix<'g, R>(
         &self,
         key: &(impl AsKey + ?Sized),
-        beginning: &[u8],
+        prefix: &[u8],
         pin: &'g impl Guard,
         f: impl FnOnce(&[Object<'g>]) -> R,
     ) -> Result<R> {
         let content = self.look_up(key, pin)?;
-        let Some(chain) = content.filter(|content| content.is_chain()) else {
+        let Some(chain) = content.filter(|content| content.is_chain() && !prefix.is_empty()) else {
             return Ok(self.show(content, f));
         };
-        let prints = value::fingerprints(beginning);
-        let found = chain::search(chain, &prints).map(|object| object.record);
+        let found = chain::search(chain, value::fingerprints(prefix)).map(|object| object.record);
         Ok(f(&self.in_order(found, 0)))
     }
 

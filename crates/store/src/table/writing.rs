@@ -6,7 +6,6 @@ use fyris_term::key::KeyBuf;
 
 use super::Table;
 use crate::error::{Error, Result};
-use crate::fix::Fixes;
 use crate::keys::AsKey;
 use crate::ops::{CounterOp, Patience, terms};
 use crate::record::{NewRecord, RecordPtr, brief, with_key, with_scratch};
@@ -139,11 +138,6 @@ impl Table {
             self.shared.fixes.note_all();
         }
         Ok(self.shared.empty(pin)?.len())
-    }
-
-    /// Returns what the traversals of the table, while it is fixed, are told of.
-    pub(crate) fn fixes(&self) -> &Fixes {
-        &self.shared.fixes
     }
 
     /// Remembers the key of a record that is about to be deleted, if the table is fixed.

@@ -41,18 +41,17 @@ pub fn fingerprint(values: &[u8]) -> u64 {
     first >> FIRST << FIRST | second >> FIRST << SECOND | whole >> (64 - SECOND)
 }
 
-/// Returns the range of the fingerprints of all values that begin with these bytes, which are whole terms and headers
-/// of terms. O(1).
-pub fn fingerprints(beginning: &[u8]) -> RangeInclusive<u64> {
-    let seen = Seen::of(beginning);
+/// Returns the range of the fingerprints of all values with this prefix, which is whole terms and headers of terms. O(1).
+pub fn fingerprints(prefix: &[u8]) -> RangeInclusive<u64> {
+    let seen = Seen::of(prefix);
     let Some(leaf) = seen.leaves[0] else {
         return 0..=u64::MAX;
     };
-    let first = leaf.hash(beginning, 0, 0);
+    let first = leaf.hash(prefix, 0, 0);
     match seen.leaves[1] {
         None => range(first >> FIRST << FIRST, FIRST),
         Some(_) => {
-            let (_, second) = seen.second(beginning, first);
+            let (_, second) = seen.second(prefix, first);
             range(first >> FIRST << FIRST | second >> FIRST << SECOND, SECOND)
         }
     }
@@ -114,8 +113,8 @@ impl Seen {
         seen
     }
 
-    /// Returns the end of the second leaf and the hash up to there, given that of the first; those of the first if there
-    /// is no second.
+    /// Returns the end of the second leaf and the hash up to there, given that of the first; those of the first if
+    /// there is no second.
     fn second(&self, values: &[u8], first: u64) -> (usize, u64) {
         let from = self.leaves[0].map_or(0, |leaf| leaf.end);
         match self.leaves[1] {

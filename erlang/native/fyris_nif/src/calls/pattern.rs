@@ -84,8 +84,8 @@ impl Pattern {
         matches_all || object.with_values(|values| self.fits_values(values))
     }
 
-    /// Returns the bytes that the values of every object that matches begin with.
-    pub(super) fn beginning(&self) -> &[u8] {
+    /// Returns the prefix of the values of every object that matches.
+    pub(super) fn prefix(&self) -> &[u8] {
         match self.pieces.first() {
             Some(&Piece::Bytes(end)) => &self.bytes[..end],
             _ => &[],

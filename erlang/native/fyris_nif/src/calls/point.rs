@@ -64,7 +64,7 @@ pub(super) fn answer(env: Env, args: &[Term], verb: Verb) -> Result<Option<Term>
                         asked.fits(table, object, key, &head.pattern)
                     })
                 };
-                Ok(table.lookup_beginning(key, head.pattern.beginning(), pin, found)?)
+                Ok(table.lookup_with_prefix(key, head.pattern.prefix(), pin, found)?)
             };
             super::with_key(env, head.key, find).map(Some)
         })
@@ -138,7 +138,7 @@ impl<'t> Asked<'t> {
         };
         super::with_key(env, key, |key| {
             let fits = |object: Object<'_>| self.fits(table, &object, key, &pattern);
-            let count = table.delete_of_key(key, pattern.beginning(), fits)?;
+            let count = table.delete_of_key(key, pattern.prefix(), fits)?;
             Ok(Some(env.make_int(count as i64)))
         })
     }

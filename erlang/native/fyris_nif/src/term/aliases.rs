@@ -4,8 +4,8 @@
 //!
 //! Up to OTP 26 the machine compares, orders and writes an alias by its three numbers, and so it is stored there. But
 //! in its words there is the process too. The machine can find that, by way of the external format, while the alias is
-//! in use; that takes as long as ten lookups. So processes are remembered here, for as many aliases as there are places,
-//! by their numbers.
+//! in use; that takes as long as ten lookups. So processes are remembered here by the numbers, for as many aliases as
+//! there are places.
 //!
 //! # Invariant ALIAS: an alias keeps its process
 //!

@@ -1,10 +1,10 @@
 //! Local pids: the machine's word, and the two numbers that order them.
 //!
-//! A pid has a number and a serial number, which counts how often the numbers have been used up. Up to OTP 26 the word has
-//! both in its low bits, 15 and 13, and the place of the process in the process table above. Later it has 28 bits of the
-//! number, of which so many low ones as the table has places are rotated by three: neighbours do not share a cache line
-//! there; the serial number is above. Which it is, and how large the table, is learned from pids of known numbers when the
-//! library is loaded.
+//! A pid has a number and a serial number, which counts how often the numbers have wrapped around. Two layouts of the
+//! word are known. Up to OTP 26 its low bits are the number, 15 bits, and the serial number, 13; above is the index in
+//! the process table. Later its low 28 bits are the number, and above is the serial number; in a table of 2^n processes
+//! the low n bits of the number are rotated left by three, so that processes started in a row are not in one cache
+//! line. The layout, and n, are learned from pids of known numbers when the library is loaded.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -20,7 +20,7 @@ const OLD_BOTH: u32 = 28;
 const NUMBER: u32 = 28;
 const ROTATED: u32 = 3;
 
-/// The bits of the number that are rotated; 0 in the older layout.
+/// The number of bits that are rotated; 0 in the older layout.
 static PLACES: AtomicU32 = AtomicU32::new(0);
 
 /// Returns a local pid as it is stored: its two numbers, and its place in the process table, if that is in the word.
@@ -74,8 +74,8 @@ const fn low(bits: u32) -> u64 {
     (1 << bits) - 1
 }
 
-/// Learns the layout from the pid with serial number 1 and number 0, and those with the powers of two as numbers. Pids of
-/// machines that have them otherwise come back as well, in another order.
+/// Learns the layout from the pid with number 0 and serial number 1, and from those whose numbers are powers of two. In
+/// any other layout pids come back all the same, but may be in another order than the machine's.
 pub(super) fn learn(serial: Term, numbers: &[Term]) {
     let ids: Option<Vec<u64>> = numbers.iter().map(|pid| pid.local_pid()).collect();
     let (ids, serial) = (ids.unwrap_or_default(), serial.local_pid());
