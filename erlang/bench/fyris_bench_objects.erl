@@ -73,6 +73,8 @@ rows() ->
      {"{binary, JSON document}", fun(I, V) -> {name(I), document(I, V)} end},
      {"{integer, map of 30}", fun(I, V) -> {I, maps:from_list([{K, K + V} || K <- lists:seq(1, 30)])} end},
      {"{integer, map of 100}", fun(I, V) -> {I, maps:from_list([{K, K + V} || K <- lists:seq(1, 100)])} end},
+     {"{integer, map of 100 of its own keys}",
+      fun(I, V) -> {I, maps:from_list([{I + K * K, K + V} || K <- lists:seq(1, 100)])} end},
      {"{binary, binary of 1 KB}", fun(I, V) -> {name(I), binary:copy(<<I:32, V:32>>, 128)} end},
      {"{integer, {pid, reference, integer, atom}}", fun(I, V) -> {I, {self(), make_ref(), V, running}} end}].
 

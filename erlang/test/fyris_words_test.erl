@@ -65,6 +65,64 @@ maps_of_many_shapes_test() ->
      end || I <- lists:seq(1, 3000)],
     fyris:delete(T).
 
+%% Sets of many keys, each written and read more often than it takes to be remembered, more of them than are remembered,
+%% and some that begin like others of their size; maps in maps; keys that are parts of binaries, and some that no set has.
+maps_of_many_keys_test_() ->
+    {timeout, 120,
+     fun() ->
+             T = fyris:new(t, []),
+             Sets = list_to_tuple(many_keys()),
+             [begin
+                  Turn = case I rem 3 of 0 -> rand:uniform(1000); _ -> I div 40 end,
+                  Keys = element(1 + Turn rem tuple_size(Sets), Sets),
+                  Map = many(Keys, I),
+                  fyris:insert(T, {1, Map, I}),
+                  [{1, Copy, I}] = fyris:lookup(T, 1),
+                  ?assert(same(Map, Copy)),
+                  ?assert(same(Map, fyris:lookup_element(T, 1, 2))),
+                  Key = lists:nth(rand:uniform(length(Keys)), Keys),
+                  ?assertEqual(maps:get(Key, Map), maps:get(Key, Copy)),
+                  ?assert(same(Map#{Key := new, other => I}, Copy#{Key := new, other => I})),
+                  ?assert(same(maps:remove(Key, Map), maps:remove(Key, Copy))),
+                  I rem 50 =:= 0 andalso erlang:garbage_collect()
+              end || I <- lists:seq(1, 6000)],
+             fyris:delete(T)
+     end}.
+
+%% Enough keys that two have the same hash of 32 bits, which the machine's trees are made of up to OTP 26.
+maps_of_keys_with_equal_hashes_test() ->
+    T = fyris:new(t, []),
+    Map = maps:from_list([{I * 3, I} || I <- lists:seq(1, 250_000)]),
+    fyris:insert(T, {1, Map}),
+    ?assert(Map =:= fyris:lookup_element(T, 1, 2)),
+    fyris:delete(T).
+
+many_keys() ->
+    Text = binary:copy(<<"a long text with keys in it">>, 60),
+    Lots = [[K || K <- lists:seq(1, N)] || N <- [33, 34, 50, 100, 300, 1000]]
+        ++ [[1, 2 | lists:seq(N, N + 97)] || N <- lists:seq(10, 200, 2)]
+        ++ [[integer_to_binary(I * I) || I <- lists:seq(1, N)] || N <- [33, 40, 200, 700]]
+        ++ [[binary:part(Text, I, I rem 65) || I <- lists:seq(1, N)] || N <- [40, 100]]
+        ++ [[list_to_atom("many_" ++ integer_to_list(I)) || I <- lists:seq(1, N)] || N <- [33, 90, 200]]
+        ++ [mixed_keys(N) || N <- [40, 100, 500]]
+        ++ [[{I} || I <- lists:seq(1, 40)], [1.5, 1 bsl 70 | lists:seq(1, 40)], lists:seq(1, 5000)],
+    [lists:usort(Keys) || Keys <- Lots].
+
+mixed_keys(N) ->
+    [case I rem 3 of
+         0 -> -I * 100_003;
+         1 -> <<"key", (binary:copy(<<I>>, I rem 62))/binary>>;
+         2 -> list_to_atom("many_mixed_" ++ integer_to_list(I))
+     end || I <- lists:seq(1, N)].
+
+many(Keys, I) ->
+    maps:from_list([{K, case (I + J) rem 7 of
+                            0 -> {I, [J]};
+                            1 -> integer_to_binary(I * J);
+                            2 when J =:= 2 -> maps:from_list([{Inner, I + J} || Inner <- lists:sublist(Keys, 60)]);
+                            _ -> J - I
+                        end} || {J, K} <- lists:enumerate(Keys)]).
+
 shuffled(List) -> [X || {_, X} <- lists:sort([{rand:uniform(), X} || X <- List])].
 
 %% What stands in one word, or in words that the library writes by itself, beside what does not.

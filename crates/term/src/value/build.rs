@@ -12,6 +12,8 @@ use super::{Shape, decode, tag};
 pub trait Build {
     /// A term of it.
     type Out: Copy;
+    /// The keys of maps that the builder has met before.
+    type KeySet;
 
     /// Makes an integer.
     fn int(&mut self, value: i64) -> Self::Out;
@@ -79,6 +81,23 @@ pub trait Build {
     /// Returns the finished map of [`Build::begin_shape`], when all its values have their places.
     fn end_shape(&mut self, map: Self::Out) -> Self::Out {
         map
+    }
+    /// Begins a map of a number of pairs (which may be anything) whose keys are likely to be those that are returned with
+    /// it: the values get their places afterwards, by [`Build::put_at_key`], in the order of the keys, or never. `None`
+    /// if no such keys were met. `pairs` begins with the first pair.
+    #[inline]
+    fn begin_with_keys(
+        &mut self,
+        _size: usize,
+        _pairs: &[u8],
+    ) -> Option<(Self::Out, Self::KeySet)> {
+        None
+    }
+    /// Returns the key at a place, from 0, as a value that bytes tell from others ([`is_plain`](super::is_plain)).
+    fn key_at(keys: &Self::KeySet, place: usize) -> &[u8];
+    /// Puts the value of the key at its place, from 0, in a map of [`Build::begin_with_keys`].
+    #[inline]
+    fn put_at_key(&mut self, _keys: &Self::KeySet, _map: Self::Out, _at: usize, _value: Self::Out) {
     }
     /// Makes a map: keys and values in turn, in exact order of the keys, which are all different.
     fn map(&mut self, pairs: &[Self::Out]) -> Self::Out;
@@ -539,6 +558,9 @@ impl<'a, 'b, B: Build> Run<'a, 'b, B> {
     }
 
     fn map(&mut self, at: usize, size: usize, depth: usize) -> (usize, B::Out) {
+        if let Some(found) = self.map_of_known_keys(at, size, depth) {
+            return found;
+        }
         let Some(map) = self.builder.begin_map(size) else {
             return self.whole(at, size.saturating_mul(2), depth, B::map);
         };
@@ -553,6 +575,32 @@ impl<'a, 'b, B: Build> Run<'a, 'b, B> {
             self.builder.put_pair(map, place, key, value);
         }
         (end, self.builder.end_map(map))
+    }
+
+    /// Builds a map whose keys the builder has met before; `None` if it has not. That is known when the last key was
+    /// read: another one leaves a map that is never used.
+    #[inline]
+    fn map_of_known_keys(
+        &mut self,
+        at: usize,
+        size: usize,
+        depth: usize,
+    ) -> Option<(usize, B::Out)> {
+        let (map, keys) = self.builder.begin_with_keys(size, self.bytes.get(at..)?)?;
+        let mut end = at;
+        for place in 0..size {
+            let key = B::key_at(&keys, place);
+            if !self.bytes.get(end..)?.starts_with(key) {
+                return None;
+            }
+            let value;
+            (end, value) = self.term(end + key.len(), depth + 1);
+            if end == NOWHERE {
+                return Some((end, map));
+            }
+            self.builder.put_at_key(&keys, map, place, value);
+        }
+        Some((end, map))
     }
 
     #[inline(never)]

@@ -9,7 +9,9 @@
 //! | `references` | local references, read where they are |
 //! | `funs` | funs, read and made where they are |
 //! | `held` | large binaries of the machine, held where they are |
-//! | `shapes` | the order of keys in maps |
+//! | `shapes` | the order of keys in maps of few keys |
+//! | `ranks` | sorting by hashes and integers |
+//! | `trees` | the trees and the order of keys in maps of many |
 //! | `load` | loading, upgrading, kinds of resources |
 //! | `copies` | other copies of this library in the process |
 //! | `call` | from a C call to a Rust function and back; errors; panics |
@@ -40,11 +42,13 @@ mod funs;
 mod held;
 mod load;
 mod process;
+mod ranks;
 mod references;
 mod shapes;
 mod sys;
 mod tables;
 mod term;
+mod trees;
 mod watch;
 mod words;
 

@@ -383,6 +383,13 @@ impl Env {
         }
     }
 
+    /// Returns a hash of a term that is the same only on this machine, as long as it runs.
+    #[inline]
+    pub(crate) fn hash(self, term: Term) -> u64 {
+        // SAFETY: the term belongs to the call under way (CALL).
+        unsafe { raw::enif_hash(raw::ErlNifHash::ERL_NIF_INTERNAL_HASH, term.c(), 0) }
+    }
+
     /// Returns a term in the external format.
     pub(crate) fn write_external(self, term: Term) -> Option<Vec<u8>> {
         let mut binary = MaybeUninit::uninit();

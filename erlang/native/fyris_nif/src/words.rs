@@ -14,6 +14,7 @@
 //! | `[Head \| Tail]` | address + 1 | head, tail |
 //! | binary of up to 64 bytes | address + 2 | a header, a size, the bytes |
 //! | map of up to 32 keys | address + 2 | a header, how many, the keys in a tuple, the values |
+//! | map of more keys | address + 2 | those of a tree (see `tree`) |
 //! | local reference to nothing | address + 2 | a header, four half words: its kind, three numbers (see `sys`) |
 //! | alias of a process | address + 2 | the same with another header, and the word of the process |
 //! | integer of more than 64 bits | address + 2 | a header that has the sign, the digits from the lowest |
@@ -30,6 +31,7 @@
 //! has put beside the heap and moves it, term by term.
 
 mod large;
+mod tree;
 
 use std::slice;
 use std::sync::OnceLock;
@@ -39,6 +41,7 @@ use crate::sys::{BOXED, Env, PRIMARY, SUBTAG, Term};
 use crate::{atoms, shapes};
 
 pub(crate) use large::{Large, read_large};
+pub(crate) use tree::{Image, Pair, binary, leaves};
 
 const LIST: usize = 1;
 const TAGS: usize = 7;
@@ -54,7 +57,7 @@ const FILLER: Term = Term(0xF);
 static FILL: [Term; MOST] = [FILLER; MOST];
 
 /// The most keys of a map that is an array.
-const FEW_KEYS: usize = 32;
+pub(crate) const FEW_KEYS: usize = 32;
 /// Words of a map before its values.
 const MAP: usize = 3;
 
@@ -69,6 +72,8 @@ struct Known {
     float: Option<usize>,
     /// The kinds in the headers of large integers, of those above and of those below zero.
     large: Option<[usize; 2]>,
+    /// The kind in the headers of the nodes of maps of many keys.
+    tree: Option<usize>,
 }
 
 /// The layout of maps.
@@ -95,20 +100,23 @@ pub(crate) fn probe(env: Env) {
         let map = learn_map(env);
         let float = learn_float(env);
         let large = large::learn(env);
+        let tree = tree::learn(env, map);
         Some(Box::new(Known {
             binaries,
             map,
             float,
             large,
+            tree,
         }))
     });
+    tree::learn_to_write(env);
 }
 
-/// Returns whether terms are written word by word, and whether maps, floats and large integers are.
-pub(crate) fn known() -> [bool; 4] {
-    layouts().map_or([false; 4], |known| {
+/// Returns whether terms are written word by word, and whether maps, floats, large integers and maps of many keys are.
+pub(crate) fn known() -> [bool; 5] {
+    layouts().map_or([false; 5], |known| {
         let [map, float] = [known.map.is_some(), known.float.is_some()];
-        [true, map, float, known.large.is_some()]
+        [true, map, float, known.large.is_some(), tree::is_written()]
     })
 }
 
@@ -214,6 +222,8 @@ pub(crate) enum Seen<'t> {
     Binary(&'t [u8]),
     Float(f64),
     Large(Large<'t>),
+    /// A map of many keys.
+    Tree,
     /// To be asked of the machine.
     Other,
 }
@@ -281,6 +291,9 @@ fn see_boxed<'t>(known: &Known, term: Term) -> Seen<'t> {
         }
         if let Some(large) = large::see(known, term) {
             return Seen::Large(large);
+        }
+        if tree::is_root(known, header) {
+            return Seen::Tree;
         }
     }
     Seen::Other

@@ -1,5 +1,8 @@
 //! A builder whose terms are the terms in a list of its own.
 
+use std::collections::HashMap;
+use std::rc::Rc;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -7,8 +10,12 @@ use crate::arbitrary;
 use crate::key::{self, KeyBuf};
 use crate::{Float, Fun, Map, Pid, value};
 
+/// The terms, and the keys of the last map of each size that was made whole.
 #[derive(Default)]
-struct Heap(Vec<Term>);
+struct Heap(Vec<Term>, HashMap<usize, Rc<[Key]>>);
+
+/// A key, and the same as a value.
+type Key = (Term, Vec<u8>);
 
 impl Heap {
     fn keep(&mut self, term: Term) -> usize {
@@ -23,6 +30,7 @@ impl Heap {
 
 impl Build for Heap {
     type Out = usize;
+    type KeySet = Rc<[Key]>;
 
     fn int(&mut self, value: i64) -> usize {
         self.keep(Term::Int(value))
@@ -56,11 +64,37 @@ impl Build for Heap {
         let elements = self.all(elements);
         self.keep(Term::Tuple(elements))
     }
+    fn begin_with_keys(&mut self, size: usize, pairs: &[u8]) -> Option<(usize, Rc<[Key]>)> {
+        let keys = self.1.get(&size)?.clone();
+        if !pairs.starts_with(&keys[0].1) {
+            return None;
+        }
+        let pairs = keys.iter().map(|(key, _)| (key.clone(), Term::Int(0)));
+        let map = Term::Map(Map {
+            pairs: pairs.collect(),
+        });
+        Some((self.keep(map), keys))
+    }
+    fn key_at(keys: &Rc<[Key]>, place: usize) -> &[u8] {
+        &keys[place].1
+    }
+    fn put_at_key(&mut self, _: &Rc<[Key]>, map: usize, at: usize, value: usize) {
+        self.put_value(map, at, value);
+    }
     fn map(&mut self, pairs: &[usize]) -> usize {
-        let pairs = pairs
+        let pairs: Vec<(Term, Term)> = pairs
             .chunks(2)
             .map(|pair| (self.0[pair[0]].clone(), self.0[pair[1]].clone()))
             .collect();
+        let keys = pairs.iter().map(|(key, _)| {
+            let (mut bytes, mut blobs) = (Vec::new(), Vec::new());
+            value::encode(key, &mut bytes, &mut blobs).expect("not deep");
+            value::is_plain(&bytes, &blobs).then(|| (key.clone(), bytes))
+        });
+        let keys: Option<Rc<[Key]>> = keys.collect();
+        keys.filter(|keys| !keys.is_empty())
+            .into_iter()
+            .for_each(|keys| drop(self.1.insert(pairs.len(), keys)));
         self.keep(Term::Map(Map::from_sorted(pairs).expect("in order")))
     }
     /// Begins small tuples, which get their elements one by one; others are made whole, and so with
@@ -218,4 +252,28 @@ proptest! {
             prop_assert_eq!(left, &bytes[..]);
         }
     }
+}
+
+/// The keys of the second map are those of the first; those of the third are others but for the first; the last holds
+/// one like itself.
+#[test]
+fn maps_have_the_keys_of_those_before_or_others() {
+    let map = |keys: [&str; 3], last: Term| {
+        let values = [Term::Int(1), Term::binary(*b"two"), last];
+        let keys = keys.map(|key| Term::binary(key.as_bytes()));
+        Term::Map(keys.into_iter().zip(values).collect())
+    };
+    let keys = ["a", "b", "c"];
+    let term = Term::List(vec![
+        map(keys, Term::Int(3)),
+        map(keys, Term::Int(-3)),
+        map(["a", "c", "d"], Term::Int(4)),
+        map(keys, Term::Int(5)),
+        map(keys, map(keys, Term::Int(6))),
+    ]);
+    let (mut bytes, mut blobs) = (Vec::new(), Vec::new());
+    value::encode(&term, &mut bytes, &mut blobs).expect("not too deep");
+    let mut heap = Heap::default();
+    let built = build(&mut &bytes[..], &blobs, &mut heap, &mut Vec::new()).expect("encoded above");
+    assert_eq!(heap.0[built], term);
 }

@@ -115,10 +115,10 @@ pub(super) fn counts(env: Env, _: &[Term]) -> Reply {
 }
 
 /// Implements `layout()`: returns whether `{Terms, Maps, References, Funs, Binaries, Floats, Large integers, Numbers of
-/// references, Blocks of resources, Aliases, Ports}` of this machine look as the library knows them, so that it may
+/// references, Blocks of resources, Aliases, Ports, Maps of many keys}` of this machine look as the library knows them, so that it may
 /// take the fast ways. Ports are not known before one was seen.
 pub(super) fn layout(env: Env, _: &[Term]) -> Reply {
-    let [terms, maps, floats, large] = words::known();
+    let [terms, maps, floats, large, trees] = words::known();
     let [numbers, blocks, aliases, ports] = term::known_locals();
     let (references, binaries) = (references::are_known(), held::is_known());
     let known = [
@@ -133,6 +133,7 @@ pub(super) fn layout(env: Env, _: &[Term]) -> Reply {
         blocks,
         aliases,
         ports,
+        trees,
     ];
     Ok(env.make_tuple(&known.map(|known| atoms::boolean(env, known))))
 }

@@ -1,6 +1,7 @@
 //! Terms of the machine from what is stored.
 
 use std::cell::Cell;
+use std::rc::Rc;
 
 use fyris::{Object, StoredValue};
 use fyris_term::value::{Build, FunCode, Shape, build_term};
@@ -11,7 +12,8 @@ use smallvec::SmallVec;
 use super::{pids, rare};
 use crate::funs::{self, Key};
 use crate::sys::{self, Env, Term};
-use crate::words::Room;
+use crate::trees::{self, Tree};
+use crate::words::{FEW_KEYS, Room};
 use crate::{atoms, held, load, shapes};
 
 /// Makes terms in an environment.
@@ -99,6 +101,7 @@ pub(crate) fn make(env: Env, term: &Owned) -> Term {
 
 impl Build for Maker {
     type Out = Term;
+    type KeySet = Rc<Tree>;
 
     #[inline(always)]
     fn int(&mut self, value: i64) -> Term {
@@ -233,9 +236,29 @@ impl Build for Maker {
         let (mut keys, mut values) = (SmallVec::<[Term; 32]>::new(), SmallVec::<[Term; 32]>::new());
         keys.extend(pairs.iter().map(|pair| pair[0]));
         values.extend(pairs.iter().map(|pair| pair[1]));
-        self.env
-            .make_map(&keys, &values)
-            .expect("all keys of a map are different")
+        let tree = (keys.len() > FEW_KEYS).then(|| self.room.tree(&keys, &values));
+        let map = tree.flatten().or_else(|| self.env.make_map(&keys, &values));
+        let map = map.expect("all keys of a map are different");
+        if keys.len() > FEW_KEYS {
+            trees::missed(self.env, map);
+        }
+        map
+    }
+
+    #[inline]
+    fn begin_with_keys(&mut self, size: usize, pairs: &[u8]) -> Option<(Term, Rc<Tree>)> {
+        let tree = trees::of_values(size, pairs)?;
+        Some((self.room.image(&tree.image), tree))
+    }
+
+    #[inline(always)]
+    fn key_at(tree: &Rc<Tree>, place: usize) -> &[u8] {
+        tree.key(place)
+    }
+
+    #[inline(always)]
+    fn put_at_key(&mut self, tree: &Rc<Tree>, map: Term, at: usize, value: Term) {
+        self.room.put_in_image(map, tree.value_place(at), value);
     }
 
     #[inline(always)]

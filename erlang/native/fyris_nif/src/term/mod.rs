@@ -40,6 +40,7 @@ pub(crate) use object::MachineObject;
 pub(crate) use rare::{known as known_locals, learn as learn_locals, node_name, this_node};
 pub(crate) use read::read;
 pub(crate) use stage::write_value;
+pub(crate) use value::sort as sort_pairs;
 
 use fyris::Error;
 

@@ -26,13 +26,13 @@ use super::{Result, pids, rare, value};
 use crate::funs;
 use crate::shapes::{self, Keys};
 use crate::sys::{Env, Term};
-use crate::words::{self, Cells, Large, Pairs, SHORT, Seen};
-use crate::{atoms, held};
+use crate::words::{self, Cells, Large, Pair, Pairs, SHORT, Seen};
+use crate::{atoms, held, trees};
 
 /// Bytes of the stage.
 const ROOM: usize = 512;
 /// The most bytes that are written, or overwritten, for a term without its parts: two of a head and a short binary.
-const SLACK: usize = 2 + SHORT.next_multiple_of(8);
+const SLACK: usize = (2 + SHORT).next_multiple_of(8);
 /// The last place where a term may begin.
 const LIMIT: usize = ROOM - SLACK;
 /// Parts so many levels down are written by [`value::write`], which takes less of the stack for a level: that of a
@@ -161,7 +161,7 @@ impl Stage<'_, '_> {
     #[inline(never)]
     fn parts(&mut self, term: Term, at: usize, depth: usize) -> usize {
         match words::see(term) {
-            Seen::Tuple(_) | Seen::List(_) | Seen::Map(_) if depth >= DEEP => {
+            Seen::Tuple(_) | Seen::List(_) | Seen::Map(_) | Seen::Tree if depth >= DEEP => {
                 self.other(term, at, depth)
             }
             Seen::Tuple(elements) => {
@@ -175,8 +175,9 @@ impl Stage<'_, '_> {
             Seen::Map(map) => match shapes::known(self.env, map.keys, map.by_number) {
                 Some(keys) => self.map(&map, &keys, at, depth),
                 None if value::are_sorted(self.env, map.keys) => self.sorted_map(&map, at, depth),
-                None => self.any_map(term, at, depth),
+                None => self.any_map(self.env.pairs(term), at, depth),
             },
+            Seen::Tree => self.tree(term, at, depth),
             Seen::Binary(bytes) => self.binary(bytes, at),
             Seen::Float(value) => {
                 let at = self.put(at, Token::float());
@@ -246,10 +247,40 @@ impl Stage<'_, '_> {
         at
     }
 
+    /// Writes a map of many keys: in the order that the thread knows, if it has met these keys.
+    #[inline(never)]
+    fn tree(&mut self, map: Term, at: usize, depth: usize) -> usize {
+        let Some(leaves) = words::leaves(map) else {
+            return self.any_map(self.env.pairs(map), at, depth);
+        };
+        let Some(tree) = trees::of_leaves(self.env, &leaves) else {
+            trees::missed(self.env, map);
+            return self.any_map(leaves, at, depth);
+        };
+        let mut at = self.put(at, Token::map(leaves.len()));
+        for (key, leaf) in tree.keys() {
+            at = self.bytes(key, at);
+            at = self.term(leaves[leaf].1, at, depth + 1);
+        }
+        at
+    }
+
+    /// Writes a small integer, an atom or a short binary that is a value already.
+    #[inline(always)]
+    fn bytes(&mut self, value: &[u8], at: usize) -> usize {
+        let at = self.room(at);
+        if at == FAILED {
+            return FAILED;
+        }
+        // SAFETY: STAGE: a term may begin here, and this one takes no more than a head and a short binary.
+        unsafe { words::write_short(self.to(at).cast(), &value[..value.len().min(SLACK)]) };
+        at + value.len()
+    }
+
     /// Writes a map whose pairs are to be sorted.
     #[inline(never)]
-    fn any_map(&mut self, map: Term, at: usize, depth: usize) -> usize {
-        let pairs = match value::ordered(self.env, map, depth + 1) {
+    fn any_map(&mut self, pairs: Vec<Pair>, at: usize, depth: usize) -> usize {
+        let pairs = match value::ordered(self.env, pairs, depth + 1) {
             Ok(pairs) => pairs,
             Err(error) => return self.fail(error),
         };
@@ -363,7 +394,7 @@ impl Stage<'_, '_> {
                 return self.fun(&fun, at, depth);
             }
             if self.env.map_size(term).is_some() {
-                return self.any_map(term, at, depth);
+                return self.any_map(self.env.pairs(term), at, depth);
             }
         }
         self.flush(at);

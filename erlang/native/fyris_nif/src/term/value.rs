@@ -6,14 +6,11 @@ use smallvec::SmallVec;
 use super::{Result, deeper, key, pids, rare};
 use crate::funs::{self, Key};
 use crate::sys::{Env, ErlNifTermType as Kind, Term};
-use crate::words::{self, Seen};
-use crate::{held, shapes};
+use crate::words::{self, Pair};
+use crate::{held, ranks, shapes};
 
 /// Pairs of a map that need no allocation to be sorted.
 const FEW: usize = 32;
-
-/// A key and its value.
-type Pair = (Term, Term);
 
 /// Writes a term, `depth` levels down.
 #[inline]
@@ -150,7 +147,7 @@ fn string(env: Env, list: Term, length: usize, out: &mut ValueWriter<'_>) -> Res
 fn map(env: Env, term: Term, out: &mut ValueWriter<'_>, depth: usize) -> Result<()> {
     let depth = deeper(depth)?;
     // Not on the stack, where it would be once for every level.
-    let pairs = ordered(env, term, depth)?;
+    let pairs = ordered(env, env.pairs(term), depth)?;
     if let Some(shape) = shapes::shape_of(env, pairs.iter().map(|pair| pair.0)) {
         out.begin_shape(shape);
         let mut values = pairs.iter().map(|pair| pair.1);
@@ -165,8 +162,7 @@ fn map(env: Env, term: Term, out: &mut ValueWriter<'_>, depth: usize) -> Result<
 
 /// Returns the pairs of a map in exact order of the keys.
 #[inline(never)]
-pub(super) fn ordered(env: Env, term: Term, depth: usize) -> Result<Vec<Pair>> {
-    let mut pairs = env.pairs(term);
+pub(super) fn ordered(env: Env, mut pairs: Vec<Pair>, depth: usize) -> Result<Vec<Pair>> {
     sort(env, &mut pairs, depth)?;
     Ok(pairs)
 }
@@ -186,10 +182,7 @@ fn simple<'t>(env: Env, key: Term) -> Option<Simple<'t>> {
     if key.atom_index().is_some() {
         return key::atom_name(env, key).map(Simple::Atom);
     }
-    match words::see(key) {
-        Seen::Binary(bytes) => Some(Simple::Binary(bytes)),
-        _ => env.binary(key).map(Simple::Binary),
-    }
+    words::binary(env, key).map(Simple::Binary)
 }
 
 /// Returns whether the keys are known to be in exact order.
@@ -203,30 +196,38 @@ pub(super) fn are_sorted<'t>(env: Env, keys: impl IntoIterator<Item = &'t Term>)
     })
 }
 
+/// Sorts keys, `depth` levels down, and what comes with them.
 #[inline(never)]
-fn sort(env: Env, pairs: &mut [Pair], depth: usize) -> Result<()> {
+pub(crate) fn sort<T: Copy>(env: Env, pairs: &mut [(Term, T)], depth: usize) -> Result<()> {
     if are_sorted(env, pairs.iter().map(|(key, _)| key)) {
         return Ok(());
     }
-    let simple: Option<SmallVec<[(Simple<'_>, Pair); FEW]>> = pairs
-        .iter()
-        .map(|&pair| Some((simple(env, pair.0)?, pair)))
-        .collect();
-    if let Some(mut simple) = simple {
-        simple.sort_unstable_by(|a, b| a.0.cmp(&b.0));
-        let sorted = pairs.iter_mut().zip(simple);
-        sorted.for_each(|(to, (_, pair))| *to = pair);
+    let by_rank = pairs.iter().map(|&pair| Some((rank(pair.0)?, pair)));
+    if let Some(mut by_rank) = by_rank.collect::<Option<Vec<_>>>() {
+        ranks::sort(&mut by_rank);
+        put(pairs, by_rank.into_iter());
         return Ok(());
     }
-    let keyed: Result<Vec<_>> = pairs
-        .iter()
-        .map(|&pair| Ok((key::exact_order(env, pair.0, depth)?, pair)))
-        .collect();
-    let mut keyed = keyed?;
-    keyed.sort_by(|a, b| a.0.order().cmp(b.0.order()));
-    pairs
-        .iter_mut()
-        .zip(keyed)
-        .for_each(|(to, (_, pair))| *to = pair);
+    let simple = pairs.iter().map(|&pair| Some((simple(env, pair.0)?, pair)));
+    if let Some(mut simple) = simple.collect::<Option<SmallVec<[_; FEW]>>>() {
+        simple.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        put(pairs, simple.into_iter());
+        return Ok(());
+    }
+    let ordered = |&pair: &(Term, T)| Ok((key::exact_order(env, pair.0, depth)?, pair));
+    let mut ordered = pairs.iter().map(ordered).collect::<Result<Vec<_>>>()?;
+    ordered.sort_by(|a, b| a.0.order().cmp(b.0.order()));
+    put(pairs, ordered.into_iter());
     Ok(())
+}
+
+/// Returns a number that orders small integers.
+fn rank(key: Term) -> Option<u64> {
+    key.small().map(|value| value.abs_diff(i64::MIN))
+}
+
+/// Puts what was sorted back.
+fn put<K, T>(to: &mut [T], sorted: impl Iterator<Item = (K, T)>) {
+    let places = to.iter_mut().zip(sorted);
+    places.for_each(|(place, (_, item))| *place = item);
 }

@@ -1,0 +1,302 @@
+//! Sets of many keys that a thread has met before, in maps that it wrote or made.
+//!
+//! # Why
+//!
+//! A map of more than 32 keys is a tree that the machine makes from hashes of the keys, which takes ten times as long as
+//! to copy it; and its leaves are in no order, so to store it takes a sort. Both depend on the keys alone. The objects of
+//! a table mostly have maps of the same keys, so a thread keeps some sets of keys: an image of the tree, to be copied
+//! and given the values, and the order of the keys.
+//!
+//! A set is found by its size and two of its keys, and has all others compared on the way, so nothing but time depends
+//! on what is remembered. Sets are remembered if the keys are small integers, atoms and short binaries; not each time
+//! that one was missed, since maps may all have keys of their own.
+
+use std::cell::RefCell;
+use std::hash::{BuildHasher, Hash};
+use std::rc::Rc;
+
+use fyris_term::value::{ValueWriter, skip};
+
+use crate::sys::{Env, Term};
+use crate::term;
+use crate::words::{self, FEW_KEYS, Image, Pair};
+
+/// The most keys of a set that is remembered.
+const MOST: usize = 4096;
+/// The most sets, and keys in all, that a thread remembers: two megabytes.
+const MOST_SETS: usize = 64;
+const MOST_KEYS: usize = 4 * MOST;
+/// Slots by which sets are found.
+const SLOTS: usize = 256;
+/// After so many misses a set is remembered, which takes as long as what was missed; after twice as many each time that
+/// a set was not met again.
+const FEWEST_MISSES: u32 = 8;
+const MOST_MISSES: u32 = 256;
+
+/// The keys of a map, as the machine has them and as the store does.
+pub(crate) struct Tree {
+    pub(crate) image: Image,
+    /// The keys in the order of the leaves.
+    leaves: Box<[Key]>,
+    /// In exact order of the keys.
+    keys: Box<[Place]>,
+    /// The keys as values, one behind another.
+    encoded: Box<[u8]>,
+}
+
+/// A key that is told from others by this.
+enum Key {
+    /// A small integer or an atom.
+    Word(usize),
+    Binary(Box<[u8]>),
+}
+
+/// Where things of a key are.
+struct Place {
+    leaf: u32,
+    /// Of the value, in the image.
+    value: u32,
+    /// The key as a value.
+    start: u32,
+    end: u32,
+}
+
+impl Tree {
+    /// Returns what there is to know of the keys of a map; `None` if they are not to be remembered.
+    #[cold]
+    fn of(env: Env, map: Term) -> Option<Tree> {
+        let pairs = words::leaves(map).filter(|pairs| pairs.len() <= MOST)?;
+        let leaves: Option<Box<[Key]>> = pairs.iter().map(|pair| Key::of(env, pair.0)).collect();
+        let (leaves, image) = (leaves?, Image::of(env, map)?);
+        let mut sorted: Vec<(Term, usize)> = pairs
+            .iter()
+            .zip(0..)
+            .map(|(pair, leaf)| (pair.0, leaf))
+            .collect();
+        term::sort_pairs(env, &mut sorted, 0).ok()?;
+        let (mut encoded, mut blobs) = (Vec::new(), Vec::new());
+        let keys: Option<Box<[Place]>> = sorted
+            .into_iter()
+            .map(|(key, leaf)| {
+                let start = encoded.len() as u32;
+                let mut out = ValueWriter::new(&mut encoded, &mut blobs);
+                term::write_value(env, key, &mut out).ok()?;
+                let end = encoded.len() as u32;
+                let value = image.place_of(leaf);
+                Some(Place {
+                    leaf: leaf as u32,
+                    value,
+                    start,
+                    end,
+                })
+            })
+            .collect();
+        Some(Tree {
+            image,
+            leaves,
+            keys: keys?,
+            encoded: encoded.into(),
+        })
+    }
+
+    /// Returns the key at a place in their exact order, as a value.
+    #[inline(always)]
+    pub(crate) fn key(&self, place: usize) -> &[u8] {
+        let Place { start, end, .. } = self.keys[place];
+        &self.encoded[start as usize..end as usize]
+    }
+
+    /// Returns the place in the image of the value of a key.
+    #[inline(always)]
+    pub(crate) fn value_place(&self, place: usize) -> u32 {
+        self.keys[place].value
+    }
+
+    /// Returns the keys as values, in their exact order, with the places of their leaves.
+    pub(crate) fn keys(&self) -> impl ExactSizeIterator<Item = (&[u8], usize)> {
+        let places = self.keys.iter().enumerate();
+        places.map(|(place, of)| (self.key(place), of.leaf as usize))
+    }
+
+    fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    fn has_leaves(&self, env: Env, pairs: &[Pair]) -> bool {
+        let mut keys = self.leaves.iter().zip(pairs);
+        self.len() == pairs.len()
+            && (cfg!(fyris_mutant = "nif_leaves_unread")
+                || keys.all(|(key, pair)| key.is(env, pair.0)))
+    }
+
+    /// Returns whether pairs begin with the first two keys.
+    fn begins(&self, size: usize, [first, second]: [&[u8]; 2]) -> bool {
+        self.len() == size && self.key(0) == first && self.key(1) == second
+    }
+}
+
+impl Key {
+    fn of(env: Env, term: Term) -> Option<Key> {
+        if term.is_small_or_atom() {
+            return Some(Key::Word(term.0));
+        }
+        words::binary(env, term).map(|bytes| Key::Binary(bytes.into()))
+    }
+
+    fn tag(&self) -> u64 {
+        match self {
+            Key::Word(word) => *word as u64,
+            Key::Binary(bytes) => hash(&**bytes),
+        }
+    }
+
+    #[inline(always)]
+    fn is(&self, env: Env, term: Term) -> bool {
+        match self {
+            Key::Word(word) => *word == term.0,
+            Key::Binary(bytes) => {
+                !term.is_small_or_atom() && words::binary(env, term) == Some(&**bytes)
+            }
+        }
+    }
+}
+
+/// Returns what [`Key::tag`] returns of the same key; anything of a term of another kind.
+fn tag(env: Env, term: Term) -> u64 {
+    match words::binary(env, term) {
+        Some(bytes) => hash(bytes),
+        None => term.0 as u64,
+    }
+}
+
+fn hash(what: impl Hash) -> u64 {
+    foldhash::fast::FixedState::default().hash_one(what)
+}
+
+/// The sets of keys that a thread remembers.
+struct Memory {
+    trees: Vec<Rc<Tree>>,
+    /// The place of the set to be forgotten next.
+    next: usize,
+    /// Keys in all sets.
+    keys: usize,
+    /// Misses before the next set is remembered, and before the one after it.
+    misses: u32,
+    next_misses: u32,
+    /// Places of sets, by the first keys among the leaves and by the first keys in exact order.
+    by_leaves: [u8; SLOTS],
+    by_keys: [u8; SLOTS],
+}
+
+thread_local! {
+    /// Allocated when a set was missed: of what lies in a thread itself, libraries that are loaded late get little.
+    static MEMORY: RefCell<Option<Box<Memory>>> = const { RefCell::new(None) };
+}
+
+/// Returns the set of keys of a map to be written, whose pairs these are in the order of the leaves.
+pub(crate) fn of_leaves(env: Env, pairs: &[Pair]) -> Option<Rc<Tree>> {
+    MEMORY.with_borrow_mut(|memory| {
+        let memory = memory.as_mut()?;
+        let keys = [tag(env, pairs.first()?.0), tag(env, pairs.get(1)?.0)];
+        let place = memory.by_leaves[slot(pairs.len(), keys)];
+        memory.met(place, |tree| tree.has_leaves(env, pairs))
+    })
+}
+
+/// Returns the likely set of keys of a map to be made, of a number of pairs that stand at the front of some bytes. The
+/// first two keys were compared.
+pub(crate) fn of_values(size: usize, pairs: &[u8]) -> Option<Rc<Tree>> {
+    if size <= FEW_KEYS {
+        return None;
+    }
+    MEMORY.with_borrow_mut(|memory| {
+        let memory = memory.as_mut()?;
+        let keys = first_keys(pairs)?;
+        let place = memory.by_keys[slot(size, keys)];
+        memory.met(place, |tree| tree.begins(size, keys))
+    })
+}
+
+/// Returns the first two keys of pairs.
+fn first_keys(pairs: &[u8]) -> Option<[&[u8]; 2]> {
+    let mut rest = pairs;
+    let mut next = || {
+        let before = rest;
+        skip(&mut rest).ok()?;
+        Some(&before[..before.len() - rest.len()])
+    };
+    let (first, _, second) = (next()?, next()?, next()?);
+    Some([first, second])
+}
+
+/// Notes that the keys of a map were not found.
+pub(crate) fn missed(env: Env, map: Term) {
+    let is_next = |memory: &mut Option<Box<Memory>>| memory.get_or_insert_default().is_next();
+    if MEMORY.with_borrow_mut(is_next)
+        && let Some(tree) = Tree::of(env, map)
+    {
+        MEMORY.with_borrow_mut(|memory| memory.get_or_insert_default().remember(tree));
+    }
+}
+
+impl Default for Memory {
+    fn default() -> Memory {
+        Memory {
+            trees: Vec::new(),
+            next: 0,
+            keys: 0,
+            misses: FEWEST_MISSES,
+            next_misses: FEWEST_MISSES,
+            by_leaves: [0; SLOTS],
+            by_keys: [0; SLOTS],
+        }
+    }
+}
+
+impl Memory {
+    /// Returns the set at a place, if it is the one that was looked for.
+    #[inline]
+    fn met(&mut self, place: u8, is_it: impl FnOnce(&Tree) -> bool) -> Option<Rc<Tree>> {
+        let tree = self
+            .trees
+            .get(usize::from(place))
+            .filter(|tree| is_it(tree))?;
+        self.next_misses = FEWEST_MISSES.max(self.next_misses / 2);
+        Some(Rc::clone(tree))
+    }
+
+    /// Counts a miss, and returns whether the set is to be remembered.
+    fn is_next(&mut self) -> bool {
+        self.misses -= 1;
+        let is_next = self.misses == 0;
+        if is_next {
+            self.next_misses = MOST_MISSES.min(2 * self.next_misses);
+            self.misses = self.next_misses;
+        }
+        is_next
+    }
+
+    fn remember(&mut self, tree: Tree) {
+        if self.keys + tree.len() > MOST_KEYS {
+            self.trees.clear();
+            (self.keys, self.next) = (0, 0);
+        }
+        self.keys += tree.len();
+        let place = self.next;
+        self.next = (place + 1) % MOST_SETS;
+        self.by_leaves[slot(tree.len(), [0, 1].map(|leaf| tree.leaves[leaf].tag()))] = place as u8;
+        self.by_keys[slot(tree.len(), [tree.key(0), tree.key(1)])] = place as u8;
+        match self.trees.get_mut(place) {
+            Some(before) => {
+                self.keys -= before.len();
+                *before = Rc::new(tree);
+            }
+            None => self.trees.push(Rc::new(tree)),
+        }
+    }
+}
+
+/// Returns the slot of a set with these keys.
+fn slot<K: Hash>(size: usize, keys: [K; 2]) -> usize {
+    hash((size, keys)) as usize % SLOTS
+}
