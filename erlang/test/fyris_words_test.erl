@@ -154,6 +154,38 @@ by_key(Terms) ->
     ?assertEqual(lists:usort(Terms), [Key || {Key, _} <- fyris:tab2list(T)]),
     fyris:delete(T).
 
+%% Terms of other nodes, more nodes than are remembered, and some that start again: met first in a table, or again.
+terms_of_other_nodes_test() ->
+    T = fyris:new(t, [ordered_set]),
+    V = fyris:new(t, []),
+    Terms = [remote(Kind, Node, Creation, [A, B, C])
+             || Node <- [1, 2, 1100], Creation <- [1, 2, 77], Kind <- [pid, reference], [A, B, C] <- [[1, 2, 3], [9, 0, 0], [0, 1, 1 bsl 31]]]
+        ++ [remote(Kind, Node, 3, [Node, 1, 5]) || Node <- lists:seq(1, 1100), Kind <- [pid, reference]]
+        ++ [binary_to_term(<<131, 90, 5:16, 119, 3, "a@b", 3:32, 1:32, 2:32, 3:32, 4:32, 5:32>>)],
+    [begin
+         fyris:insert(T, [{X, [X, {X}]} || X <- Terms]),
+         fyris:insert(V, [{I, X, #{X => X}} || {I, X} <- lists:enumerate(Terms)]),
+         Found = [fyris:lookup_element(T, X, 2) || X <- Terms],
+         All = [fyris:lookup(V, I) || I <- lists:seq(1, length(Terms))],
+         Self = self(),
+         spawn_link(fun() -> Self ! {sorted, fyris:tab2list(T)} end),
+         erlang:garbage_collect(),
+         [?assert(same([X, {X}], Y)) || {X, Y} <- lists:zip(Terms, Found)],
+         [?assert(same([{I, X, #{X => X}}], Y)) || {I, X, Y} <- lists:zip3(lists:seq(1, length(Terms)), Terms, All)],
+         receive {sorted, Sorted} -> ?assertEqual([{X, [X, {X}]} || X <- lists:usort(Terms)], Sorted) end,
+         ?assert(lists:all(fun(X) -> fyris:match_object(V, {'_', X, '_'}) =/= [] end, lists:sublist(Terms, 20)))
+     end || _ <- [1, 2]],
+    [fyris:delete(X) || X <- [T, V]].
+
+%% Of what a pid has, two numbers; of a reference, whose first number is short, three.
+remote(Kind, Node, Creation, [A, B, C]) ->
+    Name = list_to_binary("node_" ++ integer_to_list(Node) ++ "@other"),
+    Atom = <<119, (byte_size(Name)), Name/binary>>,
+    binary_to_term(case Kind of
+                       pid -> <<131, 88, Atom/binary, A:32, B:32, Creation:32>>;
+                       reference -> <<131, 90, 3:16, Atom/binary, Creation:32, A:32, B:32, C:32>>
+                   end).
+
 %% A reference to what a library of the machine keeps is that, and not only equal to it.
 references_to_resources_test() ->
     T = fyris:new(t, []),

@@ -106,6 +106,11 @@ pub trait Build {
     fn pid(&mut self, _node: u32, _id: u32, _serial: u32, _creation: u32) -> Option<Self::Out> {
         None
     }
+    /// Makes a port: the number of its node's atom, the creation of the node, and its number. `None` if it is made by
+    /// [`Build::other`].
+    fn port(&mut self, _node: u32, _creation: u32, _id: u64) -> Option<Self::Out> {
+        None
+    }
     /// Makes a reference: the number of its node's atom and the creation of that node; its numbers, low bytes first;
     /// and the blobs that the value came with. `None` if it is made by [`Build::other`].
     fn reference(
@@ -379,6 +384,7 @@ impl<'a, 'b, B: Build> Run<'a, 'b, B> {
                 None => self.nowhere(),
             },
             tag::FUN_EXTERNAL => self.external_fun(at),
+            tag::PORT => self.port(at),
             tag::NIL => (behind, self.builder.list(&[], None)),
             tag::STRING => match self.read(behind, Reader::counted) {
                 Some((end, bytes)) => (end, self.builder.string(bytes)),
@@ -408,14 +414,37 @@ impl<'a, 'b, B: Build> Run<'a, 'b, B> {
     /// which waits.
     #[inline]
     fn pid(&mut self, at: usize) -> (usize, B::Out) {
+        self.of_words(at, |builder, [node, id, serial, creation]| {
+            builder.pid(node, id, serial, creation)
+        })
+    }
+
+    #[inline(never)]
+    fn port(&mut self, at: usize) -> (usize, B::Out) {
+        self.of_words(at, |builder, [node, creation, low, high]| {
+            builder.port(
+                node,
+                creation,
+                u64::from(low) | u64::from(high) << u32::BITS,
+            )
+        })
+    }
+
+    /// Builds a term of four words of 32 bits behind its tag.
+    #[inline(always)]
+    fn of_words(
+        &mut self,
+        at: usize,
+        make: impl FnOnce(&mut B, [u32; 4]) -> Option<B::Out>,
+    ) -> (usize, B::Out) {
         let words = self.bytes[at + 1..].first_chunk::<16>();
         let made = words.and_then(|words| {
             let (words, _) = words.as_chunks::<4>();
             let word = |at: usize| u32::from_le_bytes(words[at]);
-            self.builder.pid(word(0), word(1), word(2), word(3))
+            make(self.builder, std::array::from_fn(word))
         });
         match made {
-            Some(pid) => (at + 17, pid),
+            Some(term) => (at + 17, term),
             None => self.rare(at),
         }
     }

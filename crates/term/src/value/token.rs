@@ -103,6 +103,13 @@ impl Token {
         Token::byte(tag::PID)
     }
 
+    /// Returns the beginning of a port: the number of its node's atom and the creation of the node follow, four bytes each,
+    /// and its number, eight; the low ones first.
+    #[inline(always)]
+    pub fn port() -> Token {
+        Token::byte(tag::PORT)
+    }
+
     /// Returns the beginning of a reference: the number of its node's atom and the creation of the node follow, four bytes
     /// each, the low ones first; then how many numbers it has ([`Token::count`]), and these, as the others.
     #[inline(always)]

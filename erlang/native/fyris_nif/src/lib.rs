@@ -7,6 +7,7 @@
 //! | `sys` | the one door to the machine's C interface; invariant CALL |
 //! | `words` | terms written word by word; invariant WHOLE |
 //! | `references` | local references, read where they are |
+//! | `externals` | pids and references of other nodes, read where they are; invariant ENTRY |
 //! | `funs` | funs, read and made where they are |
 //! | `held` | large binaries of the machine, held where they are |
 //! | `shapes` | the order of keys in maps of few keys |
@@ -31,13 +32,14 @@
 //!
 //! # Invariants
 //!
-//! CALL (in `sys`), WHOLE (in `words`), NOTICE (in `watch`), LOCAL (in `term`), KEPT (in `term::keep`), and those of the
+//! CALL (in `sys`), WHOLE (in `words`), ENTRY (in `externals`), NOTICE (in `watch`), LOCAL (in `term`), KEPT (in `term::keep`), and those of the
 //! store.
 
 mod atoms;
 mod call;
 mod calls;
 mod copies;
+mod externals;
 mod funs;
 mod held;
 mod load;

@@ -22,7 +22,7 @@ use rustler::codegen_runtime::ErlNifEntry;
 use rustler::sys::{ErlNifEnv, ErlNifFunc, ErlNifTerm};
 
 use crate::sys::{Env, Layout, Term, Type, destroy};
-use crate::{calls, copies, funs, held, process, references, sys, tables, term, words};
+use crate::{calls, copies, externals, funs, held, process, references, sys, tables, term, words};
 
 /// The kinds of resources, as one loading of the module made them.
 pub(crate) struct Types {
@@ -176,6 +176,7 @@ fn begin(env: Env, info: Term) -> c_int {
     }
     sys::learn_records(env);
     references::learn(env);
+    externals::learn(env);
     words::probe(env);
     funs::learn(env);
     term::learn_locals(env, &samples);

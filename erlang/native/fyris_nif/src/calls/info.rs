@@ -7,7 +7,7 @@ use fyris::{Fixed, InfoValue, Table, TableId};
 use crate::call::{BAD, Fail, Reply, entry};
 use crate::sys::{self, Env, Term};
 use crate::tables::store;
-use crate::{atoms, funs, held, process, references, tables, term, words};
+use crate::{atoms, externals, funs, held, process, references, tables, term, words};
 
 /// Implements `info/1`.
 pub(super) fn all_items(env: Env, args: &[Term]) -> Reply {
@@ -115,7 +115,7 @@ pub(super) fn counts(env: Env, _: &[Term]) -> Reply {
 }
 
 /// Implements `layout()`: returns whether `{Terms, Maps, References, Funs, Binaries, Floats, Large integers, Numbers of
-/// references, Blocks of resources, Aliases, Ports, Maps of many keys}` of this machine look as the library knows them, so that it may
+/// references, Blocks of resources, Aliases, Ports, Maps of many keys, Terms of other nodes}` of this machine look as the library knows them, so that it may
 /// take the fast ways. Ports are not known before one was seen.
 pub(super) fn layout(env: Env, _: &[Term]) -> Reply {
     let [terms, maps, floats, large, trees] = words::known();
@@ -134,6 +134,7 @@ pub(super) fn layout(env: Env, _: &[Term]) -> Reply {
         aliases,
         ports,
         trees,
+        externals::are_known(),
     ];
     Ok(env.make_tuple(&known.map(|known| atoms::boolean(env, known))))
 }

@@ -14,7 +14,7 @@ use crate::funs::{self, Key};
 use crate::sys::{self, Env, Term};
 use crate::trees::{self, Tree};
 use crate::words::{FEW_KEYS, Room};
-use crate::{atoms, held, load, shapes};
+use crate::{atoms, externals, held, load, shapes};
 
 /// Makes terms in an environment.
 pub(crate) struct Maker {
@@ -265,6 +265,13 @@ impl Build for Maker {
     fn pid(&mut self, node: u32, id: u32, serial: u32, creation: u32) -> Option<Term> {
         self.odd = true;
         pids::from_local_pid(node, id, serial, creation)
+            .or_else(|| externals::make_pid(self.env, (node, creation), [id, serial]))
+    }
+
+    #[inline]
+    fn port(&mut self, node: u32, creation: u32, id: u64) -> Option<Term> {
+        self.odd = true;
+        rare::from_local_port(node, creation, id)
     }
 
     #[inline]
@@ -272,7 +279,8 @@ impl Build for Maker {
         self.odd = true;
         if let Ok(ids) = <[[u8; 4]; 3]>::try_from(ids) {
             let ids = ids.map(u32::from_le_bytes);
-            return rare::local_term(self.env, &mut self.room, node, ids, blobs);
+            return rare::local_term(self.env, &mut self.room, node, ids, blobs)
+                .or_else(|| externals::make_reference(self.env, node, ids));
         }
         let ids = <[[u8; 4]; 5]>::try_from(ids).ok()?;
         rare::alias_term(&mut self.room, node, ids.map(u32::from_le_bytes))

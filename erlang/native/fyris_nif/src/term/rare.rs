@@ -9,6 +9,7 @@ use fyris_term::{Atom, Blob, Fun, Map, Pid, Port, Reference, Term as Owned, etf}
 use super::pids::local_pid;
 use super::{Result, aliases, keep, pids};
 use crate::atoms;
+use crate::externals::{self, Foreign};
 use crate::funs::{self, Key};
 use crate::load::{self, Samples};
 use crate::references::{self, Alias};
@@ -42,14 +43,46 @@ pub(super) fn read(env: Env, term: Term) -> Result<Owned> {
     if let Some(large) = words::read_large(term) {
         return Ok(Owned::integer(large));
     }
-    if let Some(port) = term.local_port().filter(|_| ports_are_known(env, term)) {
-        return Ok(Owned::Port(Box::new(local_port(port))));
+    if let Some(port) = port(env, term) {
+        return Ok(Owned::Port(Box::new(port)));
+    }
+    if let Some(foreign) = externals::see(term) {
+        return Ok(from_foreign(foreign));
     }
     let owned = by_external(env, term)?;
+    remember_node(env, term, &owned);
     if !names_no_node(&owned) {
         keep::met(env, term, &owned);
     }
     Ok(owned)
+}
+
+/// Returns a term of another node as we have it.
+fn from_foreign(foreign: Foreign) -> Owned {
+    match foreign {
+        Foreign::Pid(pid) => Owned::Pid(Box::new(pid)),
+        Foreign::Reference((node, creation), ids) => {
+            let node = Atom::from_id(node).unwrap_or_else(here);
+            let ids = ids.to_vec();
+            Owned::Reference(Box::new(Reference {
+                node,
+                creation,
+                ids,
+            }))
+        }
+    }
+}
+
+/// Remembers the node of a pid or reference of another node.
+fn remember_node(env: Env, term: Term, owned: &Owned) {
+    let node = match owned {
+        Owned::Pid(pid) => (pid.node, pid.creation),
+        Owned::Reference(reference) => (reference.node, reference.creation),
+        _ => return,
+    };
+    if is_of_another_node(owned) {
+        externals::remember(env, term, node);
+    }
 }
 
 /// Returns a term by way of the external format.
@@ -129,7 +162,7 @@ pub(super) struct Ids {
 
 impl Ids {
     #[inline]
-    fn three([a, b, c]: [u32; 3]) -> Ids {
+    pub(super) fn three([a, b, c]: [u32; 3]) -> Ids {
         Ids {
             all: [a, b, c, 0, 0],
             len: 3,
@@ -206,6 +239,13 @@ fn local_port(id: u64) -> Port {
         id: id & ((1 << PORT_BITS) - 1),
         creation: (id >> PORT_BITS) as u32 + 1,
     }
+}
+
+/// Returns a local port; `None` for anything else, and where ports are otherwise than we know.
+#[inline]
+pub(super) fn port(env: Env, term: Term) -> Option<Port> {
+    let id = term.local_port().filter(|_| ports_are_known(env, term))?;
+    Some(local_port(id))
 }
 
 /// Whether the machine's words for ports are laid out as [`local_port`] expects, once a local port was seen.
@@ -434,7 +474,7 @@ fn make_local_reference(env: Env, reference: &Reference) -> Option<Term> {
 pub(super) fn make(env: Env, owned: &Owned) -> Term {
     let local = match owned {
         Owned::Reference(reference) => make_local_reference(env, reference),
-        Owned::Port(port) => from_local_port(port),
+        Owned::Port(port) => from_local_port(port.node.id(), port.creation, port.id),
         _ => None,
     };
     if let Some(term) = local {
@@ -451,8 +491,10 @@ pub(super) fn make(env: Env, owned: &Owned) -> Term {
         }
         etf::encode(&owned)
     };
-    env.read_external(&external)
-        .expect("a term that came from this machine")
+    let term = env.read_external(&external);
+    let term = term.expect("a term that came from this machine");
+    remember_node(env, term, owned);
+    term
 }
 
 /// Returns whether a term is stored under the name of another node, and has no parts.
@@ -467,9 +509,10 @@ fn is_of_another_node(owned: &Owned) -> bool {
 
 /// Returns the machine's local port from its stored form; `None` for a foreign one, and for one that came by way of the
 /// external format.
-fn from_local_port(port: &Port) -> Option<Term> {
-    let place = u64::from(port.creation).checked_sub(1)?;
-    (port.node == here()).then(|| Term::from_local_port(place << PORT_BITS | port.id))
+#[inline]
+pub(super) fn from_local_port(node: u32, creation: u32, id: u64) -> Option<Term> {
+    let place = u64::from(creation).checked_sub(1)?;
+    (node == here().id()).then(|| Term::from_local_port(place << PORT_BITS | id))
 }
 
 /// The identity of a node: its name, and the number of its start.

@@ -18,11 +18,12 @@
 use std::mem::MaybeUninit;
 
 use fyris_term::value::{Token, ValueWriter};
-use fyris_term::{Float, MAX_DEPTH, Pid};
+use fyris_term::{Float, MAX_DEPTH, Pid, Port};
 
 use super::keep::Gathering;
 use super::rare::Ids;
 use super::{Result, pids, rare, value};
+use crate::externals::{self, Foreign, Node};
 use crate::funs;
 use crate::shapes::{self, Keys};
 use crate::sys::{Env, Term};
@@ -346,6 +347,14 @@ impl Stage<'_, '_> {
     }
 
     #[inline(never)]
+    fn port(&mut self, port: &Port, at: usize) -> usize {
+        let at = self.put(at, Token::port());
+        let node = u64::from(port.node.id());
+        let at = self.put_word(at, node | u64::from(port.creation) << u32::BITS);
+        self.put_word(at, port.id)
+    }
+
+    #[inline(never)]
     fn fun(&mut self, fun: &funs::Seen<'_>, at: usize, depth: usize) -> usize {
         self.flush(at);
         let mut at = match value::begin_fun(self.env, fun, self.out) {
@@ -361,10 +370,16 @@ impl Stage<'_, '_> {
     /// Writes a reference of this node.
     #[inline(never)]
     fn reference(&mut self, ids: Ids, at: usize) -> usize {
+        self.numbered((rare::here().id(), 0), ids, at)
+    }
+
+    /// Writes a reference of a node.
+    #[inline]
+    fn numbered(&mut self, (node, creation): Node, ids: Ids, at: usize) -> usize {
         let word = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
         let ([a, b, c, d, e], count) = ids.parts();
         let at = self.put(at, Token::reference());
-        let at = self.put_word(at, word(rare::here().id(), 0));
+        let at = self.put_word(at, word(node, creation));
         let at = self.put(at, Token::count(count as u8));
         let (from, at) = (at, self.put_word(at, word(a, b)));
         let at = self.put_word(at, word(c, d));
@@ -384,6 +399,14 @@ impl Stage<'_, '_> {
         }
         if let Some(ids) = rare::plain_ids(self.env, term) {
             return self.reference(ids, at);
+        }
+        if let Some(port) = rare::port(self.env, term) {
+            return self.port(&port, at);
+        }
+        match externals::see(term) {
+            Some(Foreign::Pid(pid)) => return self.pid(&pid, at),
+            Some(Foreign::Reference(node, ids)) => return self.numbered(node, Ids::three(ids), at),
+            None => {}
         }
         self.gathering.begin();
         if let Some(ids) = rare::local_ids(self.env, term) {
