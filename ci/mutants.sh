@@ -15,6 +15,7 @@ order_one_zero          |                    | -p fyris-term --lib order::
 order_rounds_integers   |                    | -p fyris-term --lib order::
 key_wrong_trailer       |                    | -p fyris-term --test key_order
 key_negative_floor      |                    | -p fyris-term --test key_order
+term_keys_unread        |                    | -p fyris-term --lib value::build
 key_part_goes_on        |                    | -p fyris-term --lib key::parts
 etf_owed_forgotten      |                    | -p fyris-term --test etf_properties
 etf_string_limit        |                    | -p fyris-term --test golden_etf

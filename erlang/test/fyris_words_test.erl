@@ -89,6 +89,23 @@ maps_of_many_keys_test_() ->
              fyris:delete(T)
      end}.
 
+%% Maps in maps, each with all keys but the last of a set that is remembered: to read them takes no longer for that.
+maps_with_a_last_key_of_their_own_test_() ->
+    {timeout, 20,
+     fun() ->
+             T = fyris:new(t, []),
+             Known = maps:from_list([{K, K} || K <- lists:seq(1, 33)]),
+             [begin
+                  fyris:insert(T, {1, Known}),
+                  ?assertEqual([{1, Known}], fyris:lookup(T, 1))
+              end || _ <- lists:seq(1, 300)],
+             Like = maps:remove(33, Known),
+             Nested = lists:foldl(fun(_, Inner) -> Like#{32 => Inner, {a} => 1} end, x, lists:seq(1, 200)),
+             fyris:insert(T, {2, Nested}),
+             ?assert(same([{2, Nested}], fyris:lookup(T, 2))),
+             fyris:delete(T)
+     end}.
+
 %% Enough keys that two have the same hash of 32 bits, which the machine's trees are made of up to OTP 26.
 maps_of_keys_with_equal_hashes_test() ->
     T = fyris:new(t, []),

@@ -1,5 +1,7 @@
 //! Values read straight into another representation of terms.
 
+mod maps;
+
 use crate::{Atom, Blob, Fun, MAX_DEPTH, Pid, Term};
 
 use super::error::{ValueError, ValueErrorKind};
@@ -82,23 +84,16 @@ pub trait Build {
     fn end_shape(&mut self, map: Self::Out) -> Self::Out {
         map
     }
-    /// Begins a map of a number of pairs (which may be anything) whose keys are likely to be those that are returned with
-    /// it: the values get their places afterwards, by [`Build::put_at_key`], in the order of the keys, or never. `None`
-    /// if no such keys were met. `pairs` begins with the first pair.
+    /// Returns the likely keys of a map of a number of pairs (which may be anything) that begin some bytes; `None` if no
+    /// such keys were met.
     #[inline]
-    fn begin_with_keys(
-        &mut self,
-        _size: usize,
-        _pairs: &[u8],
-    ) -> Option<(Self::Out, Self::KeySet)> {
+    fn likely_keys(&mut self, _size: usize, _pairs: &[u8]) -> Option<Self::KeySet> {
         None
     }
     /// Returns the key at a place, from 0, as a value that bytes tell from others ([`is_plain`](super::is_plain)).
     fn key_at(keys: &Self::KeySet, place: usize) -> &[u8];
-    /// Puts the value of the key at its place, from 0, in a map of [`Build::begin_with_keys`].
-    #[inline]
-    fn put_at_key(&mut self, _keys: &Self::KeySet, _map: Self::Out, _at: usize, _value: Self::Out) {
-    }
+    /// Makes a map of keys of [`Build::likely_keys`], and of as many values, in exact order of the keys.
+    fn map_of(&mut self, keys: &Self::KeySet, values: &[Self::Out]) -> Self::Out;
     /// Makes a map: keys and values in turn, in exact order of the keys, which are all different.
     fn map(&mut self, pairs: &[Self::Out]) -> Self::Out;
     /// Makes a process identifier: the number of its node's atom, its two numbers, and the creation of the node. `None`
@@ -584,87 +579,6 @@ impl<'a, 'b, B: Build> Run<'a, 'b, B> {
             self.builder.put(tuple, place, element);
         }
         (end, tuple)
-    }
-
-    fn map(&mut self, at: usize, size: usize, depth: usize) -> (usize, B::Out) {
-        if let Some(found) = self.map_of_known_keys(at, size, depth) {
-            return found;
-        }
-        let Some(map) = self.builder.begin_map(size) else {
-            return self.whole(at, size.saturating_mul(2), depth, B::map);
-        };
-        let mut end = at;
-        for place in 0..size {
-            let (key, value);
-            (end, key) = self.term(end, depth + 1);
-            (end, value) = self.term(end, depth + 1);
-            if end == NOWHERE {
-                return (end, map);
-            }
-            self.builder.put_pair(map, place, key, value);
-        }
-        (end, self.builder.end_map(map))
-    }
-
-    /// Builds a map whose keys the builder has met before; `None` if it has not. That is known when the last key was
-    /// read: another one leaves a map that is never used.
-    #[inline]
-    fn map_of_known_keys(
-        &mut self,
-        at: usize,
-        size: usize,
-        depth: usize,
-    ) -> Option<(usize, B::Out)> {
-        let (map, keys) = self.builder.begin_with_keys(size, self.bytes.get(at..)?)?;
-        let mut end = at;
-        for place in 0..size {
-            let key = B::key_at(&keys, place);
-            if !self.bytes.get(end..)?.starts_with(key) {
-                return None;
-            }
-            let value;
-            (end, value) = self.term(end + key.len(), depth + 1);
-            if end == NOWHERE {
-                return Some((end, map));
-            }
-            self.builder.put_at_key(&keys, map, place, value);
-        }
-        Some((end, map))
-    }
-
-    #[inline(never)]
-    fn shaped(&mut self, at: usize, shape: &'static Shape, depth: usize) -> (usize, B::Out) {
-        let Some(map) = self.builder.begin_shape(shape) else {
-            return self.whole_shaped(at, shape, depth);
-        };
-        let mut end = at;
-        for place in 0..shape.keys().len() {
-            let value;
-            (end, value) = self.term(end, depth + 1);
-            if end == NOWHERE {
-                return (end, map);
-            }
-            self.builder.put_value(map, place, value);
-        }
-        (end, self.builder.end_shape(map))
-    }
-
-    /// Builds a map with a shape by the way of other maps.
-    fn whole_shaped(&mut self, at: usize, shape: &Shape, depth: usize) -> (usize, B::Out) {
-        let bottom = self.stack.len();
-        let mut end = at;
-        for key in shape.keys() {
-            let key = self.builder.atom(*key);
-            let value;
-            (end, value) = self.term(end, depth + 1);
-            if end == NOWHERE {
-                return self.nowhere();
-            }
-            self.stack.extend([key, value]);
-        }
-        let map = self.builder.map(&self.stack[bottom..]);
-        self.stack.truncate(bottom);
-        (end, map)
     }
 
     /// Builds a tuple or map that is made of all its parts at once.

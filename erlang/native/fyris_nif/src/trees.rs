@@ -7,8 +7,8 @@
 //! a table mostly have maps of the same keys, so a thread keeps some sets of keys: an image of the tree, to be copied
 //! and given the values, and the order of the keys.
 //!
-//! A set is found by its size and two of its keys, and has all others compared on the way, so nothing but time depends
-//! on what is remembered. Sets are remembered if the keys are small integers, atoms and short binaries; not each time
+//! A set is found by its size and first keys, and has all others compared on the way, so no result depends on what is
+//! remembered. Sets are remembered if the keys are small integers, atoms and short binaries; not each time
 //! that one was missed, since maps may all have keys of their own.
 
 use std::cell::RefCell;
@@ -23,11 +23,11 @@ use crate::words::{self, FEW_KEYS, Image, Pair};
 
 /// The most keys of a set that is remembered.
 const MOST: usize = 4096;
-/// The most sets, and keys in all, that a thread remembers: two megabytes.
+/// The most sets, and keys in all, that a thread remembers: one megabyte of integers, five of long binaries.
 const MOST_SETS: usize = 64;
 const MOST_KEYS: usize = 4 * MOST;
 /// Slots by which sets are found.
-const SLOTS: usize = 256;
+const SLOTS: usize = 1024;
 /// After so many misses a set is remembered, which takes as long as what was missed; after twice as many each time that
 /// a set was not met again.
 const FEWEST_MISSES: u32 = 8;
@@ -65,9 +65,10 @@ impl Tree {
     /// Returns what there is to know of the keys of a map; `None` if they are not to be remembered.
     #[cold]
     fn of(env: Env, map: Term) -> Option<Tree> {
-        let pairs = words::leaves(map).filter(|pairs| pairs.len() <= MOST)?;
+        words::tree_size(map).filter(|&size| size <= MOST)?;
+        let (image, pairs) = (Image::of(env, map)?, words::leaves(map)?);
         let leaves: Option<Box<[Key]>> = pairs.iter().map(|pair| Key::of(env, pair.0)).collect();
-        let (leaves, image) = (leaves?, Image::of(env, map)?);
+        let leaves = leaves?;
         let mut sorted: Vec<(Term, usize)> = pairs
             .iter()
             .zip(0..)
@@ -106,10 +107,9 @@ impl Tree {
         &self.encoded[start as usize..end as usize]
     }
 
-    /// Returns the place in the image of the value of a key.
-    #[inline(always)]
-    pub(crate) fn value_place(&self, place: usize) -> u32 {
-        self.keys[place].value
+    /// Returns the places in the image of the values, in the exact order of the keys.
+    pub(crate) fn value_places(&self) -> impl Iterator<Item = u32> {
+        self.keys.iter().map(|of| of.value)
     }
 
     /// Returns the keys as values, in their exact order, with the places of their leaves.
@@ -127,11 +127,6 @@ impl Tree {
         self.len() == pairs.len()
             && (cfg!(fyris_mutant = "nif_leaves_unread")
                 || keys.all(|(key, pair)| key.is(env, pair.0)))
-    }
-
-    /// Returns whether pairs begin with the first two keys.
-    fn begins(&self, size: usize, [first, second]: [&[u8]; 2]) -> bool {
-        self.len() == size && self.key(0) == first && self.key(1) == second
     }
 }
 
@@ -163,8 +158,8 @@ impl Key {
 
 /// Returns what [`Key::tag`] returns of the same key; anything of a term of another kind.
 fn tag(env: Env, term: Term) -> u64 {
-    match words::binary(env, term) {
-        Some(bytes) => hash(bytes),
+    match Some(term).filter(|term| !term.is_small_or_atom()) {
+        Some(term) => words::binary(env, term).map_or(0, hash),
         None => term.0 as u64,
     }
 }
@@ -175,17 +170,17 @@ fn hash(what: impl Hash) -> u64 {
 
 /// The sets of keys that a thread remembers.
 struct Memory {
-    trees: Vec<Rc<Tree>>,
-    /// The place of the set to be forgotten next.
-    next: usize,
+    trees: [Option<Rc<Tree>>; MOST_SETS],
+    /// The place of the set that has been there longest.
+    oldest: usize,
     /// Keys in all sets.
     keys: usize,
     /// Misses before the next set is remembered, and before the one after it.
     misses: u32,
     next_misses: u32,
-    /// Places of sets, by the first keys among the leaves and by the first keys in exact order.
+    /// Places of sets, by the first two keys among the leaves and by the first key in exact order.
     by_leaves: [u8; SLOTS],
-    by_keys: [u8; SLOTS],
+    by_key: [u8; SLOTS],
 }
 
 thread_local! {
@@ -193,48 +188,53 @@ thread_local! {
     static MEMORY: RefCell<Option<Box<Memory>>> = const { RefCell::new(None) };
 }
 
+fn with_memory<R>(f: impl FnOnce(&mut Memory) -> Option<R>) -> Option<R> {
+    MEMORY.with_borrow_mut(|memory| f(memory.as_mut()?))
+}
+
 /// Returns the set of keys of a map to be written, whose pairs these are in the order of the leaves.
 pub(crate) fn of_leaves(env: Env, pairs: &[Pair]) -> Option<Rc<Tree>> {
-    MEMORY.with_borrow_mut(|memory| {
-        let memory = memory.as_mut()?;
+    with_memory(|memory| {
         let keys = [tag(env, pairs.first()?.0), tag(env, pairs.get(1)?.0)];
         let place = memory.by_leaves[slot(pairs.len(), keys)];
-        memory.met(place, |tree| tree.has_leaves(env, pairs))
+        let tree = memory.trees[usize::from(place)].as_ref();
+        let tree = tree.filter(|tree| tree.has_leaves(env, pairs)).cloned()?;
+        memory.met();
+        Some(tree)
     })
 }
 
 /// Returns the likely set of keys of a map to be made, of a number of pairs that stand at the front of some bytes. The
-/// first two keys were compared.
-pub(crate) fn of_values(size: usize, pairs: &[u8]) -> Option<Rc<Tree>> {
+/// first key was compared.
+#[inline]
+pub(crate) fn likely(size: usize, pairs: &[u8]) -> Option<Rc<Tree>> {
     if size <= FEW_KEYS {
         return None;
     }
-    MEMORY.with_borrow_mut(|memory| {
-        let memory = memory.as_mut()?;
-        let keys = first_keys(pairs)?;
-        let place = memory.by_keys[slot(size, keys)];
-        memory.met(place, |tree| tree.begins(size, keys))
+    with_memory(|memory| {
+        let mut rest = pairs;
+        skip(&mut rest).ok()?;
+        let key = &pairs[..pairs.len() - rest.len()];
+        let place = memory.by_key[slot(size, key)];
+        let tree = memory.trees[usize::from(place)].as_ref();
+        tree.filter(|tree| tree.len() == size && tree.key(0) == key)
+            .cloned()
     })
 }
 
-/// Returns the first two keys of pairs.
-fn first_keys(pairs: &[u8]) -> Option<[&[u8]; 2]> {
-    let mut rest = pairs;
-    let mut next = || {
-        let before = rest;
-        skip(&mut rest).ok()?;
-        Some(&before[..before.len() - rest.len()])
-    };
-    let (first, _, second) = (next()?, next()?, next()?);
-    Some([first, second])
+/// Notes that a map had the keys that were likely.
+pub(crate) fn met() {
+    MEMORY.with_borrow_mut(|memory| {
+        if let Some(memory) = memory {
+            memory.met();
+        }
+    });
 }
 
 /// Notes that the keys of a map were not found.
 pub(crate) fn missed(env: Env, map: Term) {
-    let is_next = |memory: &mut Option<Box<Memory>>| memory.get_or_insert_default().is_next();
-    if MEMORY.with_borrow_mut(is_next)
-        && let Some(tree) = Tree::of(env, map)
-    {
+    let is_next = MEMORY.with_borrow_mut(|memory| memory.get_or_insert_default().is_next());
+    if is_next && let Some(tree) = Tree::of(env, map) {
         MEMORY.with_borrow_mut(|memory| memory.get_or_insert_default().remember(tree));
     }
 }
@@ -242,27 +242,21 @@ pub(crate) fn missed(env: Env, map: Term) {
 impl Default for Memory {
     fn default() -> Memory {
         Memory {
-            trees: Vec::new(),
-            next: 0,
+            trees: [const { None }; MOST_SETS],
+            oldest: 0,
             keys: 0,
             misses: FEWEST_MISSES,
             next_misses: FEWEST_MISSES,
             by_leaves: [0; SLOTS],
-            by_keys: [0; SLOTS],
+            by_key: [0; SLOTS],
         }
     }
 }
 
 impl Memory {
-    /// Returns the set at a place, if it is the one that was looked for.
     #[inline]
-    fn met(&mut self, place: u8, is_it: impl FnOnce(&Tree) -> bool) -> Option<Rc<Tree>> {
-        let tree = self
-            .trees
-            .get(usize::from(place))
-            .filter(|tree| is_it(tree))?;
+    fn met(&mut self) {
         self.next_misses = FEWEST_MISSES.max(self.next_misses / 2);
-        Some(Rc::clone(tree))
     }
 
     /// Counts a miss, and returns whether the set is to be remembered.
@@ -276,27 +270,26 @@ impl Memory {
         is_next
     }
 
+    /// Remembers a set in the place of the oldest, and forgets as many more as there is no room for.
     fn remember(&mut self, tree: Tree) {
-        if self.keys + tree.len() > MOST_KEYS {
-            self.trees.clear();
-            (self.keys, self.next) = (0, 0);
+        let place = self.oldest;
+        loop {
+            let forgotten = self.trees[self.oldest].take();
+            self.keys -= forgotten.map_or(0, |tree| tree.len());
+            self.oldest = (self.oldest + 1) % MOST_SETS;
+            if self.keys + tree.len() <= MOST_KEYS {
+                break;
+            }
         }
         self.keys += tree.len();
-        let place = self.next;
-        self.next = (place + 1) % MOST_SETS;
-        self.by_leaves[slot(tree.len(), [0, 1].map(|leaf| tree.leaves[leaf].tag()))] = place as u8;
-        self.by_keys[slot(tree.len(), [tree.key(0), tree.key(1)])] = place as u8;
-        match self.trees.get_mut(place) {
-            Some(before) => {
-                self.keys -= before.len();
-                *before = Rc::new(tree);
-            }
-            None => self.trees.push(Rc::new(tree)),
-        }
+        let leaves = [0, 1].map(|leaf| tree.leaves[leaf].tag());
+        self.by_leaves[slot(tree.len(), leaves)] = place as u8;
+        self.by_key[slot(tree.len(), tree.key(0))] = place as u8;
+        self.trees[place] = Some(Rc::new(tree));
     }
 }
 
 /// Returns the slot of a set with these keys.
-fn slot<K: Hash>(size: usize, keys: [K; 2]) -> usize {
+fn slot(size: usize, keys: impl Hash) -> usize {
     hash((size, keys)) as usize % SLOTS
 }

@@ -41,7 +41,7 @@ use crate::sys::{BOXED, Env, PRIMARY, SUBTAG, Term};
 use crate::{atoms, shapes};
 
 pub(crate) use large::{Large, read_large};
-pub(crate) use tree::{Image, Pair, binary, leaves};
+pub(crate) use tree::{Image, Pair, leaves, size as tree_size};
 
 const LIST: usize = 1;
 const TAGS: usize = 7;
@@ -297,6 +297,15 @@ fn see_boxed<'t>(known: &Known, term: Term) -> Seen<'t> {
         }
     }
     Seen::Other
+}
+
+/// Returns the bytes of a binary.
+#[inline]
+pub(crate) fn binary<'t>(env: Env, term: Term) -> Option<&'t [u8]> {
+    match see(term) {
+        Seen::Binary(bytes) => Some(bytes),
+        _ => env.binary(term),
+    }
 }
 
 /// A map of few keys, where it is.

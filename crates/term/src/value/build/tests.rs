@@ -64,22 +64,19 @@ impl Build for Heap {
         let elements = self.all(elements);
         self.keep(Term::Tuple(elements))
     }
-    fn begin_with_keys(&mut self, size: usize, pairs: &[u8]) -> Option<(usize, Rc<[Key]>)> {
-        let keys = self.1.get(&size)?.clone();
-        if !pairs.starts_with(&keys[0].1) {
-            return None;
-        }
-        let pairs = keys.iter().map(|(key, _)| (key.clone(), Term::Int(0)));
-        let map = Term::Map(Map {
-            pairs: pairs.collect(),
-        });
-        Some((self.keep(map), keys))
+    fn likely_keys(&mut self, size: usize, pairs: &[u8]) -> Option<Rc<[Key]>> {
+        let keys = self.1.get(&size)?;
+        pairs.starts_with(&keys[0].1).then(|| keys.clone())
     }
     fn key_at(keys: &Rc<[Key]>, place: usize) -> &[u8] {
         &keys[place].1
     }
-    fn put_at_key(&mut self, _: &Rc<[Key]>, map: usize, at: usize, value: usize) {
-        self.put_value(map, at, value);
+    fn map_of(&mut self, keys: &Rc<[Key]>, values: &[usize]) -> usize {
+        let pairs = keys.iter().zip(self.all(values));
+        let pairs = pairs
+            .map(|((key, _), value)| (key.clone(), value))
+            .collect();
+        self.keep(Term::Map(Map { pairs }))
     }
     fn map(&mut self, pairs: &[usize]) -> usize {
         let pairs: Vec<(Term, Term)> = pairs
@@ -276,4 +273,22 @@ fn maps_have_the_keys_of_those_before_or_others() {
     let mut heap = Heap::default();
     let built = build(&mut &bytes[..], &blobs, &mut heap, &mut Vec::new()).expect("encoded above");
     assert_eq!(heap.0[built], term);
+}
+
+/// Maps in maps, each with keys like those of the map before but for the last, take no longer than their bytes.
+#[test]
+fn keys_that_turn_out_others_take_no_longer() {
+    let map = |keys: [&[u8]; 3], inner: Term| {
+        let keys = keys.map(Term::binary);
+        let values = [Term::Int(1), inner, Term::Int(3)];
+        Term::Map(keys.into_iter().zip(values).collect())
+    };
+    let nested = (0..40).fold(Term::Int(2), |inner, _| map([b"a", b"b", b"d"], inner));
+    let term = Term::List(vec![map([b"a", b"b", b"c"], Term::Int(2)), nested]);
+    let (mut bytes, mut blobs) = (Vec::new(), Vec::new());
+    value::encode(&term, &mut bytes, &mut blobs).expect("not too deep");
+    let mut heap = Heap::default();
+    let built = build(&mut &bytes[..], &blobs, &mut heap, &mut Vec::new()).expect("encoded above");
+    assert_eq!(heap.0[built], term);
+    assert!(heap.0.len() < 2 * bytes.len());
 }

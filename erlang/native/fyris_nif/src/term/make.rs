@@ -246,9 +246,8 @@ impl Build for Maker {
     }
 
     #[inline]
-    fn begin_with_keys(&mut self, size: usize, pairs: &[u8]) -> Option<(Term, Rc<Tree>)> {
-        let tree = trees::of_values(size, pairs)?;
-        Some((self.room.image(&tree.image), tree))
+    fn likely_keys(&mut self, size: usize, pairs: &[u8]) -> Option<Rc<Tree>> {
+        trees::likely(size, pairs)
     }
 
     #[inline(always)]
@@ -256,9 +255,10 @@ impl Build for Maker {
         tree.key(place)
     }
 
-    #[inline(always)]
-    fn put_at_key(&mut self, tree: &Rc<Tree>, map: Term, at: usize, value: Term) {
-        self.room.put_in_image(map, tree.value_place(at), value);
+    fn map_of(&mut self, tree: &Rc<Tree>, values: &[Term]) -> Term {
+        trees::met();
+        self.room
+            .image(&tree.image, tree.value_places().zip(values))
     }
 
     #[inline(always)]

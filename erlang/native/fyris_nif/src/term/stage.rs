@@ -260,7 +260,7 @@ impl Stage<'_, '_> {
         };
         let mut at = self.put(at, Token::map(leaves.len()));
         for (key, leaf) in tree.keys() {
-            at = self.bytes(key, at);
+            at = self.encoded(key, at);
             at = self.term(leaves[leaf].1, at, depth + 1);
         }
         at
@@ -268,7 +268,7 @@ impl Stage<'_, '_> {
 
     /// Writes a small integer, an atom or a short binary that is a value already.
     #[inline(always)]
-    fn bytes(&mut self, value: &[u8], at: usize) -> usize {
+    fn encoded(&mut self, value: &[u8], at: usize) -> usize {
         let at = self.room(at);
         if at == FAILED {
             return FAILED;
@@ -387,8 +387,8 @@ impl Stage<'_, '_> {
         from + size_of::<u32>() * count
     }
 
-    /// Writes `[]`, a process, a reference, a fun, a map of many keys, a large binary, or what only the
-    /// machine can tell.
+    /// Writes `[]`, a process, a reference, a port, a fun, a large binary, a map deep down or of an unknown layout, or what
+    /// only the machine can tell.
     #[inline(never)]
     fn other(&mut self, term: Term, at: usize, depth: usize) -> usize {
         if term == atoms::nil(self.env) && depth < MAX_DEPTH {

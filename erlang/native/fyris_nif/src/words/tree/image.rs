@@ -1,7 +1,9 @@
 //! Images of maps of many keys: their words, to be copied and given other values.
 
-use super::super::{FILLER, Known, LIST, Room, SHORT, address, layouts, words, write_short};
-use super::{NODE, ROOT, binary, inner, leaf, root};
+use super::super::{
+    FILLER, Known, LIST, Room, SHORT, address, binary, layouts, words, write_short,
+};
+use super::{NODE, ROOT, inner, leaf, root};
 use crate::sys::{BOXED, Env, PRIMARY, Term};
 
 /// The words of a map of many keys, with small integers as its values, to be copied.
@@ -15,7 +17,7 @@ pub(crate) struct Image {
 }
 
 impl Image {
-    /// Returns the place of the value of a leaf, for [`Room::put_in_image`].
+    /// Returns the place of the value of a leaf, for [`Room::image`].
     pub(crate) fn place_of(&self, leaf: usize) -> u32 {
         self.values[leaf]
     }
@@ -107,31 +109,31 @@ impl Copy {
 }
 
 impl Room {
-    /// Returns a map that looks like the image, for [`Room::put_in_image`]: a tuple of its words, made by the machine,
-    /// that then gets their pointers and the header of the map.
-    pub(crate) fn image(&mut self, image: &Image) -> Term {
+    /// Returns a map that looks like the image and has these values at their places: a tuple of its words, made by the
+    /// machine, that then gets their pointers and the header of the map.
+    pub(crate) fn image<'v>(
+        &mut self,
+        image: &Image,
+        values: impl Iterator<Item = (u32, &'v Term)>,
+    ) -> Term {
         let [header, behind @ ..] = &*image.words else {
             return FILLER;
         };
         let at = address(self.env.make_tuple(behind)).cast_mut();
         let base = at.expose_provenance();
         // SAFETY: the words are those of the image, made just now. With the offsets as addresses and the first header,
-        // they are whole terms one behind another (WHOLE), as they were in the map that the image is of.
+        // they are whole terms one behind another (WHOLE), as they were in the map that the image is of; the places of
+        // values are among them.
         unsafe {
             for &place in &image.pointers {
                 let word = at.add(place as usize);
                 word.write(word.read() + base);
             }
+            for (place, value) in values {
+                at.add(place as usize).write(value.0);
+            }
             at.write(header.0);
         }
         Term(base | BOXED)
-    }
-
-    /// Puts a value at its place in a map of [`Room::image`].
-    #[inline(always)]
-    pub(crate) fn put_in_image(&mut self, map: Term, place: u32, value: Term) {
-        let place = address(map).cast_mut().wrapping_add(place as usize);
-        // SAFETY: the map was made by this room, during this call, and has the place.
-        unsafe { place.write(value.0) };
     }
 }

@@ -12,7 +12,10 @@
 mod image;
 mod write;
 
-use super::{FEW_KEYS, Known, LIST, Maps, Seen, TAGS, address, layouts, see, words};
+use fyris_term::{Term as Owned, etf};
+use num_bigint::BigInt;
+
+use super::{FEW_KEYS, Known, LIST, Maps, TAGS, address, layouts, words};
 use crate::sys::{BOXED, Env, PRIMARY, SUBTAG, Term};
 
 pub(crate) use image::Image;
@@ -22,7 +25,10 @@ pub(super) use write::{is_known as is_written, learn as learn_to_write};
 const KIND_SHIFT: u32 = 6;
 const KIND: usize = 3;
 const INNER: usize = 1;
-const ROOTS: [usize; 2] = [2, 3];
+/// A root with a place for each child that there can be, and one with places for its own.
+const FULL: usize = 2;
+const FEW: usize = 3;
+const ROOTS: [usize; 2] = [FULL, FEW];
 /// Where the bits of the children begin.
 const CHILDREN_SHIFT: u32 = 16;
 /// Words of a root before its children.
@@ -43,14 +49,24 @@ pub(super) fn learn(env: Env, maps: Option<Maps>) -> Option<usize> {
         let pairs = sample.keys.into_iter().zip(sample.values);
         pairs.eq(found).then_some(())
     };
-    SAMPLES
-        .into_iter()
-        .try_for_each(|size| is_known(Sample::new(env, size)?))?;
+    Sample::all(env)?.into_iter().try_for_each(is_known)?;
     Some(subtag)
 }
 
-/// The sizes of maps to learn from: roots of few and of all children, and deep nodes.
-const SAMPLES: [usize; 4] = [FEW_KEYS + 1, FEW_KEYS + 2, 100, 1000];
+/// The maps to learn from, with roots of few and of all children, and deep nodes: the number of the first key of each,
+/// how many keys, and of how many kinds they are, simple ones first.
+const SAMPLES: [(i64, usize, i64); 8] = [
+    (0, FEW_KEYS + 1, ALL_KINDS),
+    (100, FEW_KEYS + 1, ALL_KINDS),
+    (200, FEW_KEYS + 1, ALL_KINDS),
+    (300, FEW_KEYS + 1, SIMPLE_KINDS),
+    (400, FEW_KEYS + 2, SIMPLE_KINDS),
+    (600, 100, SIMPLE_KINDS),
+    (800, 100, ALL_KINDS),
+    (1000, 1000, ALL_KINDS),
+];
+const SIMPLE_KINDS: i64 = 3;
+const ALL_KINDS: i64 = 8;
 
 /// A map of many keys of several kinds, made by the machine.
 struct Sample {
@@ -60,22 +76,44 @@ struct Sample {
 }
 
 impl Sample {
-    fn new(env: Env, size: usize) -> Option<Sample> {
-        let key = |i: i64| match i % 3 {
-            0 => env.make_binary(&i.to_le_bytes()),
-            1 => env.make_tuple(&[env.make_int(i)]),
-            _ => env.make_int(i * i),
+    fn all(env: Env) -> Option<Vec<Sample>> {
+        SAMPLES
+            .into_iter()
+            .map(|sample| Sample::new(env, sample))
+            .collect()
+    }
+
+    fn new(env: Env, (first, size, kinds): (i64, usize, i64)) -> Option<Sample> {
+        let key = |i: i64| {
+            Some(match i % kinds {
+                0 => env.make_binary(&i.to_le_bytes()),
+                // Atoms stay for ever.
+                1 if i < FEW_KEYS as i64 => env.make_atom(format!("fyris_key_{i}").as_bytes()),
+                1 => env.make_int(-i),
+                2 => env.make_int(i * i),
+                3 => env.make_float(i as f64 / 8.0),
+                4 => env.make_cell(env.make_int(i), env.make_tuple(&[])),
+                5 => env.read_external(&etf::encode(&Owned::integer(BigInt::from(i) << 70)))?,
+                6 => env.make_ref(),
+                _ => env.make_tuple(&[env.make_int(i)]),
+            })
         };
-        let numbers = 0..size as i64;
-        let keys: Vec<Term> = numbers.clone().map(key).collect();
+        let numbers = first..first + size as i64;
+        let keys: Option<Vec<Term>> = numbers.clone().map(key).collect();
         let values: Vec<Term> = numbers.map(|i| env.make_int(-i)).collect();
+        let keys = keys?;
         let map = env.make_map(&keys, &values)?;
         Some(Sample { keys, values, map })
     }
 }
 
+/// Returns the number of keys of a map of many; `None` for other terms, and where such maps look otherwise.
+pub(crate) fn size(map: Term) -> Option<usize> {
+    root(layouts()?.tree?, map).map(|(size, _)| size)
+}
+
 /// Returns the pairs of a map of many keys in the order of its leaves, in which maps of the same keys have them. `None`
-/// for other terms, and where such maps look otherwise, or two keys have the same hash.
+/// for other terms, and where such maps look otherwise: from OTP 26 on, if two keys have the same hash.
 #[inline]
 pub(crate) fn leaves(map: Term) -> Option<Vec<Pair>> {
     leaves_of(layouts()?.tree?, map)
@@ -156,13 +194,4 @@ unsafe fn children<'t>(term: Term, header: usize, before: usize) -> &'t [Term] {
 #[inline]
 pub(super) fn is_root(known: &Known, header: usize) -> bool {
     known.tree == Some(header & SUBTAG) && ROOTS.contains(&(header >> KIND_SHIFT & KIND))
-}
-
-/// Returns the bytes of a binary.
-#[inline]
-pub(crate) fn binary<'t>(env: Env, term: Term) -> Option<&'t [u8]> {
-    match see(term) {
-        Seen::Binary(bytes) => Some(bytes),
-        _ => env.binary(term),
-    }
 }
