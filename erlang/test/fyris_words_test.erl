@@ -100,9 +100,15 @@ maps_with_a_last_key_of_their_own_test_() ->
                   ?assertEqual([{1, Known}], fyris:lookup(T, 1))
               end || _ <- lists:seq(1, 300)],
              Like = maps:remove(33, Known),
-             Nested = lists:foldl(fun(_, Inner) -> Like#{32 => Inner, {a} => 1} end, x, lists:seq(1, 200)),
-             fyris:insert(T, {2, Nested}),
-             ?assert(same([{2, Nested}], fyris:lookup(T, 2))),
+             Less = maps:remove(32, Like),
+             [begin
+                  Deep = lists:foldl(fun(_, Inner) -> Nest(Inner) end, lists:seq(1, 100_000), lists:seq(1, 990)),
+                  fyris:insert(T, {2, Deep}),
+                  ?assert([{2, Deep}] =:= fyris:lookup(T, 2))
+              end || Nest <- [fun(Inner) -> Like#{32 => Inner, {a} => 1} end,
+                              fun(Inner) -> Less#{{a} => 1, {b} => Inner} end,
+                              fun(Inner) -> Like#{1 => Inner, 34 => 1} end,
+                              fun(Inner) -> Like#{33 => Inner} end]],
              fyris:delete(T)
      end}.
 
@@ -171,14 +177,27 @@ by_key(Terms) ->
     ?assertEqual(lists:usort(Terms), [Key || {Key, _} <- fyris:tab2list(T)]),
     fyris:delete(T).
 
-%% Terms of other nodes, more nodes than are remembered, and some that start again: met first in a table, or again.
+%% Terms of other nodes, some of which start again; and of more nodes than are remembered, by a machine of its own.
 terms_of_other_nodes_test() ->
+    terms_of_other_nodes(20).
+
+terms_of_too_many_nodes_test_() ->
+    {timeout, 60,
+     fun() ->
+             Paths = [filename:dirname(code:which(M)) || M <- [fyris, ?MODULE]],
+             Call = "fyris_words_test:terms_of_other_nodes(1100), io:format(good), halt().",
+             Line = lists:flatten(io_lib:format("erl -noshell -pa ~ts -pa ~ts -eval '~s'", Paths ++ [Call])),
+             ?assertEqual("good", os:cmd(Line))
+     end}.
+
+terms_of_other_nodes(Nodes) ->
     T = fyris:new(t, [ordered_set]),
     V = fyris:new(t, []),
     Terms = [remote(Kind, Node, Creation, [A, B, C])
-             || Node <- [1, 2, 1100], Creation <- [1, 2, 77], Kind <- [pid, reference], [A, B, C] <- [[1, 2, 3], [9, 0, 0], [0, 1, 1 bsl 31]]]
-        ++ [remote(Kind, Node, 3, [Node, 1, 5]) || Node <- lists:seq(1, 1100), Kind <- [pid, reference]]
-        ++ [binary_to_term(<<131, 90, 5:16, 119, 3, "a@b", 3:32, 1:32, 2:32, 3:32, 4:32, 5:32>>)],
+             || Node <- [1, 2, Nodes], Creation <- [1, 2, 77], Kind <- [pid, reference], [A, B, C] <- [[1, 2, 3], [9, 0, 0], [0, 1, 1 bsl 31]]]
+        ++ [remote(Kind, Node, 3, [Node, 1, 5]) || Node <- lists:seq(1, Nodes), Kind <- [pid, reference]]
+        ++ [binary_to_term(<<131, 90, N:16, 119, 3, "a@b", 3:32, (binary:copy(<<7:32>>, N))/binary>>)
+            || N <- lists:seq(1, 5)],
     [begin
          fyris:insert(T, [{X, [X, {X}]} || X <- Terms]),
          fyris:insert(V, [{I, X, #{X => X}} || {I, X} <- lists:enumerate(Terms)]),
@@ -190,7 +209,8 @@ terms_of_other_nodes_test() ->
          [?assert(same([X, {X}], Y)) || {X, Y} <- lists:zip(Terms, Found)],
          [?assert(same([{I, X, #{X => X}}], Y)) || {I, X, Y} <- lists:zip3(lists:seq(1, length(Terms)), Terms, All)],
          receive {sorted, Sorted} -> ?assertEqual([{X, [X, {X}]} || X <- lists:usort(Terms)], Sorted) end,
-         ?assert(lists:all(fun(X) -> fyris:match_object(V, {'_', X, '_'}) =/= [] end, lists:sublist(Terms, 20)))
+         ?assert(lists:all(fun(X) -> fyris:match_object(V, {'_', X, '_'}) =/= [] end, lists:sublist(Terms, 20))),
+         ?assertEqual(lists:sort(Terms), lists:sort(fyris:select(V, [{{'_', '$1', '_'}, [], ['$1']}])))
      end || _ <- [1, 2]],
     [fyris:delete(X) || X <- [T, V]].
 

@@ -15,12 +15,13 @@
 //! # Invariant ENTRY
 //!
 //! The machine's entry of a node stays as long as a term counts it, and no node has two. A term of each node that was
-//! met is kept for ever ([`MOST`] nodes); so an address that is remembered is never that of another node.
+//! met is kept for ever ([`MOST`] nodes, some three kilobytes each, which `nodes(known)` goes on to list); so an address
+//! that is remembered is never that of another node.
 //!
 //! - **made-before-numbered**: the place of a node is published after what is there.
 
 use std::hash::BuildHasher;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use fyris_term::{Atom, Pid, Reference, Term as Owned, etf};
@@ -38,12 +39,12 @@ const PID_BITS: u32 = 28;
 const REFERENCE_BITS: u32 = 18;
 
 /// A node: the number of its atom, and that of its start.
-pub(crate) type Node = (u32, u32);
+pub(crate) type NodeIds = (u32, u32);
 
 /// A term of another node.
 pub(crate) enum Foreign {
     Pid(Pid),
-    Reference(Node, [u32; 3]),
+    Reference(NodeIds, [u32; 3]),
 }
 
 /// What such terms look like.
@@ -146,17 +147,20 @@ fn boxed(term: Term) -> Option<Term> {
 
 /// A node that was met.
 struct Met {
-    node: Node,
+    node: NodeIds,
     /// The address of its entry.
     entry: usize,
-    /// A pid and a reference of it, to be copied (ENTRY).
-    pid: OwnTerm,
-    reference: OwnTerm,
+    /// A pid and a reference of it, to be copied (ENTRY), in a tuple.
+    kept: OwnTerm,
+    pid: Term,
+    reference: Term,
 }
 
 static ALL: [OnceLock<Met>; MOST] = [const { OnceLock::new() }; MOST];
 /// The number of nodes; held while one is remembered.
 static COUNT: Mutex<usize> = Mutex::new(0);
+/// Whether there is no room for another.
+static IS_FULL: AtomicBool = AtomicBool::new(false);
 /// The place of a node plus one, at the first free place from the hash of its entry, or of its name, on.
 static BY_ENTRY: [AtomicU32; PLACES] = [const { AtomicU32::new(0) }; PLACES];
 static BY_NODE: [AtomicU32; PLACES] = [const { AtomicU32::new(0) }; PLACES];
@@ -187,7 +191,7 @@ fn by_entry(entry: usize) -> Result<&'static Met, usize> {
     find(&BY_ENTRY, hash(entry), |met| met.entry == entry)
 }
 
-fn by_node(node: Node) -> Result<&'static Met, usize> {
+fn by_node(node: NodeIds) -> Result<&'static Met, usize> {
     find(&BY_NODE, hash(node), |met| met.node == node)
 }
 
@@ -236,37 +240,30 @@ fn reference(entry: usize, [low, high]: [usize; 2]) -> Option<Foreign> {
 
 /// Returns a pid of another node that was met; `None` of any other.
 #[inline(never)]
-pub(crate) fn make_pid(env: Env, node: Node, [id, serial]: [u32; 2]) -> Option<Term> {
+pub(crate) fn make_pid(env: Env, node: NodeIds, [id, serial]: [u32; 2]) -> Option<Term> {
     let layout = layout().filter(|_| id >> PID_BITS == 0 && serial >> PID_BITS == 0)?;
-    copied(
-        env,
-        &by_node(node).ok()?.pid,
-        layout.pid,
-        [joined([id, serial])],
-    )
+    let met = by_node(node).ok()?;
+    copied(env, met, met.pid, layout.pid, [joined([id, serial])])
 }
 
 /// Returns a reference of another node that was met; `None` of any other.
 #[inline(never)]
-pub(crate) fn make_reference(env: Env, node: Node, [a, b, c]: [u32; 3]) -> Option<Term> {
+pub(crate) fn make_reference(env: Env, node: NodeIds, [a, b, c]: [u32; 3]) -> Option<Term> {
     let layout = layout().filter(|_| a >> REFERENCE_BITS == 0)?;
     let numbers = [joined([3, a]), joined([b, c])];
-    copied(
-        env,
-        &by_node(node).ok()?.reference,
-        layout.reference,
-        numbers,
-    )
+    let met = by_node(node).ok()?;
+    copied(env, met, met.reference, layout.reference, numbers)
 }
 
-/// Returns a copy of a term with these words behind its head.
+/// Returns a copy of a term of a node with these words behind its head.
 fn copied<const N: usize>(
     env: Env,
-    term: &OwnTerm,
+    met: &Met,
+    term: Term,
     header: usize,
     numbers: [usize; N],
 ) -> Option<Term> {
-    let copy = boxed(term.copy_to(env))?;
+    let copy = boxed(met.kept.copy_part_to(env, term))?;
     // SAFETY: a boxed term points to its header, which says how many words follow: those of the head, and these, which
     // are numbers only. It was made just now, so nothing else has seen it.
     unsafe {
@@ -280,41 +277,56 @@ fn copied<const N: usize>(
     Some(copy)
 }
 
-/// Remembers the node of a term, which is of this node, if there is room.
+/// Remembers the node of a pid or reference of another node, if there is room.
 #[cold]
 pub(crate) fn remember(env: Env, term: Term, node: (Atom, u32)) -> Option<()> {
-    let layout = layout().filter(|_| term.0 & PRIMARY == BOXED)?;
-    let (pid, reference) = (
+    let entry = entry_of(term)?;
+    // Relaxed: only saves what follows.
+    if by_entry(entry).is_ok() || IS_FULL.load(Ordering::Relaxed) {
+        return None;
+    }
+    let kept = env.make_tuple(&[
         pid_of(env, node, [1, 0])?,
         reference_of(env, node, [1, 0, 0])?,
-    );
-    // SAFETY: boxed, as all terms here. Those of another kind than the two are not looked at beyond the header.
-    let entry = unsafe {
-        let is_known =
-            [pid, reference].map(|term| words::<1>(term)[0]) == [layout.pid, layout.reference];
-        let [header] = words::<1>(term);
-        if !is_known || ![layout.pid, layout.reference].contains(&header) {
-            return None;
-        }
-        let entries = [term, pid, reference].map(|term| words::<HEAD>(term)[layout.node]);
-        entries
-            .iter()
-            .all(|entry| *entry == entries[0])
-            .then_some(entries[0])?
+    ]);
+    let kept = OwnTerm::copy_of(kept);
+    let &[pid, reference] = env.tuple(kept.get())? else {
+        return None;
     };
-    let met = Met {
+    // The name is that of the entry.
+    if entry_of(pid) != Some(entry) || entry_of(reference) != Some(entry) {
+        return None;
+    }
+    publish(Met {
         node: (node.0.id(), node.1),
         entry,
-        pid: OwnTerm::copy_of(pid),
-        reference: OwnTerm::copy_of(reference),
-    };
+        kept,
+        pid,
+        reference,
+    })
+}
+
+/// Returns the entry of the node of a pid or reference of another node; `None` for other terms.
+fn entry_of(term: Term) -> Option<usize> {
+    let layout = layout().filter(|_| term.0 & PRIMARY == BOXED)?;
+    // SAFETY: a boxed term points to its header (CALL); those of the two kinds have a head of as many words.
+    unsafe {
+        let [header] = words(term);
+        let is_foreign = header == layout.pid || header == layout.reference;
+        is_foreign.then(|| words::<HEAD>(term)[layout.node])
+    }
+}
+
+fn publish(met: Met) -> Option<()> {
     // A thread that panicked (for want of memory) has published nothing.
     let mut count = COUNT.lock().unwrap_or_else(PoisonError::into_inner);
-    let (Err(of_entry), Err(of_node)) = (by_entry(entry), by_node(met.node)) else {
-        return Some(());
+    let (Err(of_entry), Err(of_node)) = (by_entry(met.entry), by_node(met.node)) else {
+        return None;
     };
     ALL.get(*count)?.set(met).ok()?;
     *count += 1;
+    // Relaxed: only saves work.
+    IS_FULL.store(*count == MOST, Ordering::Relaxed);
     for (by, place) in [(&BY_ENTRY, of_entry), (&BY_NODE, of_node)] {
         // Release: pairs with the Acquire in `find` (made-before-numbered).
         by[place].store(*count as u32, Ordering::Release);

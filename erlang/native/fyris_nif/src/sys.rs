@@ -674,6 +674,12 @@ impl OwnTerm {
         Term::from_c(self.term)
     }
 
+    /// Returns a copy of a part of it for the call under way.
+    pub(crate) fn copy_part_to(&self, env: Env, part: Term) -> Term {
+        // SAFETY: the environment is that of the call under way (CALL); the part lives as long as the term.
+        Term::from_c(unsafe { raw::enif_make_copy(env.0, part.c()) })
+    }
+
     /// Returns a copy of it for the call under way.
     pub(crate) fn copy_to(&self, env: Env) -> Term {
         // SAFETY: the environment is that of the call under way (CALL); the term lives in ours.

@@ -15,7 +15,7 @@ use std::cell::RefCell;
 use std::hash::{BuildHasher, Hash};
 use std::rc::Rc;
 
-use fyris_term::value::{ValueWriter, skip};
+use fyris_term::value::{ValueWriter, View, skip, view};
 
 use crate::sys::{Env, Term};
 use crate::term;
@@ -212,6 +212,10 @@ pub(crate) fn likely(size: usize, pairs: &[u8]) -> Option<Rc<Tree>> {
         return None;
     }
     with_memory(|memory| {
+        // Of a key with parts, all of it would be passed over, and so at each level of maps in keys.
+        let (View::Int(_) | View::Atom(_) | View::Binary(_)) = view(pairs).ok()? else {
+            return None;
+        };
         let mut rest = pairs;
         skip(&mut rest).ok()?;
         let key = &pairs[..pairs.len() - rest.len()];

@@ -109,14 +109,14 @@ pub(crate) fn probe(env: Env) {
             tree,
         }))
     });
-    tree::learn_to_write(env);
+    tree::learn_to_make(env);
 }
 
 /// Returns whether terms are written word by word, and whether maps, floats, large integers and maps of many keys are.
 pub(crate) fn known() -> [bool; 5] {
     layouts().map_or([false; 5], |known| {
         let [map, float] = [known.map.is_some(), known.float.is_some()];
-        [true, map, float, known.large.is_some(), tree::is_written()]
+        [true, map, float, known.large.is_some(), tree::are_made()]
     })
 }
 

@@ -4,10 +4,8 @@ use super::{Build, NOWHERE, Run, Shape, build};
 
 impl<B: Build> Run<'_, '_, B> {
     pub(super) fn map(&mut self, at: usize, size: usize, depth: usize) -> (usize, B::Out) {
-        if let Some(keys) = self
-            .builder
-            .likely_keys(size, self.bytes.get(at..).unwrap_or_default())
-        {
+        let pairs = self.bytes.get(at..).unwrap_or_default();
+        if let Some(keys) = self.builder.likely_keys(size, pairs) {
             return self.likely_map(at, size, &keys, depth);
         }
         let Some(map) = self.builder.begin_map(size) else {
@@ -26,9 +24,9 @@ impl<B: Build> Run<'_, '_, B> {
         (end, self.builder.end_map(map))
     }
 
-    /// Builds a map whose keys are likely these. No byte is read twice, whatever the keys are: maps in maps would double
+    /// Builds a map whose keys are likely these. Nothing is built twice, whatever the keys are: maps in maps would double
     /// that at each level.
-    #[inline(never)]
+    #[inline(always)]
     fn likely_map(
         &mut self,
         at: usize,
@@ -37,6 +35,34 @@ impl<B: Build> Run<'_, '_, B> {
         depth: usize,
     ) -> (usize, B::Out) {
         let bottom = self.stack.len();
+        let (mut end, known) = self.values_of(at, size, keys, depth);
+        if known < size && end != NOWHERE {
+            end = match self.put_keys(end, bottom, keys) {
+                true => self.terms(end, (size - known).saturating_mul(2), depth),
+                false => NOWHERE,
+            };
+        }
+        if end == NOWHERE {
+            return self.nowhere();
+        }
+        let map = match known == size {
+            true => self.builder.map_of(keys, &self.stack[bottom..]),
+            false => self.builder.map(&self.stack[bottom..]),
+        };
+        self.stack.truncate(bottom);
+        (end, map)
+    }
+
+    /// Puts the values of these keys on the stack, up to a key that is another one, and returns where they end and how
+    /// many they are.
+    #[inline(never)]
+    fn values_of(
+        &mut self,
+        at: usize,
+        size: usize,
+        keys: &B::KeySet,
+        depth: usize,
+    ) -> (usize, usize) {
         let mut end = at;
         for place in 0..size {
             let key = B::key_at(keys, place);
@@ -46,45 +72,35 @@ impl<B: Build> Run<'_, '_, B> {
                     .get(end..)
                     .is_some_and(|rest| rest.starts_with(key));
             if !is_it {
-                return self.other_map(end, bottom, (place, size), keys, depth);
+                return (end, place);
             }
             let value;
             (end, value) = self.term(end + key.len(), depth + 1);
             if end == NOWHERE {
-                return self.nowhere();
+                return (end, place);
             }
             self.stack.push(value);
         }
-        let map = self.builder.map_of(keys, &self.stack[bottom..]);
-        self.stack.truncate(bottom);
-        (end, map)
+        (end, size)
     }
 
-    /// Builds a map of which only some keys, the first ones, are these; their values are on the stack.
+    /// Puts the first of these keys before the values above `bottom`, and returns whether that was done: not if one is
+    /// wrong.
     #[cold]
-    fn other_map(
-        &mut self,
-        at: usize,
-        bottom: usize,
-        (known, size): (usize, usize),
-        keys: &B::KeySet,
-        depth: usize,
-    ) -> (usize, B::Out) {
+    #[inline(never)]
+    fn put_keys(&mut self, at: usize, bottom: usize, keys: &B::KeySet) -> bool {
         let values = self.stack.split_off(bottom);
         for (place, value) in values.into_iter().enumerate() {
             let mut key = B::key_at(keys, place);
             match build(&mut key, &[], self.builder, self.stack) {
                 Ok(key) => self.stack.extend([key, value]),
-                Err(error) => return self.fail(at, error.kind),
+                Err(error) => {
+                    self.fail(at, error.kind);
+                    return false;
+                }
             }
         }
-        let end = self.terms(at, (size - known).saturating_mul(2), depth);
-        if end == NOWHERE {
-            return self.nowhere();
-        }
-        let map = self.builder.map(&self.stack[bottom..]);
-        self.stack.truncate(bottom);
-        (end, map)
+        true
     }
 
     #[inline(never)]

@@ -325,7 +325,8 @@ impl Build for Maker {
             Owned::Reference(of) => {
                 let node = (of.node.id(), of.creation);
                 match of.ids[..] {
-                    [a, b, c] => rare::local_term(self.env, &mut self.room, node, [a, b, c], &[]),
+                    [a, b, c] => rare::local_term(self.env, &mut self.room, node, [a, b, c], &[])
+                        .or_else(|| externals::make_reference(self.env, node, [a, b, c])),
                     [a, b, c, d, e] => rare::alias_term(&mut self.room, node, [a, b, c, d, e]),
                     _ => None,
                 }

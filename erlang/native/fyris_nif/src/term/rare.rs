@@ -46,8 +46,8 @@ pub(super) fn read(env: Env, term: Term) -> Result<Owned> {
     if let Some(port) = port(env, term) {
         return Ok(Owned::Port(Box::new(port)));
     }
-    if let Some(foreign) = externals::see(term) {
-        return Ok(from_foreign(foreign));
+    if let Some(owned) = externals::see(term).and_then(from_foreign) {
+        return Ok(owned);
     }
     let owned = by_external(env, term)?;
     remember_node(env, term, &owned);
@@ -58,19 +58,15 @@ pub(super) fn read(env: Env, term: Term) -> Result<Owned> {
 }
 
 /// Returns a term of another node as we have it.
-fn from_foreign(foreign: Foreign) -> Owned {
-    match foreign {
+fn from_foreign(foreign: Foreign) -> Option<Owned> {
+    Some(match foreign {
         Foreign::Pid(pid) => Owned::Pid(Box::new(pid)),
-        Foreign::Reference((node, creation), ids) => {
-            let node = Atom::from_id(node).unwrap_or_else(here);
-            let ids = ids.to_vec();
-            Owned::Reference(Box::new(Reference {
-                node,
-                creation,
-                ids,
-            }))
-        }
-    }
+        Foreign::Reference((node, creation), ids) => Owned::Reference(Box::new(Reference {
+            node: Atom::from_id(node)?,
+            creation,
+            ids: ids.to_vec(),
+        })),
+    })
 }
 
 /// Remembers the node of a pid or reference of another node.
@@ -153,7 +149,7 @@ pub(super) fn creator(env: Env, fun: &funs::Seen<'_>) -> Result<Pid> {
     }
 }
 
-/// The numbers of a local reference, as its external form has them.
+/// The numbers of a reference, as its external form has them.
 #[derive(Clone, Copy)]
 pub(super) struct Ids {
     all: [u32; 5],

@@ -23,7 +23,7 @@ use fyris_term::{Float, MAX_DEPTH, Pid, Port};
 use super::keep::Gathering;
 use super::rare::Ids;
 use super::{Result, pids, rare, value};
-use crate::externals::{self, Foreign, Node};
+use crate::externals::{self, Foreign, NodeIds};
 use crate::funs;
 use crate::shapes::{self, Keys};
 use crate::sys::{Env, Term};
@@ -375,7 +375,7 @@ impl Stage<'_, '_> {
 
     /// Writes a reference of a node.
     #[inline]
-    fn numbered(&mut self, (node, creation): Node, ids: Ids, at: usize) -> usize {
+    fn numbered(&mut self, (node, creation): NodeIds, ids: Ids, at: usize) -> usize {
         let word = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
         let ([a, b, c, d, e], count) = ids.parts();
         let at = self.put(at, Token::reference());

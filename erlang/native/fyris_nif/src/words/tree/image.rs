@@ -1,9 +1,11 @@
 //! Images of maps of many keys: their words, to be copied and given other values.
 
+use std::sync::OnceLock;
+
 use super::super::{
     FILLER, Known, LIST, Room, SHORT, address, binary, layouts, words, write_short,
 };
-use super::{NODE, ROOT, inner, leaf, root};
+use super::{NODE, ROOT, Sample, are_same, inner, leaf, leaves, root};
 use crate::sys::{BOXED, Env, PRIMARY, Term};
 
 /// The words of a map of many keys, with small integers as its values, to be copied.
@@ -23,12 +25,16 @@ impl Image {
     }
 
     /// Returns the image of a map of many keys, which are small integers, atoms and short binaries; `None` for other
-    /// terms.
+    /// terms, and where copies of such are not known to be what the machine makes.
     pub(crate) fn of(env: Env, map: Term) -> Option<Image> {
+        is_known().then(|| Image::unchecked(env, map))?
+    }
+
+    fn unchecked(env: Env, map: Term) -> Option<Image> {
         let known = layouts()?;
         let subtag = known.tree?;
         let (size, children) = root(subtag, map)?;
-        let mut copy = Copy {
+        let mut image = NewImage {
             env,
             known,
             subtag,
@@ -38,18 +44,43 @@ impl Image {
         };
         // SAFETY: the root of a map has two words before its children.
         let head: [usize; ROOT] = unsafe { words(map) };
-        copy.words.extend(head.map(Term));
-        copy.children(children)?;
+        image.words.extend(head.map(Term));
+        image.children(children)?;
         Some(Image {
-            words: copy.words.into(),
-            pointers: copy.pointers.into(),
-            values: copy.values.into(),
+            words: image.words.into(),
+            pointers: image.pointers.into(),
+            values: image.values.into(),
         })
     }
 }
 
+static KNOWN: OnceLock<bool> = OnceLock::new();
+
+/// Returns whether copies of images are known to be what the machine makes.
+pub(super) fn is_known() -> bool {
+    KNOWN.get() == Some(&true)
+}
+
+/// Learns whether copies of images, given the values of the map, are what the machine makes.
+pub(super) fn learn(env: Env, samples: &[Sample]) {
+    KNOWN.get_or_init(|| {
+        let copied = |sample: &Sample| Some((sample.map, copy(env, sample.map)?));
+        let copied: Vec<(Term, Term)> = samples.iter().filter_map(copied).collect();
+        let is_same = |&(map, copy): &(Term, Term)| are_same(env, map, copy);
+        !copied.is_empty() && copied.iter().all(is_same)
+    });
+}
+
+/// Returns a map that is made of the image of one and its values; `None` if there are no images of its keys.
+fn copy(env: Env, map: Term) -> Option<Term> {
+    let (image, pairs) = (Image::unchecked(env, map)?, leaves(map)?);
+    let leaves = pairs.iter().enumerate();
+    let values = leaves.map(|(leaf, pair)| (image.place_of(leaf), &pair.1));
+    Some(Room::new(env, 0).image(&image, values))
+}
+
 /// An image under way.
-struct Copy {
+struct NewImage {
     env: Env,
     known: &'static Known,
     subtag: usize,
@@ -58,7 +89,7 @@ struct Copy {
     values: Vec<u32>,
 }
 
-impl Copy {
+impl NewImage {
     /// Appends children, each before what it points to.
     fn children(&mut self, children: &[Term]) -> Option<()> {
         let first = self.words.len();

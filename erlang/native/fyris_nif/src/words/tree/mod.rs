@@ -15,11 +15,10 @@ mod write;
 use fyris_term::{Term as Owned, etf};
 use num_bigint::BigInt;
 
-use super::{FEW_KEYS, Known, LIST, Maps, TAGS, address, layouts, words};
+use super::{FEW_KEYS, Known, LIST, Maps, TAGS, address, binary, layouts, words};
 use crate::sys::{BOXED, Env, PRIMARY, SUBTAG, Term};
 
 pub(crate) use image::Image;
-pub(super) use write::{is_known as is_written, learn as learn_to_write};
 
 /// Where the kind of a node begins in its header, and its bits there.
 const KIND_SHIFT: u32 = 6;
@@ -51,6 +50,20 @@ pub(super) fn learn(env: Env, maps: Option<Maps>) -> Option<usize> {
     };
     Sample::all(env)?.into_iter().try_for_each(is_known)?;
     Some(subtag)
+}
+
+/// Learns whether maps that are copied, and those that are written, are the ones that the machine makes. To be called
+/// after other layouts are known.
+pub(super) fn learn_to_make(env: Env) {
+    if let Some(samples) = Sample::all(env) {
+        image::learn(env, &samples);
+        write::learn(env, &samples);
+    }
+}
+
+/// Returns whether maps are copied and written.
+pub(super) fn are_made() -> bool {
+    image::is_known() && write::is_known()
 }
 
 /// The maps to learn from, with roots of few and of all children, and deep nodes: the number of the first key of each,
@@ -194,4 +207,34 @@ unsafe fn children<'t>(term: Term, header: usize, before: usize) -> &'t [Term] {
 #[inline]
 pub(super) fn is_root(known: &Known, header: usize) -> bool {
     known.tree == Some(header & SUBTAG) && ROOTS.contains(&(header >> KIND_SHIFT & KIND))
+}
+
+/// Returns whether two maps of many keys have the same nodes and leaves.
+fn are_same(env: Env, a: Term, b: Term) -> bool {
+    let subtag = layouts().and_then(|known| known.tree);
+    size(a) == size(b) && subtag.is_some_and(|subtag| are_same_nodes(env, subtag, [a, b], true))
+}
+
+fn are_same_nodes(env: Env, subtag: usize, nodes: [Term; 2], are_roots: bool) -> bool {
+    let children_of = |term| match are_roots {
+        true => root(subtag, term).map(|(_, children)| children),
+        false => inner(subtag, term),
+    };
+    let [Some(of_a), Some(of_b)] = nodes.map(children_of) else {
+        return false;
+    };
+    // SAFETY: nodes begin with their headers.
+    let [a, b] = nodes.map(|node| unsafe { words::<1>(node) });
+    let is_same_key = |a: Term, b: Term| {
+        let of = |key| binary(env, key);
+        a == b || (of(a).is_some() && of(a) == of(b))
+    };
+    let are_same = |(&a, &b): (&Term, &Term)| match a.0 & b.0 & PRIMARY {
+        LIST => {
+            let (a, b) = (leaf(a), leaf(b));
+            is_same_key(a.0, b.0) && a.1 == b.1
+        }
+        _ => are_same_nodes(env, subtag, [a, b], false),
+    };
+    a == b && of_a.iter().zip(of_b).all(are_same)
 }

@@ -7,13 +7,12 @@
 
 use std::sync::OnceLock;
 
-use super::super::{LIST, Room, binary, layouts, words};
+use super::super::{Room, layouts, words};
 use super::{
-    CHILDREN_SHIFT, FEW, FULL, INNER, Image, KIND, KIND_SHIFT, NODE, ROOT, Sample, inner, leaf,
-    leaves, root, size,
+    CHILDREN_SHIFT, FEW, FULL, INNER, KIND, KIND_SHIFT, NODE, ROOT, Sample, are_same, inner, root,
 };
 use crate::ranks;
-use crate::sys::{BOXED, Env, PRIMARY, Term};
+use crate::sys::{BOXED, Env, Term};
 
 /// Bits of a hash that choose a child.
 const LEVEL: u32 = 4;
@@ -30,31 +29,20 @@ struct Headers {
 
 static HEADERS: OnceLock<Option<Headers>> = OnceLock::new();
 
-/// Learns the headers, and whether maps that are written, or copied, are those that the machine makes. To be called after other
-/// layouts are known.
-pub(in super::super) fn learn(env: Env) {
+/// Learns the headers, and whether maps that are written are those that the machine makes.
+pub(super) fn learn(env: Env, samples: &[Sample]) {
     HEADERS.get_or_init(|| {
-        let samples = Sample::all(env)?;
-        let headers = headers_of(&samples)?;
+        let headers = headers_of(samples)?;
         let is_same = |sample: &Sample| {
             let written = Room::new(env, 0).tree_of(headers, &sample.keys, &sample.values);
             written.is_some_and(|written| are_same(env, sample.map, written))
-                && copy(env, sample.map).is_none_or(|copy| are_same(env, sample.map, copy))
         };
         samples.iter().all(is_same).then_some(headers)
     });
 }
 
-/// Returns a map that is made of the image of one and its values; `None` if there are no images of its keys.
-fn copy(env: Env, map: Term) -> Option<Term> {
-    let (image, pairs) = (Image::of(env, map)?, leaves(map)?);
-    let leaves = pairs.iter().enumerate();
-    let values = leaves.map(|(leaf, pair)| (image.place_of(leaf), &pair.1));
-    Some(Room::new(env, 0).image(&image, values))
-}
-
 /// Returns whether maps of many keys are written.
-pub(in super::super) fn is_known() -> bool {
+pub(super) fn is_known() -> bool {
     HEADERS.get().is_some_and(Option::is_some)
 }
 
@@ -83,36 +71,6 @@ fn headers_of(samples: &[Sample]) -> Option<Headers> {
         few: found[FEW]?,
         full: found[FULL]?,
     })
-}
-
-/// Returns whether two maps of many keys have the same nodes and leaves.
-fn are_same(env: Env, a: Term, b: Term) -> bool {
-    let subtag = layouts().and_then(|known| known.tree);
-    size(a) == size(b) && subtag.is_some_and(|subtag| are_same_nodes(env, subtag, [a, b], true))
-}
-
-fn are_same_nodes(env: Env, subtag: usize, nodes: [Term; 2], are_roots: bool) -> bool {
-    let children_of = |term| match are_roots {
-        true => root(subtag, term).map(|(_, children)| children),
-        false => inner(subtag, term),
-    };
-    let [Some(of_a), Some(of_b)] = nodes.map(children_of) else {
-        return false;
-    };
-    // SAFETY: nodes begin with their headers.
-    let [a, b] = nodes.map(|node| unsafe { words::<1>(node) });
-    let is_same_key = |a: Term, b: Term| {
-        let of = |key| binary(env, key);
-        a == b || (of(a).is_some() && of(a) == of(b))
-    };
-    let are_same = |(&a, &b): (&Term, &Term)| match a.0 & b.0 & PRIMARY {
-        LIST => {
-            let (a, b) = (leaf(a), leaf(b));
-            is_same_key(a.0, b.0) && a.1 == b.1
-        }
-        _ => are_same_nodes(env, subtag, [a, b], false),
-    };
-    a == b && of_a.iter().zip(of_b).all(are_same)
 }
 
 /// The hash of a key, the four bits of the first level on top, and the place of the key among others.
