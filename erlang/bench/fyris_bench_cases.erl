@@ -60,7 +60,8 @@ target(_, _, Phase) ->
     proplists:get_value(Phase, [{'select with a guard', 0.4}, {select_count, 0.25}, {match, 0.4}, {tab2list, 0.8},
                                 {foldl, 0.9}, {'insert of lists of 1000', 0.7}, {'lookup, 1 MB binary', 1.2},
                                 {'lookup, map of 30 keys', 1.2}, {'get_in of one field', 0.5}, {lookup, 2.2},
-                                {'bytes, {integer, integer}', 0.75}, {'bytes, {20-byte binary, integer}', 0.8}]).
+                                {'bytes, {integer, integer}', 0.75}, {'bytes, {20-byte binary, integer}', 0.8}],
+                        1.0).
 
 %% ---------------------------------------------------------------------------
 %% One key at a time, by as many workers as there are schedulers
