@@ -89,6 +89,22 @@ maps_of_many_keys_test_() ->
              fyris:delete(T)
      end}.
 
+%% Keys are stored in their order, whatever the way to it: spread evenly, crowded, below zero, of several kinds.
+maps_of_many_keys_are_in_order_test() ->
+    T = fyris:new(t, []),
+    Sets = [[rand:uniform(1 bsl 58) - (1 bsl 57) || _ <- lists:seq(1, 300)], lists:seq(-50, 50),
+            [I * I * I * I || I <- lists:seq(1, 500)], [I bsl 40 || I <- lists:seq(1, 3000)] ++ lists:seq(1, 100),
+            mixed_keys(200)],
+    [begin
+         Map = maps:from_list([{K, x} || K <- Keys]),
+         fyris:insert(T, {1, Map}),
+         %% Reads the keys, which have to be in order.
+         ?assertEqual([true], fyris:select(T, [{{1, '$1'}, [{'=:=', '$1', {const, Map}}], [true]}])),
+         ?assertEqual([maps:size(Map)], fyris:select(T, [{{1, '$1'}, [], [{map_size, '$1'}]}])),
+         [?assertEqual([x], fyris:select(T, [{{1, '$1'}, [], [{map_get, {const, K}, '$1'}]}])) || K <- lists:sublist(Keys, 40)]
+     end || Keys <- Sets],
+    fyris:delete(T).
+
 %% Maps in maps, each with all keys but the last of a set that is remembered: to read them takes no longer for that.
 maps_with_a_last_key_of_their_own_test_() ->
     {timeout, 20,
