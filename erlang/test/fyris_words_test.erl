@@ -65,8 +65,9 @@ maps_of_many_shapes_test() ->
      end || I <- lists:seq(1, 3000)],
     fyris:delete(T).
 
-%% Sets of many keys, each written and read more often than it takes to be remembered, more of them than are remembered,
-%% and some that begin like others of their size; maps in maps; keys that are parts of binaries, and some that no set has.
+%% Sets of many keys, each written and read more often than it takes to be remembered, more of them than are
+%% remembered, and some that begin like others of their size; maps in maps; keys that are parts of binaries, and some
+%% that no set has.
 maps_of_many_keys_test_() ->
     {timeout, 120,
      fun() ->
@@ -101,7 +102,8 @@ maps_of_many_keys_are_in_order_test() ->
          %% Reads the keys, which have to be in order.
          ?assertEqual([true], fyris:select(T, [{{1, '$1'}, [{'=:=', '$1', {const, Map}}], [true]}])),
          ?assertEqual([maps:size(Map)], fyris:select(T, [{{1, '$1'}, [], [{map_size, '$1'}]}])),
-         [?assertEqual([x], fyris:select(T, [{{1, '$1'}, [], [{map_get, {const, K}, '$1'}]}])) || K <- lists:sublist(Keys, 40)]
+         [?assertEqual([x], fyris:select(T, [{{1, '$1'}, [], [{map_get, {const, K}, '$1'}]}]))
+          || K <- lists:sublist(Keys, 40)]
      end || Keys <- Sets],
     fyris:delete(T).
 
@@ -210,7 +212,8 @@ terms_of_other_nodes(Nodes) ->
     T = fyris:new(t, [ordered_set]),
     V = fyris:new(t, []),
     Terms = [remote(Kind, Node, Creation, [A, B, C])
-             || Node <- [1, 2, Nodes], Creation <- [1, 2, 77], Kind <- [pid, reference], [A, B, C] <- [[1, 2, 3], [9, 0, 0], [0, 1, 1 bsl 31]]]
+             || Node <- [1, 2, Nodes], Creation <- [1, 2, 77], Kind <- [pid, reference],
+                [A, B, C] <- [[1, 2, 3], [9, 0, 0], [0, 1, 1 bsl 31]]]
         ++ [remote(Kind, Node, 3, [Node, 1, 5]) || Node <- lists:seq(1, Nodes), Kind <- [pid, reference]]
         ++ [binary_to_term(<<131, 90, N:16, 119, 3, "a@b", 3:32, (binary:copy(<<7:32>>, N))/binary>>)
             || N <- lists:seq(1, 5)],

@@ -84,8 +84,8 @@ pub trait Build {
     fn end_shape(&mut self, map: Self::Out) -> Self::Out {
         map
     }
-    /// Returns the likely keys of a map of a number of pairs (which may be anything) that begin some bytes; `None` if no
-    /// such keys were met.
+    /// Returns the likely keys of a map of some size (any number, in corrupt bytes) whose pairs are the first of some
+    /// bytes; `None` if no such keys were met.
     #[inline]
     fn likely_keys(&mut self, _size: usize, _pairs: &[u8]) -> Option<Self::KeySet> {
         None

@@ -103,8 +103,8 @@ impl Token {
         Token::byte(tag::PID)
     }
 
-    /// Returns the beginning of a port: the number of its node's atom and the creation of the node follow, four bytes each,
-    /// and its number, eight; the low ones first.
+    /// Returns the beginning of a port: the number of its node's atom and the creation of the node follow, four bytes
+    /// each, and its number, eight; the low ones first.
     #[inline(always)]
     pub fn port() -> Token {
         Token::byte(tag::PORT)

@@ -15,8 +15,8 @@
 //! # Invariant ENTRY
 //!
 //! The machine's entry of a node stays as long as a term counts it, and no node has two. A term of each node that was
-//! met is kept for ever ([`MOST`] nodes, some three kilobytes each, which `nodes(known)` goes on to list); so an address
-//! that is remembered is never that of another node.
+//! met is kept for ever ([`MOST`] nodes at most, three kilobytes each); so an address that is remembered is never that
+//! of another node. `nodes(known)` goes on to list these nodes.
 //!
 //! - **made-before-numbered**: the place of a node is published after what is there.
 
@@ -26,7 +26,8 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use fyris_term::{Atom, Pid, Reference, Term as Owned, etf};
 
-use crate::sys::{BOXED, Env, OwnTerm, POINTER_TAGS, PRIMARY, Term};
+use crate::sys::{BOXED, Env, OwnTerm, PRIMARY, Term};
+use crate::words::{address, word_of, words};
 
 /// The most nodes that are remembered; a node that starts again is another one.
 const MOST: usize = 1 << 10;
@@ -82,8 +83,8 @@ pub(crate) fn learn(env: Env) {
         let [first, second, other] = pids.map(|pid| unsafe { words::<WORDS>(pid) });
         let node = (1..HEAD).find(|&at| first[at] == second[at] && first[at] != other[at])?;
         let [pid, ..] = first;
-        let is_pid = |[header, .., last]: [usize; WORDS], numbers| {
-            (header, header >> 6, last) == (pid, 3, joined(numbers))
+        let is_pid = |[header, .., last]: [usize; WORDS], [id, serial]: [u32; 2]| {
+            (header, header >> 6, last) == (pid, 3, word_of(id, serial))
         };
         let are_pids = is_pid(first, [5, 6]) && is_pid(second, [8, 9]) && is_pid(other, [5, 6]);
         let [one, two] = [references[0]?, references[1]?];
@@ -92,7 +93,7 @@ pub(crate) fn learn(env: Env) {
         let [reference, ..] = one;
         let is_reference = |all: [usize; WORDS + 1], [a, b, c]: [u32; 3]| {
             (all[0], all[0] >> 6, all[node]) == (reference, 4, first[node])
-                && all[HEAD..] == [joined([3, a]), joined([b, c])]
+                && all[HEAD..] == [word_of(3, a), word_of(b, c)]
         };
         let are_references = is_reference(one, [1, 2, 3]) && is_reference(two, [4, 5, 6]);
         (are_pids && are_references).then_some(Layout {
@@ -101,25 +102,6 @@ pub(crate) fn learn(env: Env) {
             node,
         })
     });
-}
-
-/// Returns a word of two half words, the low one first.
-fn joined([low, high]: [u32; 2]) -> usize {
-    low as usize | (high as usize) << u32::BITS
-}
-
-/// Returns the first words of a term.
-///
-/// # Safety
-///
-/// It is boxed, and has as many.
-unsafe fn words<const N: usize>(term: Term) -> [usize; N] {
-    // SAFETY: the caller's contract.
-    unsafe { address(term).cast::<[usize; N]>().read() }
-}
-
-fn address(term: Term) -> *const usize {
-    std::ptr::with_exposed_provenance(term.0 & !POINTER_TAGS)
 }
 
 fn pid_of(env: Env, (node, creation): (Atom, u32), [id, serial]: [u32; 2]) -> Option<Term> {
@@ -173,7 +155,7 @@ fn find(
     is_it: impl Fn(&Met) -> bool,
 ) -> Result<&'static Met, usize> {
     let mut place = hash as usize % PLACES;
-    // Acquire: pairs with the Release in `remember` (made-before-numbered). There are more places than nodes.
+    // Acquire: pairs with the Release in `publish` (made-before-numbered). There are more places than nodes.
     while let Some(number) = by[place].load(Ordering::Acquire).checked_sub(1) {
         match ALL[number as usize].get() {
             Some(met) if is_it(met) => return Ok(met),
@@ -243,14 +225,14 @@ fn reference(entry: usize, [low, high]: [usize; 2]) -> Option<Foreign> {
 pub(crate) fn make_pid(env: Env, node: NodeIds, [id, serial]: [u32; 2]) -> Option<Term> {
     let layout = layout().filter(|_| id >> PID_BITS == 0 && serial >> PID_BITS == 0)?;
     let met = by_node(node).ok()?;
-    copied(env, met, met.pid, layout.pid, [joined([id, serial])])
+    copied(env, met, met.pid, layout.pid, [word_of(id, serial)])
 }
 
 /// Returns a reference of another node that was met; `None` of any other.
 #[inline(never)]
 pub(crate) fn make_reference(env: Env, node: NodeIds, [a, b, c]: [u32; 3]) -> Option<Term> {
     let layout = layout().filter(|_| a >> REFERENCE_BITS == 0)?;
-    let numbers = [joined([3, a]), joined([b, c])];
+    let numbers = [word_of(3, a), word_of(b, c)];
     let met = by_node(node).ok()?;
     copied(env, met, met.reference, layout.reference, numbers)
 }

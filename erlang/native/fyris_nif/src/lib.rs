@@ -32,8 +32,8 @@
 //!
 //! # Invariants
 //!
-//! CALL (in `sys`), WHOLE (in `words`), ENTRY (in `externals`), NOTICE (in `watch`), LOCAL (in `term`), KEPT (in `term::keep`), and those of the
-//! store.
+//! CALL (in `sys`), WHOLE (in `words`), ENTRY (in `externals`), NOTICE (in `watch`), LOCAL (in `term`), KEPT (in
+//! `term::keep`), and those of the store.
 
 mod atoms;
 mod call;

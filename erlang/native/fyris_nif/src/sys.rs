@@ -682,8 +682,7 @@ impl OwnTerm {
 
     /// Returns a copy of it for the call under way.
     pub(crate) fn copy_to(&self, env: Env) -> Term {
-        // SAFETY: the environment is that of the call under way (CALL); the term lives in ours.
-        Term::from_c(unsafe { raw::enif_make_copy(env.0, self.term) })
+        self.copy_part_to(env, self.get())
     }
 }
 

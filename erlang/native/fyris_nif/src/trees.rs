@@ -2,10 +2,10 @@
 //!
 //! # Why
 //!
-//! A map of more than 32 keys is a tree that the machine makes from hashes of the keys, which takes ten times as long as
-//! to copy it; and its leaves are in no order, so to store it takes a sort. Both depend on the keys alone. The objects of
-//! a table mostly have maps of the same keys, so a thread keeps some sets of keys: an image of the tree, to be copied
-//! and given the values, and the order of the keys.
+//! A map of more than 32 keys is a tree that the machine makes from hashes of the keys, which takes ten times as long
+//! as to copy it; and its leaves are in no order, so to store it takes a sort. Both depend on the keys alone. The
+//! objects of a table mostly have maps of the same keys, so a thread keeps some sets of keys: an image of the tree, to
+//! be copied and given the values, and the order of the keys.
 //!
 //! A set is found by its size and first keys, and has all others compared on the way, so no result depends on what is
 //! remembered. Sets are remembered if the keys are small integers, atoms and short binaries; not each time
@@ -28,8 +28,8 @@ const MOST_SETS: usize = 64;
 const MOST_KEYS: usize = 4 * MOST;
 /// Slots by which sets are found.
 const SLOTS: usize = 1024;
-/// After so many misses a set is remembered, which takes as long as what was missed; after twice as many each time that
-/// a set was not met again.
+/// Misses from one set that is remembered to the next. To remember a set takes as long as a miss, so the number doubles
+/// each time, up to the most, and halves with each hit.
 const FEWEST_MISSES: u32 = 8;
 const MOST_MISSES: u32 = 256;
 

@@ -40,7 +40,7 @@ use crate::references::{self, Alias};
 use crate::sys::{BOXED, Env, PRIMARY, SUBTAG, Term};
 use crate::{atoms, shapes};
 
-pub(crate) use large::{Large, read_large};
+pub(crate) use large::{Large, read_large, word_of};
 pub(crate) use tree::{Image, Pair, leaves, size as tree_size};
 
 const LIST: usize = 1;
@@ -120,7 +120,8 @@ pub(crate) fn known() -> [bool; 5] {
     })
 }
 
-fn address(term: Term) -> *const usize {
+/// Returns the address of a term of several words.
+pub(crate) fn address(term: Term) -> *const usize {
     std::ptr::with_exposed_provenance(term.0 & !TAGS)
 }
 
@@ -129,7 +130,7 @@ fn address(term: Term) -> *const usize {
 /// # Safety
 ///
 /// It lies in the heap, with at least `N` words.
-unsafe fn words<const N: usize>(term: Term) -> [usize; N] {
+pub(crate) unsafe fn words<const N: usize>(term: Term) -> [usize; N] {
     // SAFETY: the caller's contract.
     unsafe { address(term).cast::<[usize; N]>().read() }
 }

@@ -24,8 +24,8 @@ impl<B: Build> Run<'_, '_, B> {
         (end, self.builder.end_map(map))
     }
 
-    /// Builds a map whose keys are likely these. Nothing is built twice, whatever the keys are: maps in maps would double
-    /// that at each level.
+    /// Builds a map whose keys are likely these. No value is built twice, also if a key is another one: in nested maps
+    /// the time would double at each level.
     #[inline(always)]
     fn likely_map(
         &mut self,

@@ -114,9 +114,9 @@ pub(super) fn counts(env: Env, _: &[Term]) -> Reply {
     Ok(env.make_tuple(&[count(tables), count(monitors), resources]))
 }
 
-/// Implements `layout()`: returns whether `{Terms, Maps, References, Funs, Binaries, Floats, Large integers, Numbers of
-/// references, Blocks of resources, Aliases, Ports, Maps of many keys, Terms of other nodes}` of this machine look as the
-/// library knows them, so that it may take the fast ways. Ports are not known before one was seen.
+/// Implements `layout()`: returns whether `{Terms, Maps, References, Funs, Binaries, Floats, Large integers, Numbers
+/// of references, Blocks of resources, Aliases, Ports, Maps of many keys, Terms of other nodes}` of this machine look
+/// as the library knows them, so that it may take the fast ways. Ports are not known before one was seen.
 pub(super) fn layout(env: Env, _: &[Term]) -> Reply {
     let [terms, maps, floats, large, trees] = words::known();
     let [numbers, blocks, aliases, ports] = term::known_locals();

@@ -236,10 +236,11 @@ impl Build for Maker {
         let (mut keys, mut values) = (SmallVec::<[Term; 32]>::new(), SmallVec::<[Term; 32]>::new());
         keys.extend(pairs.iter().map(|pair| pair[0]));
         values.extend(pairs.iter().map(|pair| pair[1]));
-        let tree = (keys.len() > FEW_KEYS).then(|| self.room.tree(&keys, &values));
-        let map = tree.flatten().or_else(|| self.env.make_map(&keys, &values));
+        let is_tree = keys.len() > FEW_KEYS;
+        let written = is_tree.then(|| self.room.tree(&keys, &values)).flatten();
+        let map = written.or_else(|| self.env.make_map(&keys, &values));
         let map = map.expect("all keys of a map are different");
-        if keys.len() > FEW_KEYS {
+        if is_tree {
             trees::missed(self.env, map);
         }
         map

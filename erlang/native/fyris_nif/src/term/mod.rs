@@ -10,10 +10,11 @@
 //! | `make` | stored bytes, or a `Term` | a term of the machine |
 //! | `keep` | references to resources | keepers, so that the resources live |
 //! | `aliases` | the numbers of an alias | its process |
-//! | `rare` | what is of another node that was not met, bitstrings, funs of an unknown layout | a `Term`, by the external format |
+//! | `rare` | terms of unknown nodes, bitstrings, funs of an unknown layout | a `Term`, by the external format |
 //!
 //! References, aliases and ports of this node and large integers are read and made as the words that they are, where
-//! their layout is known (`references`, `words`), and pids and references of other nodes by copies (`externals`); only elsewhere they go by way of the external format, in `rare` too.
+//! their layout is known (`references`, `words`), and pids and references of other nodes by copies (`externals`). Only
+//! elsewhere they go by way of the external format, in `rare` too.
 //!
 //! # Invariant LOCAL: local processes
 //!

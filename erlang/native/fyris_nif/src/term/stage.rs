@@ -387,8 +387,8 @@ impl Stage<'_, '_> {
         from + size_of::<u32>() * count
     }
 
-    /// Writes `[]`, a process, a reference, a port, a fun, a large binary, a map deep down or of an unknown layout, or what
-    /// only the machine can tell.
+    /// Writes `[]`, a process, a reference, a port, a fun, a large binary, a map deep down or of an unknown layout, or
+    /// what only the machine can tell.
     #[inline(never)]
     fn other(&mut self, term: Term, at: usize, depth: usize) -> usize {
         if term == atoms::nil(self.env) && depth < MAX_DEPTH {

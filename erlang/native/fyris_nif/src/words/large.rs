@@ -52,7 +52,8 @@ pub(super) fn learn(env: Env) -> Option<[usize; 2]> {
     Some([header_of(Sign::Plus)?, header_of(Sign::Minus)?])
 }
 
-fn word_of(low: u32, high: u32) -> usize {
+/// Returns a word of two half words.
+pub(crate) fn word_of(low: u32, high: u32) -> usize {
     low as usize | (high as usize) << u32::BITS
 }
 

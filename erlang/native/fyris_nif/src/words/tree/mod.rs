@@ -5,9 +5,9 @@
 //! | root | a header, how many keys, the children |
 //! | inner node | a header, the children |
 //!
-//! A header has a bit for each child, above the kind of the node. Where the keys stand depends on their hashes alone, so
-//! maps of the same keys have the same nodes: an [`Image`] of one, copied, is a map of these keys. And a map of others
-//! is written by `write`, from the hashes.
+//! A header has a bit for each child, above the kind of the node. Where the keys stand depends on their hashes alone,
+//! so maps of the same keys have the same nodes: an [`Image`] of one, copied, is a map of these keys. And a map of
+//! others is written by `write`, from the hashes.
 
 mod image;
 mod write;
@@ -192,7 +192,8 @@ fn inner<'t>(subtag: usize, term: Term) -> Option<&'t [Term]> {
 ///
 /// # Safety
 ///
-/// The term is a node with this header, and so many words before its children; it belongs to the call under way (CALL).
+/// The term is a node with this header, and with `before` words ahead of its children; it belongs to the call under
+/// way (CALL).
 #[inline(always)]
 unsafe fn children<'t>(term: Term, header: usize, before: usize) -> &'t [Term] {
     let bits = (header >> CHILDREN_SHIFT) as u16;
