@@ -23,6 +23,10 @@ if grep "manifest has no" <<<"$package" >&2; then
 fi
 ci/dependencies.sh
 ci/semver.sh
+# Where packages come from is for the package clients of the machine to know.
+if git grep -nE 'https?://[a-z]' -- '*.sh' '*Makefile' .ci .github | grep -v rustup >&2; then
+  exit 1
+fi
 # A file is one idea: none may reach 800 lines.
 long=$(git ls-files '*.rs' | xargs wc -l | awk '$2 != "total" && $1 >= 800 {print $2 ": " $1 " lines"}')
 if [ -n "$long" ]; then

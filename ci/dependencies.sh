@@ -25,13 +25,16 @@ def fits(licence):
 
 bad = 0
 for package in json.load(sys.stdin)["packages"]:
-    name, source = "{name} {version}".format(**package), package["source"]
+    name = "{name} {version}".format(**package)
     if not fits(package["license"] or ""):
         bad = 1
         print(name, "has the licence", package["license"], "which deny.toml does not allow", file=sys.stderr)
-    if source and not source.startswith("registry+https://github.com/rust-lang/crates.io-index"):
-        bad = 1
-        print(name, "comes from", source, file=sys.stderr)
+    # A registry is named where it is not the default one.
+    for needed in package["dependencies"]:
+        source = needed["registry"] or needed["source"]
+        if needed["registry"] or not (source or "registry+").startswith("registry+"):
+            bad = 1
+            print(name, "takes", needed["name"], "from", source, file=sys.stderr)
 sys.exit(bad)'
 done
 echo "dependencies: licences and sources are good (by cargo metadata: cargo-deny is not installed)"

@@ -4,7 +4,7 @@
 #
 #   ci/fuzz.sh [SECONDS [TARGET [FILE...]]]
 #
-# Needs Rust, gcc with g++, and crates.io. The sanitizers of the stable toolchain want RUSTC_BOOTSTRAP=1; the
+# Needs Rust, gcc with g++, and the Rust registry. The sanitizers of the stable toolchain want RUSTC_BOOTSTRAP=1; the
 # flags are those that cargo-fuzz would pass.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -11,7 +11,6 @@ cd "$(dirname "$0")/.."
 dist=$PWD/dist
 suites=("$@")
 [ $# -gt 0 ] || suites=(bookworm trixie forky)
-mirror=http://deb.debian.org/debian
 packages=(cmake elixir erlang-base erlang-dev gcc libc6-dev make man-db pkg-config python3-venv rebar3)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/fyris
 
@@ -30,10 +29,7 @@ make_root() { # make_root SUITE ROOT
   echo "trial-dist: making a root of Debian's $1 in $2 (log: $log)"
   rm -rf "$2.new"
   {
-    command -v debootstrap >/dev/null ||
-      { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq debootstrap; } || return
-    # Every suite is made alike; an older debootstrap does not know the newest by name.
-    debootstrap --variant=minbase "$1" "$2.new" "$mirror" /usr/share/debootstrap/scripts/sid || return
+    ci/debootstrap.sh "$1" "$2.new" || return
     DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 chroot "$2.new" \
       apt-get install -y -qq --no-install-recommends "${packages[@]}" || return
   } >"$log" 2>&1

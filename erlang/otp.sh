@@ -24,7 +24,6 @@ esac
 shift
 [ $# -gt 0 ] || set -- make test
 
-mirror=http://deb.debian.org/debian
 packages=(elixir erlang-eunit erlang-mnesia erlang-proper erlang-runtime-tools erlang-snmp erlang-syntax-tools make)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/fyris
 root=$cache/otp-$release
@@ -36,13 +35,9 @@ command -v cargo >/dev/null || fail "needs cargo"
 
 # Whole or not there: it gets its name at the end.
 make_root() {
-  command -v debootstrap >/dev/null ||
-    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq debootstrap; } >"$log" 2>&1 ||
-    fail "needs debootstrap, which is not here and cannot be installed: $log"
   echo "otp.sh: making a root with OTP $release of Debian's $suite in $root (log: $log)"
   rm -rf "$root.new"
-  # Every suite is made alike; an older debootstrap does not know the newest by name.
-  debootstrap --variant=minbase "$suite" "$root.new" "$mirror" /usr/share/debootstrap/scripts/sid >"$log" 2>&1 ||
+  "$here/../ci/debootstrap.sh" "$suite" "$root.new" >"$log" 2>&1 ||
     fail "debootstrap failed (no network?): $log"
   DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 chroot "$root.new" \
     apt-get install -y -qq --no-install-recommends "${packages[@]}" >>"$log" 2>&1 ||

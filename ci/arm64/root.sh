@@ -15,7 +15,6 @@ fail() {
 
 [ $# -gt 0 ] || fail "usage: root.sh COMMAND..."
 
-mirror=http://deb.debian.org/debian
 packages=(ca-certificates cargo libc6-dev libstd-rust-dev:arm64 rustc)
 packages+=(gcc-aarch64-linux-gnu libc6-dev:arm64 qemu-user)
 packages+=(erlang-base) # asked by tests
@@ -34,12 +33,9 @@ in_new() {
 
 # It gets its name at the end, so that it is whole or not there.
 make_root() {
-  command -v debootstrap >/dev/null ||
-    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq debootstrap; } >"$log" 2>&1 ||
-    fail "needs debootstrap, which is not here and cannot be installed: $log"
   echo "arm64: making a root of Debian's sid in $root (log: $log)"
   rm -rf "$root.new"
-  debootstrap --variant=minbase --arch=amd64 sid "$root.new" "$mirror" /usr/share/debootstrap/scripts/sid >"$log" 2>&1 ||
+  "$repo/ci/debootstrap.sh" sid "$root.new" --arch=amd64 >"$log" 2>&1 ||
     fail "debootstrap failed (no network?): $log"
   # A mirror that has not been updated for weeks will do.
   echo 'Acquire::Check-Valid-Until "false";' >"$root.new/etc/apt/apt.conf.d/99fyris"

@@ -20,14 +20,10 @@ source=$cache/otp-$version
 fetch() {
   local apt=$cache/apt archive
   mkdir -p "$apt"/{lists,cache,download}/partial "$source.new"
-  # shellcheck disable=SC1091
-  release=$(. /etc/os-release && echo "$VERSION_CODENAME")
-  local signed='[signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]'
-  cat >"$apt/sources.list" <<LIST
-deb-src $signed http://deb.debian.org/debian $release main
-deb-src $signed http://deb.debian.org/debian $release-updates main
-deb-src $signed http://deb.debian.org/debian-security $release-security main
-LIST
+  # The sources beside the packages of Debian that apt knows here.
+  apt-get indextargets 'Created-By: Packages' 'Origin: Debian' --format \
+    'deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $(REPO_URI) $(RELEASE) $(COMPONENT)' |
+    sort -u >"$apt/sources.list"
   local options=(-qq -o "Dir::Etc::sourcelist=$apt/sources.list" -o Dir::Etc::sourceparts=- -o "Dir::State::lists=$apt/lists"
     -o "Dir::Cache=$apt/cache" -o "APT::Sandbox::User=$(id -un)")
   apt-get "${options[@]}" update
