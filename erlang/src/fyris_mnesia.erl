@@ -34,6 +34,7 @@
 -export([validate_key/6, validate_record/6, insert/3, lookup/3, delete/3,
          match_delete/3, update_counter/4, first/2, last/2, next/3, prev/3,
          slot/3, select/1, select/3, select/4, repair_continuation/2]).
+-export([options/2]).
 %% Functions that Mnesia of OTP 29 calls besides its behaviour.
 -export([select_reverse/3, select_reverse/4]).
 
@@ -135,6 +136,8 @@ create_table(_, Tab, []) when is_atom(Tab) ->
 create_table(_, Tab, Definition) ->
     fyris_mnesia_keeper:create(Tab, options(Tab, Definition)).
 
+%% @private Returns the options of a table of Fyris for one of Mnesia's.
+-spec options(tab(), [term()]) -> [term()].
 options({_, index, {_, ordered}}, _) -> [ordered_set, {keypos, 1}];
 options({_, retainer, _}, _) -> [];
 options({_, index, {_, bag}}, _) -> [bag, {keypos, 1}];

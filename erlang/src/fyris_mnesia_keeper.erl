@@ -29,7 +29,7 @@
 
 -behaviour(gen_server).
 
--export([ensure/0, create/2, load/2, loaded/1, delete/1, table/1, writer/1, written/0, written/1, on_disc/0]).
+-export([ensure/0, can_create/2, create/2, load/2, loaded/1, delete/1, table/1, writer/1, written/0, written/1, on_disc/0]).
 -export([start_link/0, init/1, handle_call/3, handle_cast/2, handle_info/2, terminate/2]).
 
 -define(DIRECTORY, fyris_mnesia).
@@ -76,6 +76,22 @@ start() ->
         {ok, _} -> ok;
         {error, {already_started, _}} -> ok;
         {error, Reason} -> {error, Reason}
+    end.
+
+%% @doc Returns whether a table can be made that is not there yet: its name may be that of a table of someone else.
+-spec can_create(atom(), [term()]) -> ok | {error, term()}.
+can_create(Tab, Options) ->
+    case {fyris:member(?DIRECTORY, Tab), fyris:whereis(Tab)} of
+        {false, undefined} -> tried(Options);
+        {false, _} -> {error, {already_exists, Tab}};
+        {true, _} -> ok
+    end.
+
+tried(Options) ->
+    try fyris:delete(fyris:new(?MODULE, Options)) of
+        true -> ok
+    catch
+        error:Reason -> {error, {Reason, Options}}
     end.
 
 %% @doc Makes a table if it is not there.

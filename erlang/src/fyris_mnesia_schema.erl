@@ -5,13 +5,14 @@
 %% @hidden
 -module(fyris_mnesia_schema).
 
--export([check/4, is_changing/0, loaded/4, left/1, has_objects/1, started/0, is_dump_wanted/0, catch_val/1]).
+-export([check/4, ready/2, is_changing/0, loaded/4, left/1, has_objects/1, started/0, is_dump_wanted/0, catch_val/1]).
 
 %% Bytes of a log of `disk_log' that is empty.
 -define(LOG_HEAD, 8).
 
 -type tab() :: fyris_mnesia_keeper:tab().
 -type reason() :: {memory_only, [node()]}
+                | {not_ready, [{node(), term()}]}
                 | {no_directory, [node()]}
                 | {snmp_stays, [node()]}
                 | {active_checkpoints, [term()]}.
@@ -24,6 +25,8 @@
 %% ```
 %% {memory_only, Nodes}   when copies on nodes without a directory would be in memory only and another one is on a
 %%                        disc: Mnesia might load the empty copy and copy it to the disc
+%% {not_ready, Reasons}    when nodes that would get a copy cannot make it, by the reason of each: Mnesia would ask them
+%%                        when it has changed its schema, go on without a word, and the objects would be lost
 %% {no_directory, Nodes}  when copies on such nodes would change to or from this storage: Mnesia does that by way of a
 %%                        file, and without it the objects would be lost
 %% {active_checkpoints,    when a copy would change to this storage while there are checkpoints of the table: Mnesia
@@ -35,18 +38,52 @@
 %% a disc, and a table in memory only, which once had a copy here, would wait for that one when all its nodes start.
 -spec check(atom(), tab(), [node()], [term()]) -> ok | {ok, [term()]} | {error, reason()}.
 check(Alias, Tab, Nodes, Properties) ->
-    case memory_only(Nodes, Properties) of
-        ok -> mentioned(Alias, Nodes, Properties, changed(Alias, Tab, Properties));
+    Refused = refused([fun() -> memory_only(Nodes, Properties) end,
+                       fun() -> changed(Alias, Tab, Properties) end,
+                       fun() -> all_ready(Tab, new(Alias, Tab, Nodes), Properties) end]),
+    case Refused of
+        ok when Nodes =:= [] -> {ok, lists:delete({Alias, []}, Properties)};
+        ok -> ok;
         Reason -> {error, Reason}
     end.
 
-mentioned(Alias, [], Properties, ok) -> {ok, lists:delete({Alias, []}, Properties)};
-mentioned(_, _, _, Checked) -> Checked.
+refused([]) -> ok;
+refused([Check | Checks]) ->
+    case Check() of
+        ok -> refused(Checks);
+        Reason -> Reason
+    end.
+
+%% Nodes that run Mnesia and have no copy of a table in this storage yet.
+new(Alias, Tab, Nodes) ->
+    Running = mnesia_lib:val({current, db_nodes}),
+    Have = case catch_val({Tab, external_copies}) of
+               none -> [];
+               Copies -> proplists:get_value({Alias, fyris_mnesia}, Copies, [])
+           end,
+    [Node || Node <- Nodes -- Have, lists:member(Node, Running)].
+
+%% Another node may have registered the backend, or this one joined since: so what is needed there is started here,
+%% before anything is changed.
+all_ready(Tab, Nodes, Properties) ->
+    Replies = [{Node, rpc:call(Node, ?MODULE, ready, [Tab, Properties])} || Node <- Nodes],
+    case [Reply || {_, Answer} = Reply <- Replies, Answer =/= ok] of
+        [] -> ok;
+        Reasons -> {not_ready, Reasons}
+    end.
+
+%% @doc Returns whether this node can make a table, or the reason why not.
+-spec ready(atom(), [term()]) -> ok | {error, term()}.
+ready(Tab, Properties) ->
+    case fyris_mnesia_keeper:ensure() of
+        ok -> fyris_mnesia_keeper:can_create(Tab, fyris_mnesia:options(Tab, Properties));
+        NotReady -> NotReady
+    end.
 
 changed(Alias, Tab, Properties) ->
     Changes = [Change || {_, From, To} = Change <- changes(Tab, Properties), From =:= Alias orelse To =:= Alias],
     case {[Node || {Node, _, To} <- Changes, To =:= Alias], catch_val({Tab, commit_work})} of
-        {[_ | _], [{checkpoints, Names} | _]} -> {error, {active_checkpoints, Names}};
+        {[_ | _], [{checkpoints, Names} | _]} -> {active_checkpoints, Names};
         _ -> converted([Node || {Node, _, _} <- Changes], Properties)
     end.
 
@@ -71,8 +108,8 @@ converted([], _) ->
     ok;
 converted(Nodes, Properties) ->
     case {lists:filter(fun without_directory/1, Nodes), proplists:get_value(snmp, Properties, [])} of
-        {[_ | _] = Without, _} -> {error, {no_directory, Without}};
-        {[], [_ | _]} -> {error, {snmp_stays, Nodes}};
+        {[_ | _] = Without, _} -> {no_directory, Without};
+        {[], [_ | _]} -> {snmp_stays, Nodes};
         {[], []} -> ok
     end.
 
