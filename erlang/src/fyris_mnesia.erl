@@ -98,9 +98,11 @@ remove_aliases(_) -> ok.
 
 %% @private Mnesia asks for the storage before it dumps or forgets each change of its log: only here can a backend learn
 %% that. And it asks when a caller wants tables dumped, which is for tables in memory; then they are on disc already.
+%% The process that keeps account of who has which table asks too, forgets nothing, and must not wait: all that loads
+%% tables waits for it, and Mnesia loses a node from its account when loading takes long.
 -spec semantics(alias(), atom()) -> term().
 semantics(_, storage) ->
-    ok = fyris_mnesia_keeper:written(),
+    whereis(mnesia_controller) =:= self() orelse (ok = fyris_mnesia_keeper:written()),
     case fyris_mnesia_schema:is_dump_wanted() of
         true -> ram_copies;
         false -> disc_only_copies
@@ -150,7 +152,9 @@ options(_, Definition) ->
 -spec load_table(alias(), tab(), term(), [term()]) -> ok.
 load_table(Alias, Tab, Reason, Definition) ->
     ok = create_table(Alias, Tab, Definition),
-    ok = fyris_mnesia_keeper:load(Tab, source(Tab, Reason)),
+    Source = source(Tab, Reason),
+    ok = fyris_mnesia_keeper:load(Tab, Source),
+    Source =:= node andalso fyris_mnesia_checkpoint:added(Alias, Tab),
     Reason =:= {dumper, change_table_copy_type} andalso put(?FILLED, Tab),
     fyris_mnesia_schema:loaded(Alias, Tab, Reason, Definition).
 
@@ -237,9 +241,8 @@ receive_data(Objects, _, Tab, _, none) ->
 
 %% @private
 -spec receive_done(alias(), tab(), pid(), none) -> ok.
-receive_done(Alias, Tab, Sender, _) ->
-    ok = fyris_mnesia_keeper:loaded(Tab),
-    fyris_mnesia_checkpoint:added(Alias, Tab, Sender).
+receive_done(_, Tab, _, none) ->
+    fyris_mnesia_keeper:loaded(Tab).
 
 %% ---------------------------------------------------------------------------
 %% Objects

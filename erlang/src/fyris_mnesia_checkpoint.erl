@@ -22,12 +22,12 @@
 -module(fyris_mnesia_checkpoint).
 
 -export([settled/0]).
--export([new/0, delete/1, lookup/2, insert/2, first/1, next/2, fixtable/2, added/3]).
+-export([new/0, delete/1, lookup/2, insert/2, first/1, next/2, fixtable/2, added/2]).
 
 %% As Mnesia names it, or the table itself.
 -type retainer() :: {atom(), retainer, term()} | ets:table().
 
-%% Milliseconds between two looks at transactions, or at messages.
+%% Milliseconds between two looks at transactions.
 -define(LOOK_EVERY, 1).
 
 %% ---------------------------------------------------------------------------
@@ -117,47 +117,15 @@ named({Tab, retainer, Name} = Retainer) ->
                      (Field) -> Field
                   end).
 
-%% @doc Corrects the retainers of a copy after all of its objects came from `Sender'. Mnesia makes them, in `ets',
-%% before it knows where the copy is kept, and would read the copy there, too. The sender has them made when it has sent
-%% all objects, before its last message, so this waits for that message, which the calling process waits for next
-%% anyway.
--spec added(atom(), atom(), pid()) -> ok.
-added(Alias, Tab, Sender) ->
-    ok = await_last(Sender),
-    Store = fun({ets, Table}) -> {{ext, Alias, fyris_mnesia}, Table};
-               (Field) -> Field
-            end,
-    [sys:replace_state(Pid, fun(Checkpoint) -> retaining(Tab, Name, Store, Checkpoint) end, infinity)
-     || Name <- mnesia_checkpoint:checkpoints(),
-        Pid <- [fyris_mnesia_schema:catch_val({checkpoint, Name})], is_pid(Pid)],
+%% @doc Says where a copy is kept that is about to come from another node. Mnesia of the sender has its retainers made
+%% when it has sent all objects, which it does when it is asked for them, after this. Of a copy that is being added,
+%% Mnesia says where it is kept only when it has it all: so the retainers would be those of a table of `ets', and Mnesia
+%% would read the copy there, too. When the addition fails, Mnesia takes it back.
+-spec added(atom(), atom()) -> ok.
+added(Alias, Tab) ->
+    fyris_mnesia_schema:catch_val({Tab, storage_type}) =:= unknown
+        andalso mnesia_lib:set({Tab, storage_type}, {ext, Alias, fyris_mnesia}),
     ok.
-
-%% Waits for the sender's last message. It stays for Mnesia to receive, and so does the message that the sender, or
-%% Mnesia, has ended.
-await_last(Sender) ->
-    {messages, Messages} = process_info(self(), messages),
-    case lists:any(fun(Message) -> is_last(Message, Sender) end, Messages) of
-        true -> ok;
-        false -> timer:sleep(?LOOK_EVERY), await_last(Sender)
-    end.
-
-is_last({Sender, {no_more, _}}, Sender) -> true;
-is_last({copier_done, _}, _) -> true;
-is_last({'EXIT', _, _}, _) -> true;
-is_last(_, _) -> false.
-
-%% Changes the stores of a table's retainers. The process of a checkpoint has them in a field of its state, and in
-%% variables.
-retaining(Tab, Name, Store, Checkpoint) ->
-    set_store(Tab, Name, Store),
-    changed(fun(Field) when is_list(Field) -> [retainer(Tab, Store, Element) || Element <- Field];
-               (Field) -> Field
-            end, Checkpoint).
-
-retainer(Tab, Store, Retainer) when element(1, Retainer) =:= retainer, element(3, Retainer) =:= Tab ->
-    changed(Store, Retainer);
-retainer(_, _, Other) ->
-    Other.
 
 set_store(Tab, Name, Store) ->
     Variable = {Tab, {retainer, Name}},
