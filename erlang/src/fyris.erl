@@ -1388,6 +1388,9 @@ tab2file(Table, File) ->
 %% true}' of {@link file2tab/2}.</dd>
 %% <dt>`{sync, boolean()}'</dt><dd>Whether the file is on disc when the call returns; `false' by default.</dd>
 %% </dl>
+%% The dump is written beside the file and then renamed: whoever is killed meanwhile leaves the old one whole (and a file
+%% `.fyris-*.tmp'). Links are followed, and permissions stay.
+%%
 %% Not a snapshot: the file has each object that is there throughout once, others may be in it. A process with the right
 %% to read may write the file. Returns `{error, badtab}' if there is no such table or it may not be read, `{error,
 %% {unknown_option, Option}}', `{error, {malformed_option, Rest}}', or what writing the file gives.
@@ -1427,7 +1430,8 @@ file2tab(File) ->
 %% The table has the name and the settings of the one that was written, and belongs to the caller.
 %% <dl>
 %% <dt>`{verify, boolean()}'</dt><dd>Whether the number of objects and the checksum, as far as the file has them, are
-%% compared; `false' by default.</dd>
+%% compared; `false' by default: then what is damaged or cut off is left out, as in `ets', and a warning is logged that has
+%% the file, how many objects were read and how many the file promises.</dd>
 %% <dt>`{max_inflated, Bytes}'</dt><dd>How many bytes of memory all compressed terms of the file together may take,
 %% beyond 32 for each byte of the file: what they inflate to, and 32 for each element in them. 64 MiB unless it is
 %% given. Neither `ets' nor `fyris' writes compressed terms, but a file can hold them, and a few KB of them can stand

@@ -6,6 +6,8 @@
 %% @hidden
 -module(fyris_file).
 
+-include_lib("kernel/include/file.hrl").
+
 -export([write/3, read/2, info/1, generator/1, list_generator/1, dets_generator/1]).
 
 -define(CHUNK, 500).
@@ -58,26 +60,83 @@ header(Info, Extended) ->
     list_to_tuple(Info ++ [{major_version, 1}, {minor_version, 0}, {extended_info, Extended}]).
 
 write(Table, File, Header, Extended, Sync) ->
-    _ = file:delete(File),
+    To = target(File),
+    New = beside(To),
+    try
+        write_new(Table, New, To, Header, Extended, Sync),
+        checked(file:rename(New, To)),
+        Sync andalso sync_folder(To),
+        ok
+    catch
+        Class:Reason:Stack ->
+            _ = file:delete(New),
+            erlang:raise(Class, named(Reason, New, File), Stack)
+    end.
+
+write_new(Table, New, To, Header, Extended, Sync) ->
     Log = make_ref(),
-    case disk_log:open([{name, Log}, {file, File}]) of
+    case disk_log:open([{name, Log}, {file, New}]) of
         {ok, Log} ->
             try
+                pass_on(To, New),
                 checked(disk_log:log(Log, Header)),
-                State = write_objects(Log, generator(Table),
-                                      begin_sum(Header, Extended)),
+                State = write_objects(Log, generator(Table), begin_sum(Header, Extended)),
                 write_end(Log, Extended, State),
-                Sync andalso checked(disk_log:sync(Log)),
-                checked(disk_log:close(Log))
+                Sync andalso checked(disk_log:sync(Log))
             catch
                 Class:Reason:Stack ->
                     _ = disk_log:close(Log),
-                    _ = file:delete(File),
                     erlang:raise(Class, Reason, Stack)
-            end;
+            end,
+            checked(disk_log:close(Log));
         {error, Reason} ->
             throw(Reason)
     end.
+
+%% Returns the file that a name leads to through links. What cannot be replaced is refused as ets refuses it.
+target(File) ->
+    case file:read_file_info(File) of
+        {ok, #file_info{type = regular}} -> linked(File);
+        {error, Missing} when Missing =:= enoent; Missing =:= enotdir -> linked(File);
+        _ -> throw(eaccess)
+    end.
+
+linked(File) ->
+    case file:read_link_all(File) of
+        {ok, To} -> linked(filename:absname(To, filename:dirname(File)));
+        {error, _} -> File
+    end.
+
+%% A name for the dump until it is whole: whoever is killed meanwhile leaves the old file as it was. Nobody has used the
+%% name before, not even a node with the same process number in another container.
+beside(File) ->
+    Name = lists:concat([".fyris-", os:getpid(), "-", os:system_time(), "-", erlang:unique_integer([positive]), ".tmp"]),
+    filename:join(filename:dirname(File), Name).
+
+%% The new file has the permissions of the one that it replaces and, where the system allows it, its owner.
+pass_on(To, New) ->
+    case file:read_file_info(To) of
+        {ok, #file_info{mode = Mode, uid = User, gid = Group}} ->
+            _ = file:change_owner(New, User, Group),
+            checked(file:change_mode(New, Mode band 8#7777));
+        {error, enoent} ->
+            ok
+    end.
+
+%% The new name is on disc, too.
+sync_folder(File) ->
+    case file:open(filename:dirname(File), [read, raw, directory]) of
+        {ok, Folder} ->
+            Synced = file:sync(Folder),
+            _ = file:close(Folder),
+            checked(Synced);
+        {error, Reason} ->
+            throw(Reason)
+    end.
+
+%% Errors name the file that was asked for.
+named({file_error, New, Why}, New, File) -> {file_error, File, Why};
+named(Reason, _, _) -> Reason.
 
 checked(ok) -> ok;
 checked({error, Reason}) -> throw(Reason).
@@ -125,7 +184,7 @@ add(Bytes, Sum) -> erlang:md5_update(Sum, Bytes).
 read(File, Options) ->
     reading(fun() ->
                 #{verify := Verify, max_inflated := Most} = read_options(Options),
-                with_log(File, fun(Log) -> load(Log, Verify, room(File, Most)) end)
+                with_log(File, fun(Log) -> load(Log, File, Verify, room(File, Most)) end)
             end).
 
 %% @doc Implements `tabfile_info'.
@@ -168,7 +227,7 @@ open(File) ->
         {error, Reason} -> throw({read_error, Reason})
     end.
 
-load(Log, Verify, Room) ->
+load(Log, File, Verify, Room) ->
     {Place, [Bytes | Objects], Bad} = chunk(Log, start),
     {Header, Left} = header_of(Bytes, Room),
     Info = described(Header),
@@ -176,7 +235,8 @@ load(Log, Verify, Room) ->
     Table = make_table(Info),
     try
         State = state(Bytes, Info, Verify),
-        finish(objects(Log, Place, Objects, Table, State, Left), Table, State),
+        Sofar = #{count => 0, sum => maps:get(sum, State), last => none, room => Left, whole => Bad =:= 0},
+        finish(objects(Log, Place, Objects, Table, Verify, Sofar), File, State),
         {ok, Table}
     catch
         Class:Reason:Stack ->
@@ -249,56 +309,59 @@ state(Bytes, Info, Verify) ->
                  false -> none
              end}.
 
-objects(Log, Place, All, Table, State, Room) ->
-    objects_from(Log, Place, All, Table, State, {0, maps:get(sum, State), none, Room}).
-
-objects_from(Log, Place, All, Table, #{verify := Verify} = State, Sofar) ->
-    Now = insert(Table, All, Verify, Sofar),
-    case Now of
-        {_, _, none, _} ->
+%% Returns what was read: the number of objects, the sum, what the end says, and whether nothing was left out.
+objects(Log, Place, All, Table, Verify, Sofar) ->
+    case insert(Table, All, Verify, Sofar) of
+        #{last := none, whole := Whole} = Now ->
             case chunk(Log, Place) of
                 eof -> Now;
                 {_, _, Bad} when Bad > 0, Verify -> throw(badfile);
-                {Next, More, _} -> objects_from(Log, Next, More, Table, State, Now)
+                {Next, More, Bad} -> objects(Log, Next, More, Table, Verify, Now#{whole := Whole andalso Bad =:= 0})
             end;
-        _ ->
+        Now ->
             Now
     end.
 
-insert(Table, All, Verify, {Count, Sum, none, Room}) ->
-    {Objects, NewSum, End, Left} = terms(All, [], Sum, Verify, Room),
+insert(Table, All, Verify, #{count := Count} = Sofar) ->
+    {Objects, Now} = terms(All, [], Verify, Sofar),
     try fyris:insert(Table, Objects)
     catch error:badarg when Verify -> throw(badfile)
     end,
-    {Count + length(Objects), NewSum, End, Left}.
+    Now#{count := Count + length(Objects)}.
 
-%% Returns the terms before the end mark, the sum with them, the content of the end mark, and the room that is left.
-%% Bytes that are no term are left out: if there is a sum, it shows that.
-terms([Bytes | More], Terms, Sum, Verify, Room) ->
+%% Returns the terms before the end mark. Bytes that are no term are left out: if there is a sum, it shows that.
+terms([Bytes | More], Terms, Verify, #{sum := Sum, room := Room} = Sofar) ->
     try term(Bytes, Room) of
-        {['$end_of_table', End], Left} -> {lists:reverse(Terms), Sum, End, Left};
-        {Term, Left} -> terms(More, [Term | Terms], add(Bytes, Sum), Verify, Left)
+        {['$end_of_table', End], Left} when length(End) >= 0 -> {lists:reverse(Terms), Sofar#{last := End, room := Left}};
+        {Term, Left} -> terms(More, [Term | Terms], Verify, Sofar#{sum := add(Bytes, Sum), room := Left})
     catch
         error:_ when Verify, Sum =:= none -> throw(badfile);
-        error:_ -> terms(More, Terms, Sum, Verify, Room)
+        error:_ -> terms(More, Terms, Verify, Sofar#{whole := false})
     end;
-terms([], Terms, Sum, _, Room) ->
-    {lists:reverse(Terms), Sum, none, Room}.
+terms([], Terms, _, Sofar) ->
+    {lists:reverse(Terms), Sofar}.
 
-finish(_, _, #{verify := false}) ->
-    ok;
-finish({_, _, none, _}, _, #{extended := [_ | _]}) ->
+%% Compares with what the file promises. The order is that of ets: the sum first.
+finish(Read, File, #{verify := false} = State) ->
+    left_out(Read, State) andalso
+        logger:warning(#{what => "fyris:file2tab left out what could not be read: {verify, true} refuses such a file",
+                         file => File, objects_read => maps:get(count, Read), objects_promised => promised(Read, State)});
+finish(#{last := none}, _, #{extended := [_ | _]}) ->
     throw(badfile);
-finish({Count, Sum, End, _}, _, #{extended := Extended, size := Size,
-                               count := Counted, sum := Summed}) ->
-    Extended =:= [] andalso Count =/= Size
-        andalso throw(invalid_object_count),
-    Counted andalso proplists:get_value(count, End) =/= Count
-        andalso throw(invalid_object_count),
+finish(#{count := Count, sum := Sum, last := End} = Read, _, #{count := Counted, sum := Summed} = State) ->
     Summed =/= none
         andalso proplists:get_value(md5, End) =/= erlang:md5_final(Sum)
         andalso throw(checksum_error),
-    ok.
+    (Counted orelse Summed =:= none)
+        andalso promised(Read, State) =/= Count
+        andalso throw(invalid_object_count).
+
+left_out(#{whole := Whole, count := Count, last := End} = Read, #{extended := Extended} = State) ->
+    not Whole orelse Count < promised(Read, State) orelse (End =:= none andalso Extended =/= []).
+
+%% Returns how many objects a file says that it has. The description was written before the objects, the end after them.
+promised(#{last := End}, #{size := Size}) when is_list(End) -> proplists:get_value(count, End, Size);
+promised(_, #{size := Size}) -> Size.
 
 %% ---------------------------------------------------------------------------
 %% Generators, as `init_table' wants them

@@ -3,6 +3,7 @@
 
 -compile(export_all).
 -include("fyris_same.hrl").
+-include_lib("kernel/include/file.hrl").
 -include_lib("stdlib/include/qlc.hrl").
 
 file() ->
@@ -97,6 +98,121 @@ kept_dumps_test_() ->
                end) || File <- filelib:wildcard(filename:join(Dir, "*.ets")), Verify <- [true, false]],
         [?same(M:tabfile_info(File)) || File <- filelib:wildcard(filename:join(Dir, "*.ets"))]
     end}.
+
+%% A dump in which each byte is another one, and each beginning of it: refused with the reason that ets gives (which
+%% raises where an object is none), or read as ets reads it.
+damaged_dumps_are_refused_as_by_ets_test_() ->
+    {timeout, 120, [{timeout, 60, fun() -> damaged(Extended) end} || Extended <- [[], [object_count], [md5sum], [object_count, md5sum]]]}.
+
+damaged(Extended) ->
+    with_file(fun(File) ->
+        Bytes = dump(File, 3, Extended),
+        Size = byte_size(Bytes),
+        Step = 29,
+        [begin
+             ok = file:write_file(File, Damaged),
+             ?same(try M:file2tab(File, [{verify, true}]) of
+                       {ok, T} -> lists:sort(M:tab2list(T));
+                       Error -> Error
+                   catch error:_ -> {error, badfile}
+                   end)
+         end || I <- lists:seq(Size - 1, 0, -Step),
+                <<Before:I/binary, Byte, After/binary>> <- [Bytes],
+                Damaged <- [Before, <<Before/binary, (Byte bxor 2), After/binary>>]]
+    end).
+
+dump(File, Size, Extended) ->
+    T = ets:new(t, []),
+    ets:insert(T, [{I, <<"object">>} || I <- lists:seq(1001, 1000 + Size)]),
+    ok = ets:tab2file(T, File, [{extended_info, Extended}]),
+    ets:delete(T),
+    {ok, Bytes} = file:read_file(File),
+    Bytes.
+
+%% What ets leaves out in silence is left out, but told, once.
+what_is_left_out_is_told_test() ->
+    [with_file(fun(File) ->
+         Bytes = dump(File, 1000, Extended),
+         ?assertEqual({1000, []}, loaded(File)),
+         %% An object in the middle, of which 13 bytes are before its binary, and 4 before these mark an item.
+         {At, _} = binary:match(Bytes, <<"object">>, [{scope, {byte_size(Bytes) div 2, 100}}]),
+         [begin
+              ok = file:write_file(File, Damaged),
+              {Size, [#{file := Named, objects_read := Read, objects_promised := Promised}]} = loaded(File),
+              ?assertEqual({File, Size, 1000, true}, {Named, Read, Promised, Size < 1000})
+          end || Damaged <- [binary:part(Bytes, 0, At), with(Bytes, At - 13, <<0>>), with(Bytes, At - 17, <<0:32>>)]]
+     end) || Extended <- [[], [object_count], [md5sum]]].
+
+with(Bytes, Place, New) ->
+    <<(binary:part(Bytes, 0, Place))/binary, New/binary, (binary:part(Bytes, byte_size(Bytes), Place + byte_size(New) - byte_size(Bytes)))/binary>>.
+
+%% The number of objects that are read, and what is reported meanwhile.
+loaded(File) ->
+    Self = self(),
+    ok = logger:add_handler(?MODULE, ?MODULE, #{config => Self, filters => [], level => warning}),
+    ok = logger:update_handler_config(default, level, none),
+    try
+        {ok, T} = fyris:file2tab(File),
+        Size = fyris:info(T, size),
+        fyris:delete(T),
+        {Size, reports()}
+    after
+        logger:remove_handler(?MODULE),
+        logger:update_handler_config(default, level, all)
+    end.
+
+log(#{msg := {report, Report}}, #{config := Test}) -> Test ! {reported, Report}.
+
+reports() ->
+    receive {reported, Report} -> [Report | reports()]
+    after 0 -> []
+    end.
+
+%% Whoever writes a dump may be killed: the old one is there until the new one is whole, and nothing is left beside it.
+a_dump_replaces_another_when_it_is_whole_test() ->
+    in_folder(fun(Folder) ->
+        File = filename:join(Folder, "dump"),
+        T = fyris:new(t, [public]),
+        fyris:insert(T, {1}),
+        ok = fyris:tab2file(T, File, [{extended_info, [md5sum]}]),
+        {ok, Old} = file:read_file(File),
+        ok = file:change_mode(File, 8#640),
+        fyris:insert(T, [{I, I} || I <- lists:seq(1, 20000)]),
+        {Writer, Monitor} = spawn_monitor(fun() -> fyris:tab2file(T, File, [{sync, true}]) end),
+        wait_for_another(Folder),
+        ?assertEqual({ok, Old}, file:read_file(File)),
+        exit(Writer, kill),
+        receive {'DOWN', Monitor, _, _, _} -> ok end,
+        ?assertEqual({ok, Old}, file:read_file(File)),
+        [ok = file:delete(filename:join(Folder, Other)) || Other <- names(Folder), Other =/= "dump"],
+        ok = file:make_symlink("dump", filename:join(Folder, "link")),
+        ok = fyris:tab2file(T, filename:join(Folder, "link"), [{sync, true}]),
+        {ok, T2} = fyris:file2tab(File, [{verify, true}]),
+        ?assertEqual(20000, fyris:info(T2, size)),
+        ?assertEqual(["dump", "link"], names(Folder)),
+        {ok, Info} = file:read_file_info(File),
+        ?assertEqual(8#640, Info#file_info.mode band 8#777),
+        fyris:delete(T2),
+        ?assertEqual({error, badtab}, fyris:tab2file(nope, File)),
+        ?same(M:tab2file(M:new(t, []), Folder)),
+        ?assertEqual(["dump", "link"], names(Folder)),
+        fyris:delete(T)
+    end).
+
+in_folder(Fun) ->
+    Folder = file(),
+    ok = file:make_dir(Folder),
+    try Fun(Folder) after file:del_dir_r(Folder) end.
+
+names(Folder) ->
+    {ok, Names} = file:list_dir(Folder),
+    lists:sort(Names).
+
+wait_for_another(Folder) ->
+    case names(Folder) of
+        [_, _] -> ok;
+        _ -> wait_for_another(Folder)
+    end.
 
 %% A dump whose items are these, each of them compressed, as no `tab2file' writes it.
 write_compressed(File, Items) ->
