@@ -180,6 +180,7 @@ segment_transaction_merges |                 | -p fyris-segment --test transacti
 segment_pin_ignored     |                    | -p fyris-segment --test in_place keeps
 segment_changes_unowned |                    | -p fyris-segment --test in_place whole
 segment_wakes_nobody    |                    | -p fyris-segment --test transactions sleepers
+map_private             |                    | -p fyris-segment --test map_options private
 map_seal_unchecked      |                    | -p fyris-segment --test map_shared
 map_full_in_the_middle  |                    | -p fyris-segment --test map_model a_full_map
 map_join_loses_child    | --cfg fyris_small  | -p fyris-segment --test map_model many_entries

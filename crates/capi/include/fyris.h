@@ -474,11 +474,11 @@ extern "C" {
 
 /**
  * Checks a segment out and opens the map in it; in a new segment an empty map is made. Name, size and options are
- * those of `fyris_segment_checkout` (with `{max_size, Bytes}` the map grows by itself); writes are declared by the
- * map, whatever they say of tracking.
+ * those of `fyris_segment_checkout` (with `{max_size, Bytes}` the map grows by itself), but for `{private, Start,
+ * End}`, since a map is committed as a whole; writes are declared by the map, whatever they say of tracking.
  *
- * Fails as `fyris_segment_checkout`; FYRIS_E_DAMAGED if the segment holds no map, FYRIS_E_ARGUMENT if it is too small
- * or its unit too large.
+ * Fails as `fyris_segment_checkout`; FYRIS_E_DAMAGED if the segment holds no map, FYRIS_E_ARGUMENT if it is too small,
+ * its unit larger than 8, or bytes of it are to be private.
  *
  * Threads: any.
  */

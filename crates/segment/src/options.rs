@@ -220,7 +220,8 @@ impl Options {
     /// Makes a byte range of whole units private, as the paper's flag for garbage collectors does: the bytes that this
     /// process writes there are never committed, and pages wholly inside are not tracked: no fault. An update brings
     /// the trunk's changes into units that were not written here. [`Segment::discard`] leaves them alone. If this
-    /// process is evicted, pages wholly inside that the trunk has changed become the trunk's.
+    /// process is evicted, pages wholly inside that the trunk has changed become the trunk's. Not for a
+    /// [`VersionedMap`](crate::VersionedMap).
     ///
     /// [`Segment::discard`]: crate::Segment::discard
     pub fn private(mut self, range: Range<usize>) -> Self {
@@ -399,6 +400,16 @@ impl Options {
             false => Err(Error::BadArgument(
                 "placed ranges are whole pages, and apart",
             )),
+        }
+    }
+
+    /// Returns an error unless a map can live in a segment that is checked out so. A map in which bytes are never
+    /// committed would lead from committed pages to some that are not. Placed ranges do it no harm: they show the copy
+    /// at one more address.
+    pub(crate) fn check_map(&self) -> Result<()> {
+        match self.private.is_empty() || cfg!(fyris_mutant = "map_private") {
+            true => Ok(()),
+            false => Err(Error::BadArgument("private: a map is committed as a whole")),
         }
     }
 

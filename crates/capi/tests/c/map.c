@@ -67,6 +67,12 @@ int main(void) {
   fyris_map *b = fyris_map_checkout(name, 0, "[existing]", &err);
   EXPECT(b != NULL);
   EXPECT(fyris_map_checkout(name, 0, "[nonsense]", &err) == NULL && err.code == FYRIS_E_ARGUMENT);
+  EXPECT(fyris_map_checkout(name, 0, "[{private, 0, 8}]", &err) == NULL && err.code == FYRIS_E_ARGUMENT);
+  char other[64];
+  snprintf(other, sizeof other, "test-capi-map-%ld-1", (long)getpid());
+  EXPECT(fyris_map_checkout(other, 1 << 20, "[{private, 4096, 8192}]", &err) == NULL);
+  EXPECT(err.code == FYRIS_E_ARGUMENT && strstr(err.text, "private") != NULL);
+  SAYS(fyris_segment_unlink(other, &err), FYRIS_E_NO_SEGMENT);
 
   put(a, "pear", "green");
   put(a, "apple", "red");

@@ -457,6 +457,10 @@ impl Segment {
         Ok(())
     }
 
+    pub(crate) fn options(&self) -> &Options {
+        &self.options
+    }
+
     /// Returns the place and the options that this was checked out with.
     pub fn origin(&self) -> Origin {
         Origin {

@@ -99,9 +99,7 @@ impl Segment {
     /// process lagged too far: discard first; [`Error::ReadOnly`]; the others of [`Segment::update`].
     pub fn begin(&mut self) -> Result<Updated> {
         self.check_writable()?;
-        if self.written != Written::No && !self.is_clean()? {
-            return Err(Error::Uncommitted);
-        }
+        self.check_settled()?;
         let updated = match self.update() {
             // Pages that were written to before count as written again, see `copy`: these are not.
             Err(Error::BaseLost { .. }) => {
@@ -115,6 +113,14 @@ impl Segment {
             self.written = Written::Perhaps;
         }
         Ok(updated)
+    }
+
+    /// Returns [`Error::Uncommitted`] if there are changes that were neither committed nor discarded.
+    pub(crate) fn check_settled(&mut self) -> Result<()> {
+        match self.options.read_only || self.written == Written::No || self.is_clean()? {
+            true => Ok(()),
+            false => Err(Error::Uncommitted),
+        }
     }
 
     /// Returns whether nothing is uncommitted, by a look at every page that may have been written to.

@@ -66,12 +66,15 @@ impl VersionedMap {
     ///
     /// # Errors
     ///
-    /// As [`Segment::checkout`] and [`VersionedMap::open`].
+    /// As [`Segment::checkout`] and [`VersionedMap::open`]. Options that a map cannot have are refused before anything
+    /// is made: [`private`](Options::private), and a [`unit`](Options::unit) above 8.
     pub fn checkout(
         name: impl AsRef<Path>,
         size: usize,
         options: &Options,
     ) -> Result<VersionedMap> {
+        options.check_map()?;
+        check_unit(options.unit.unwrap_or(8) as usize)?;
         let options = options.clone().declared();
         VersionedMap::open(Segment::checkout(name, size, &options)?)
     }
@@ -82,12 +85,13 @@ impl VersionedMap {
     /// # Errors
     ///
     /// Errors in the header; [`Unit`](MapError::Unit) if words of the segment are larger
-    /// than 8 bytes; [`TooSmall`](MapError::TooSmall); the segment's errors. The rest is checked when it is used, or by
-    /// [`View::check`].
-    pub fn open(segment: Segment) -> Result<VersionedMap> {
-        if segment.unit() > 8 {
-            return Err(MapError::Unit(segment.unit()));
-        }
+    /// than 8 bytes; [`TooSmall`](MapError::TooSmall); [`Error::BadArgument`] if bytes of it are
+    /// [`private`](Options::private); [`Error::Uncommitted`] if it has changes that were neither committed nor
+    /// discarded; the segment's errors. The rest is checked when it is used, or by [`View::check`].
+    pub fn open(mut segment: Segment) -> Result<VersionedMap> {
+        segment.options().check_map()?;
+        check_unit(segment.unit())?;
+        segment.check_settled()?;
         let mut copy = WorkingCopy(segment);
         copy.0.update()?;
         while is_blank(copy.bytes()) && !create(&mut copy)? {}
@@ -405,6 +409,13 @@ impl VersionedMap {
             self.map.region_mut().0.grow(aim)?;
         }
         self.map.adopt()
+    }
+}
+
+fn check_unit(bytes: usize) -> Result<()> {
+    match bytes <= 8 {
+        true => Ok(()),
+        false => Err(MapError::Unit(bytes)),
     }
 }
 
