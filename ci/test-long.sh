@@ -12,6 +12,12 @@ step "the map of segments with tiny nodes"
 RUSTFLAGS="--cfg fyris_small" cargo test --locked -p fyris-segment --target-dir target/small \
   --test map_model --test map_hostile --test map_shared
 
+step "segments, with each way to notice writes"
+for tracking in userfault signal; do
+  FYRIS_TRACKING=$tracking cargo test --locked -p fyris-segment --lib --tests
+  FYRIS_TRACKING=$tracking cargo test --locked -p fyris-capi --test c
+done
+
 step "a program that depends on fyris alone, with and without mimalloc"
 ci/lone-dependency.sh
 

@@ -6,6 +6,9 @@
 
 use std::time::Duration;
 
+#[cfg(not(debug_assertions))]
+use crate::Tracking;
+
 /// The longest wait for a living holder of the commit lock, or for a process that opens the file.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -22,7 +25,7 @@ pub(crate) use failpoint;
 pub use armed::{arm, arm_stop_at, hurry, passed};
 
 #[cfg(debug_assertions)]
-pub(crate) use armed::{pass, patience};
+pub(crate) use armed::{pass, patience, tracking};
 
 /// Returns the longest wait for a living process that keeps something locked.
 #[cfg(not(debug_assertions))]
@@ -30,11 +33,19 @@ pub(crate) fn patience() -> Duration {
     PATIENCE
 }
 
+/// Returns the way in which writes are noticed where a program leaves the choice open.
+#[cfg(not(debug_assertions))]
+pub(crate) fn tracking() -> Tracking {
+    Tracking::Auto
+}
+
 #[cfg(debug_assertions)]
 mod armed {
     use fyris_sync::atomic::{AtomicBool, AtomicU64, Ordering};
-    use std::sync::Mutex;
+    use std::sync::{Mutex, OnceLock};
     use std::time::Duration;
+
+    use crate::Tracking;
 
     use rustix::process::{Signal, getpid, kill_process};
 
@@ -75,6 +86,17 @@ mod armed {
             0 => super::PATIENCE,
             millis => Duration::from_millis(millis),
         }
+    }
+
+    /// Returns the way in which writes are noticed where a program leaves the choice open: `FYRIS_TRACKING`, so that
+    /// the whole test suite can run with each.
+    pub(crate) fn tracking() -> Tracking {
+        static CHOICE: OnceLock<Tracking> = OnceLock::new();
+        *CHOICE.get_or_init(|| match std::env::var("FYRIS_TRACKING").as_deref() {
+            Ok("userfault") => Tracking::Userfault,
+            Ok("signal") => Tracking::Signal,
+            _ => Tracking::Auto,
+        })
     }
 
     /// Passes one failpoint.

@@ -15,6 +15,11 @@ fn free() -> usize {
     NEXT.fetch_add(1 << 30, Ordering::Relaxed)
 }
 
+/// Placed ranges are tracked by userfaultfd, or not at all.
+fn tracked() -> Options {
+    Options::new().tracking(Tracking::Userfault)
+}
+
 fn write(address: usize, value: u64) {
     // SAFETY: the caller has placed a segment there.
     unsafe { ptr::with_exposed_provenance_mut::<u64>(address).write_volatile(value) }
@@ -34,7 +39,7 @@ fn pieces_are_where_they_were_placed() {
     let name = Name::new("place");
     // The later pages first, and page 4 nowhere.
     let (high, low) = (free(), free());
-    let options = Options::new()
+    let options = tracked()
         .place(5 * PAGE..8 * PAGE, high)
         .place(0..4 * PAGE, low);
     let mut placed = Segment::checkout(&name.0, 6 * PAGE, &options.max_size(8 * PAGE)).unwrap();
@@ -74,7 +79,7 @@ fn pieces_are_where_they_were_placed() {
     assert_eq!(word(&other, 7 * PAGE), 9);
     drop(placed);
     // Nothing is there any more: it can be placed again.
-    let again = Options::new().place(0..4 * PAGE, low);
+    let again = tracked().place(0..4 * PAGE, low);
     let placed = Segment::checkout(&name.0, 0, &again).unwrap();
     assert_eq!((read(low), word(&placed, 0)), (10, 10));
 }
@@ -100,9 +105,9 @@ fn declared_and_read_only_copies_are_placed_too() {
 fn what_is_mapped_already_is_not_overwritten_unasked() {
     let name = Name::new("place-taken");
     let at = free();
-    let options = Options::new().place(0..2 * PAGE, at);
+    let options = tracked().place(0..2 * PAGE, at);
     let _first = Segment::checkout(&name.0, 4 * PAGE, &options).unwrap();
-    let taken = Segment::checkout(&name.0, 0, &Options::new().place(0..PAGE, at + PAGE));
+    let taken = Segment::checkout(&name.0, 0, &tracked().place(0..PAGE, at + PAGE));
     assert!(matches!(taken, Err(Error::AddressInUse(there)) if there == at + PAGE));
     // `replace` puts the copy in place of a mapping, here one of the test's own.
     let len = 2 * PAGE;
@@ -122,7 +127,7 @@ fn what_is_mapped_already_is_not_overwritten_unasked() {
     let there = there.expose_provenance();
     write(there, 5);
     // SAFETY: as said.
-    let options = unsafe { Options::new().replace(0..2 * PAGE, there) };
+    let options = unsafe { tracked().replace(0..2 * PAGE, there) };
     let mut segment = Segment::checkout(&name.0, 0, &options).unwrap();
     assert_eq!(read(there), 0);
     write(there, 6);

@@ -29,6 +29,7 @@ pub(crate) use span::Span;
 use userfault::Userfault;
 
 use crate::error::{Error, Result};
+use crate::failpoints;
 use crate::map::Mapping;
 use crate::options::Place;
 use crate::{PAGE, Tracking};
@@ -372,9 +373,6 @@ impl WorkCopy {
 
     /// Forgets the memory, which stayed with the parent of this forked process.
     pub(crate) fn forget(&mut self) {
-        if let Tracker::Signal(signal) = &mut self.tracker {
-            signal.forget();
-        }
         self.view.forget();
         self.alias.forget();
         self.placed.iter_mut().for_each(|(_, map)| map.forget());
@@ -393,7 +391,11 @@ impl Tracker {
             [] => Ok(Tracker::Signal(Signal::new(view)?)),
             _ => Err(Error::Unsupported("tracking placed ranges by signals")),
         };
-        match tracking {
+        let wanted = match tracking {
+            Tracking::Auto => failpoints::tracking(),
+            chosen => chosen,
+        };
+        match wanted {
             Tracking::Declared => Ok(Tracker::Declared),
             Tracking::Userfault => Ok(Tracker::Userfault(Userfault::new(&views)?)),
             Tracking::Signal => by_signals(),

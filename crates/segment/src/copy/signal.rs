@@ -5,13 +5,16 @@
 //! overflows, is one).
 //!
 //! The handler may run at any instruction of any thread, so it does only what is safe there: it walks a
-//! fixed table of atomics, sets a bit, calls mprotect. Invariant **HANDLER**: a region in the table has its bitmap
-//! alive; `forget` and drop empty the entry before the bitmap goes.
+//! fixed table of atomics, sets a bit, calls mprotect. Invariant **HANDLER**: a region in the table whose owner is this
+//! process has its bitmap alive; drop empties the entry before the bitmap goes.
+//!
+//! A forked child inherits the table, but no view. So an entry names its process: in the child those of the parent are
+//! passed over, and free to be taken, also if their values are never dropped there.
 
 use fyris_sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence};
 use std::mem::MaybeUninit;
 use std::ops::Range;
-use std::ptr;
+use std::ptr::{self, NonNull};
 use std::sync::OnceLock;
 
 use super::{PageSet, Span, runs};
@@ -24,16 +27,30 @@ const REGIONS: usize = 256;
 
 /// One tracked view, for the handler.
 struct Region {
-    /// 0: the entry is free, 1: being filled.
+    /// The process that has the view (upper half; 0: the entry is free), how often the entry was taken, and whether it
+    /// is filled (lowest bit). So no two views of an entry have the same word.
+    owner: AtomicU64,
     start: AtomicUsize,
     len: AtomicUsize,
     marks: AtomicPtr<Marks>,
 }
 
+/// Set in the owner of an entry that is filled.
+const FILLED: u64 = 1;
+
+/// Returns the process of an owner.
+fn process_of(owner: u64) -> u32 {
+    (owner >> 32) as u32
+}
+
+/// Returns the owner of an entry that `process` takes after `before`.
+fn next_owner(before: u64, process: u32) -> u64 {
+    let times = (before as u32 >> 1).wrapping_add(1);
+    u64::from(process) << 32 | u64::from(times << 1)
+}
+
 /// The notes of the handler.
 struct Marks {
-    /// The process that has the view: a forked child inherits the table, but not the view.
-    pid: i32,
     bits: Box<[AtomicU64]>,
     /// The kernel refused to split the mapping further: all of it is writable, anything may be dirty.
     all: AtomicBool,
@@ -41,6 +58,7 @@ struct Marks {
 
 static TABLE: [Region; REGIONS] = [const {
     Region {
+        owner: AtomicU64::new(0),
         start: AtomicUsize::new(0),
         len: AtomicUsize::new(0),
         marks: AtomicPtr::new(ptr::null_mut()),
@@ -54,49 +72,49 @@ static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
 #[derive(Debug)]
 pub(super) struct Signal {
     region: usize,
+    owner: u64,
+    marks: NonNull<Marks>,
 }
+
+// SAFETY: the marks are owned by this value, and hold atomics only.
+unsafe impl Send for Signal {}
+// SAFETY: as above.
+unsafe impl Sync for Signal {}
 
 impl Signal {
     /// Tracks `view`.
     pub(super) fn new(view: &Mapping) -> Result<Signal> {
         install()?;
-        let free = |region: &Region| {
-            // Acquire: pairs with the Release of the entry's last user.
-            let taken = region
-                .start
-                .compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed);
-            taken.is_ok()
-        };
-        let region = TABLE.iter().position(free);
-        let region = region.ok_or(Error::NoSpace("another segment tracked by signals"))?;
+        let taken = TABLE.iter().enumerate().find_map(|(at, region)| {
+            let owner = region.take(std::process::id())?;
+            Some((at, owner))
+        });
+        let (region, owner) = taken.ok_or(Error::NoSpace("another segment tracked by signals"))?;
         let marks = Box::new(Marks {
-            // SAFETY: only asks.
-            pid: unsafe { libc::getpid() },
             bits: (0..view.len().div_ceil(PAGE * 64))
                 .map(|_| AtomicU64::new(0))
                 .collect(),
             all: AtomicBool::new(false),
         });
-        // Release fence: pairs with the Acquire loads in `find`: a handler that loads what follows finds the entry
-        // taken.
-        fence(Ordering::Release);
-        // Relaxed, both: published by `start` below.
-        TABLE[region]
-            .marks
-            .store(Box::into_raw(marks), Ordering::Relaxed);
-        TABLE[region].len.store(view.len(), Ordering::Relaxed);
-        // Release: pairs with the Acquire in `find`; length and marks are there.
-        TABLE[region]
-            .start
-            .store(view.start() as usize, Ordering::Release);
-        Ok(Signal { region })
+        let marks = NonNull::from(Box::leak(marks));
+        let entry = &TABLE[region];
+        // Relaxed, all: published by the owner below.
+        entry.start.store(view.start() as usize, Ordering::Relaxed);
+        entry.len.store(view.len(), Ordering::Relaxed);
+        entry.marks.store(marks.as_ptr(), Ordering::Relaxed);
+        let owner = owner | FILLED;
+        // Release: pairs with the Acquire in `find`; what the entry says is there.
+        entry.owner.store(owner, Ordering::Release);
+        Ok(Signal {
+            region,
+            owner,
+            marks,
+        })
     }
 
     fn marks(&self) -> &Marks {
-        // Relaxed: this value's own `new` stored it.
-        let marks = TABLE[self.region].marks.load(Ordering::Relaxed);
-        // SAFETY: set by `new`, freed only by drop (invariant HANDLER).
-        unsafe { &*marks }
+        // SAFETY: made by `new`, freed only by drop.
+        unsafe { self.marks.as_ref() }
     }
 
     /// Protects pages, or lets them be written unseen.
@@ -184,26 +202,37 @@ impl Signal {
         }
         pages
     }
+}
 
-    /// Takes the view from the handler in a forked child, where it is not mapped.
-    pub(super) fn forget(&mut self) {
-        // Release: pairs with the Acquire in `find`.
-        TABLE[self.region].start.store(1, Ordering::Release);
+impl Region {
+    /// Takes the entry for `process` if it is free, or if a fork has left it behind; returns its owner.
+    fn take(&self, process: u32) -> Option<u64> {
+        // Relaxed: the exchange looks again.
+        let before = self.owner.load(Ordering::Relaxed);
+        if process_of(before) == process {
+            return None;
+        }
+        let owner = next_owner(before, process);
+        // Acquire: pairs with the Release in `drop`. Relaxed: another thread has it.
+        let taken =
+            self.owner
+                .compare_exchange(before, owner, Ordering::Acquire, Ordering::Relaxed);
+        // Release fence: pairs with the Acquire loads in `find`: a handler that loads what follows finds another owner.
+        fence(Ordering::Release);
+        taken.ok().map(|_| owner)
     }
 }
 
 impl Drop for Signal {
     fn drop(&mut self) {
-        self.forget();
-        // Release: pairs with the Acquire in `find`, which then finds the start gone. This value's own `new` stored it.
-        let marks = TABLE[self.region]
-            .marks
-            .swap(ptr::null_mut(), Ordering::Release);
-        // SAFETY: from `Box::into_raw` in `new`; the entry names no view any more, and a thread that could fault
-        // in it while its segment is dropped breaks the contract of `Segment::as_mut_ptr`.
-        drop(unsafe { Box::from_raw(marks) });
-        // Release: pairs with the Acquire in `new`.
-        TABLE[self.region].start.store(0, Ordering::Release);
+        let free = next_owner(self.owner, 0);
+        // Release: pairs with the Acquire in `take`, and in `find`, which then finds another owner. Relaxed: in a
+        // forked child the entry may be another view's by now.
+        let owner = &TABLE[self.region].owner;
+        let _ = owner.compare_exchange(self.owner, free, Ordering::Release, Ordering::Relaxed);
+        // SAFETY: leaked by `new`; the entry names this view no more, or a process that is not this one, and a thread
+        // that could fault in the view while its segment is dropped breaks the contract of `Segment::as_mut_ptr`.
+        drop(unsafe { Box::from_raw(self.marks.as_ptr()) });
     }
 }
 
@@ -244,27 +273,31 @@ extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, context: *mut li
 }
 
 fn find(address: usize) -> Option<(usize, usize, &'static Marks)> {
+    // SAFETY: only asks, and may in a handler.
+    let me = unsafe { libc::getpid() } as u32;
     TABLE.iter().find_map(|region| {
-        // Acquire: pairs with the Release in `new`: length and marks are those of this start, or of a later one.
+        // Acquire: pairs with the Release in `new`: the rest is that of this owner, or of a later one.
+        let owner = region.owner.load(Ordering::Acquire);
+        // A forked child inherits the entries of its parent, whose views it has not.
+        let mine = process_of(owner) == me || cfg!(fyris_mutant = "segment_parents_row");
+        if owner & FILLED == 0 || !mine {
+            return None;
+        }
+        // Acquire, all: pair with the Release fence in `take`. What is of a later view comes with another owner, which
+        // is looked at below.
         let start = region.start.load(Ordering::Acquire);
-        // Acquire, both: pair with the Release fence in `new` and the Release in `drop`. A length or marks of a later
-        // view, or of none, come with another start, which is looked at below.
         let len = region.len.load(Ordering::Acquire);
         let marks = region.marks.load(Ordering::Acquire);
-        let inside = start > 1 && address.wrapping_sub(start) < len;
+        let inside = address.wrapping_sub(start) < len;
         // Relaxed: ordered by the loads before.
-        let is_same = inside && region.start.load(Ordering::Relaxed) == start;
-        // SAFETY: an entry with a start has its marks (invariant HANDLER), and this one had its start throughout.
+        let is_same = inside && region.owner.load(Ordering::Relaxed) == owner;
+        // SAFETY: an entry of this process has its marks (invariant HANDLER), and this one had its owner throughout.
         is_same.then(|| (start, len, unsafe { &*marks }))
     })
 }
 
-/// Notes a write and allows it; false if the page is not there, or not ours (in a forked child).
+/// Notes a write and allows it; false if the page is not there.
 fn note(start: usize, len: usize, marks: &Marks, address: usize) -> bool {
-    // SAFETY: only asks, and may in a handler.
-    if marks.pid != unsafe { libc::getpid() } {
-        return false;
-    }
     // SAFETY: errno is this thread's; the interrupted code must find it unchanged.
     let errno = unsafe { *libc::__errno_location() };
     let page = (address - start) / PAGE;

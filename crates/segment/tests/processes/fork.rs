@@ -28,7 +28,7 @@ fn forked(child: impl FnOnce() -> bool) -> bool {
 fn a_forked_child_is_placed_again() {
     let name = Name::new("fork-place");
     let address = 0x2100_0000_0000usize;
-    let placed = options("auto").place(PAGE..3 * PAGE, address);
+    let placed = options("userfault").place(PAGE..3 * PAGE, address);
     let mut segment = Segment::checkout(&name.0, 4 * PAGE, &placed).unwrap();
     let there = std::ptr::with_exposed_provenance_mut::<u64>(address);
     // SAFETY: placed there.
@@ -87,10 +87,14 @@ fn a_forked_child_is_told_and_may_reattach() {
 /// A thread of the parent is inside a call when another one forks: in the child it never comes out.
 #[test]
 fn a_child_reattaches_what_a_thread_of_its_parent_was_inside() {
+    ["auto", "signal"].into_iter().for_each(reattach_inside);
+}
+
+fn reattach_inside(tracking: &str) {
     let name = Name::new("fork-inside");
-    let segment = Segment::checkout(&name.0, 4 * PAGE, &options("auto")).unwrap();
+    let segment = Segment::checkout(&name.0, 4 * PAGE, &options(tracking)).unwrap();
     let map_name = Name::new("fork-inside-map");
-    let map = VersionedMap::checkout(&map_name.0, 64 * PAGE, &options("auto")).unwrap();
+    let map = VersionedMap::checkout(&map_name.0, 64 * PAGE, &options(tracking)).unwrap();
     let (segment, map) = (Shared::new(segment), Shared::new(map));
     let inside = std::sync::Barrier::new(2);
     std::thread::scope(|scope| {
@@ -125,6 +129,31 @@ fn a_child_reattaches_what_a_thread_of_its_parent_was_inside() {
     let mut map = map.lock().unwrap();
     map.update().unwrap();
     assert_eq!(map.get(b"a").unwrap(), Some(&b"b"[..]));
+}
+
+/// Such values are never dropped in the child, and take no room of its table of views.
+#[test]
+fn views_that_a_fork_has_left_behind_take_no_room() {
+    let name = Name::new("fork-views");
+    let views = 200; // of 256
+    let open = || Segment::checkout(&name.0, 4 * PAGE, &options("signal"));
+    let ours: Vec<_> = (0..views).map(|_| Shared::new(open().unwrap())).collect();
+    let inside: Vec<_> = ours.iter().map(|one| one.lock().unwrap()).collect();
+    assert!(forked(|| {
+        let again = ours.iter().all(|one| one.reattach().is_ok());
+        again
+            && ours.iter().all(|one| {
+                one.with(|one| {
+                    one.as_mut_slice()[PAGE] += 1;
+                    one.discard()
+                })
+                .is_ok()
+            })
+    }));
+    drop(inside);
+    let mut one = ours[views - 1].lock().unwrap();
+    one.as_mut_slice()[0] = 1;
+    one.commit_merge().unwrap();
 }
 
 /// The handler of the parent's view stays installed in a child, the view does not. The handler must leave alone any

@@ -37,6 +37,7 @@ fn child_main() {
 pub(crate) fn options(word: &str) -> Options {
     let tracking = match word {
         "signal" => Tracking::Signal,
+        "userfault" => Tracking::Userfault,
         "declared" => Tracking::Declared,
         _ => Tracking::Auto,
     };
