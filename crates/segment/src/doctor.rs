@@ -3,9 +3,11 @@
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::Options;
 use crate::error::{Error, Result};
 use crate::name::Place;
 use crate::trunk::Trunk;
+use crate::trunk::create::ANY_MODE;
 use crate::trunk::entry::{Head, One};
 use crate::trunk::lock::Guard;
 use crate::trunk::slots::{Desk, Process};
@@ -107,7 +109,7 @@ impl Doctor {
     ///
     /// As for opening, see [`crate::Segment::checkout`].
     pub fn open(name: impl AsRef<Path>) -> Result<Doctor> {
-        let trunk = Trunk::open(&Place::of(name.as_ref())?)?;
+        let trunk = Trunk::open(&Place::of(name.as_ref())?, &Options::new().mode(ANY_MODE))?;
         Ok(Doctor {
             trunk,
             thread: Mutex::new(()),

@@ -1,8 +1,8 @@
-//! Options of a segment that a map can have, and those that it cannot.
+//! Options of a segment that a map can have, and those that it cannot; what a checkout that fails leaves behind.
 
 mod names;
 
-use fyris_segment::{Error, MapError, Options, PAGE, Segment, VersionedMap};
+use fyris_segment::{Error, MapError, Options, PAGE, Segment, Tracking, VersionedMap};
 use names::Name;
 
 const SIZE: usize = 1 << 20;
@@ -93,4 +93,69 @@ fn a_map_begins_with_what_was_committed() {
         .expect("open")
         .check()
         .expect("check");
+}
+
+/// A checkout that fails leaves nothing behind: the right call then makes the segment.
+#[test]
+fn a_checkout_that_fails_leaves_nothing() {
+    let (name, taken) = (Name::new("nothing"), vec![0_u8; 4 * PAGE]);
+    let at = taken.as_ptr().addr().next_multiple_of(PAGE);
+    let gone = |what| {
+        let left = Segment::unlink(&name.0);
+        assert!(matches!(left, Err(Error::NotFound(_))), "{what}");
+    };
+    let small = VersionedMap::checkout(&name.0, 1, &Options::new());
+    assert!(matches!(small, Err(MapError::TooSmall { .. })));
+    gone("a small map");
+    let reader = checkout(&name, &Options::new().read_only(true));
+    assert!(matches!(reader, Err(MapError::Segment(Error::ReadOnly))));
+    gone("a map to read");
+    let place = Options::new().place(0..PAGE, at);
+    let placed = checkout(&name, &place);
+    assert!(matches!(
+        placed,
+        Err(MapError::Segment(Error::AddressInUse(_)))
+    ));
+    gone("a map at an address in use");
+    let place = place.tracking(Tracking::Userfault);
+    let placed = Segment::checkout(&name.0, SIZE, &place);
+    assert!(matches!(placed, Err(Error::AddressInUse(_))));
+    gone("a segment at an address in use");
+    let signal = Options::new().tracking(Tracking::Signal);
+    let tracked = Segment::checkout(&name.0, SIZE, &signal.place(0..PAGE, 0x2310_0000_0000));
+    assert!(matches!(tracked, Err(Error::Unsupported(_))));
+    gone("a segment at a place, by signals");
+    checkout(&name, &Options::new().exclusive(true)).expect("the right call");
+    let again = checkout(&name, &Options::new().exclusive(true));
+    assert!(matches!(again, Err(MapError::Segment(Error::Exists(_)))));
+    checkout(&name, &Options::new()).expect("it is still there");
+}
+
+/// Many that make one map at once: they all have the same.
+#[test]
+fn makers_of_one_map_share_it() {
+    for _ in 0..20 {
+        let name = Name::new("makers");
+        let won = std::sync::atomic::AtomicU32::new(0);
+        std::thread::scope(|scope| {
+            for n in 0..8_u8 {
+                let (name, won) = (&name, &won);
+                scope.spawn(move || {
+                    if checkout(name, &Options::new().exclusive(true)).is_ok() {
+                        won.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                    }
+                    let mut map = checkout(name, &Options::new()).expect("checkout");
+                    map.write(|batch| batch.insert(&[n], b"")).expect("write");
+                });
+            }
+        });
+        assert!(won.into_inner() <= 1);
+        assert_eq!(
+            checkout(&name, &Options::new())
+                .expect("checkout")
+                .len()
+                .expect("len"),
+            8
+        );
+    }
 }

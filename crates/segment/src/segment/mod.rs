@@ -113,7 +113,34 @@ impl Segment {
     ///
     /// *Source*: CONVERSION, section 3.1, `checkout`.
     pub fn checkout(name: impl AsRef<Path>, size: usize, options: &Options) -> Result<Segment> {
-        Segment::attach(Place::of(name.as_ref())?, size, options)
+        Segment::checkout_as(name.as_ref(), size, options, Ok)
+    }
+
+    /// Checks a segment out and makes something of it by `open`. A new segment gets its name when that is done, so a
+    /// checkout that fails leaves nothing behind.
+    pub(crate) fn checkout_as<T, E: From<Error>>(
+        name: &Path,
+        size: usize,
+        options: &Options,
+        open: impl Fn(Segment) -> std::result::Result<T, E>,
+    ) -> std::result::Result<T, E> {
+        let place = Place::of(name)?;
+        // Twice at most in practice: it may vanish or appear between the two steps.
+        for _ in 0..100 {
+            match Trunk::open(&place, options) {
+                Ok(trunk) => return open(Segment::attach(trunk, &place, size, options)?),
+                Err(Error::NotFound(_)) if options.create => {}
+                Err(error) => return Err(error.into()),
+            }
+            let segment =
+                Segment::attach(Trunk::make(&place, size, options)?, &place, size, options)?;
+            let trunk = Arc::clone(&segment.trunk);
+            let opened = open(segment)?;
+            if trunk.name(&place)? {
+                return Ok(opened);
+            }
+        }
+        Err(Error::Exists(place.path).into())
     }
 
     /// Makes a new segment without a name, in memory, and checks it out. It lasts until the last process that has it
@@ -143,13 +170,13 @@ impl Segment {
             ));
         }
         options.check_places(size.max(options.max_size).next_multiple_of(PAGE))?;
+        // It is new, as `exclusive` asks for, and then exists.
         let place = create_nameless(size, options)?;
-        // It exists now; `exclusive` asked for no more than that it is new.
-        Segment::attach(place, 0, &options.clone().exclusive(false))
+        let options = options.clone().exclusive(false);
+        Segment::attach(Trunk::open(&place, &options)?, &place, 0, &options)
     }
 
-    fn attach(place: Place, size: usize, options: &Options) -> Result<Segment> {
-        let trunk = Trunk::open_or_create(&place, size, options)?;
+    fn attach(trunk: Trunk, place: &Place, size: usize, options: &Options) -> Result<Segment> {
         let geometry = trunk.geometry;
         check_fit(&trunk, size, options)?;
         options.check_private(geometry.pages * PAGE)?;
@@ -192,7 +219,7 @@ impl Segment {
             populated: 0..0,
             private_words,
             written: Written::No,
-            place,
+            place: place.clone(),
             options: options.clone(),
         };
         segment.load()?;
@@ -485,10 +512,8 @@ impl Origin {
     ///
     /// As [`Segment::checkout`]; [`Error::NotFound`] if the name was unlinked.
     pub fn checkout(&self) -> Result<Segment> {
-        let options = self.options.clone().create(false).exclusive(false);
-        let mut fresh = Segment::attach(self.place.clone(), 0, &options)?;
-        fresh.options = self.options.clone();
-        Ok(fresh)
+        let trunk = Trunk::open(&self.place, &self.options.clone().exclusive(false))?;
+        Segment::attach(trunk, &self.place, 0, &self.options)
     }
 }
 

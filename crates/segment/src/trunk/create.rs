@@ -1,7 +1,7 @@
 //! Making and opening the shared file.
 //!
-//! A new segment is complete before it has a name: it is written to a file without one, which is then
-//! linked. Every attached process keeps a shared `flock` on the file; one that can get the exclusive
+//! A new segment is complete, and checked out, before it has a name: it is written to a file without one, which is then
+//! linked. So a checkout that fails, or dies, leaves nothing behind. Every attached process keeps a shared `flock` on the file; one that can get the exclusive
 //! lock is alone, and cleans up whatever an earlier crash, or an earlier boot, has left.
 
 use fyris_sync::atomic::Ordering;
@@ -27,34 +27,28 @@ const HOLES: u64 = 256 << 20;
 
 const MODE: Mode = Mode::RUSR.union(Mode::WUSR);
 /// All that a mode can permit.
-const ANY_MODE: u32 = 0o777;
+pub(crate) const ANY_MODE: u32 = 0o777;
 
 impl Trunk {
-    /// Opens the segment at `place`, or makes it if the options allow.
-    pub(crate) fn open_or_create(place: &Place, size: usize, options: &Options) -> Result<Trunk> {
-        let mut made = false;
-        // Twice at most in practice: it may vanish or appear between the two steps.
-        for _ in 0..100 {
-            match open_file(place, options.read_only) {
-                Ok(_) if options.exclusive && !made => {
-                    return Err(Error::Exists(place.path.clone()));
-                }
-                Ok((file, writable)) => {
-                    check_owner(&file, place, options.mode)?;
-                    return Trunk::attach(file, writable, place);
-                }
-                Err(Error::NotFound(_)) if options.create => made = create(place, size, options)?,
-                Err(error) => return Err(error),
-            }
+    /// Opens the existing segment at `place`.
+    pub(crate) fn open(place: &Place, options: &Options) -> Result<Trunk> {
+        let (file, writable) = open_file(place, options.read_only)?;
+        if options.exclusive {
+            return Err(Error::Exists(place.path.clone()));
         }
-        Err(Error::Exists(place.path.clone()))
+        check_owner(&file, place, options.mode)?;
+        Trunk::attach(file, writable, place)
     }
 
-    /// Opens an existing segment.
-    pub(crate) fn open(place: &Place) -> Result<Trunk> {
-        let (file, writable) = open_file(place, false)?;
-        check_owner(&file, place, ANY_MODE)?;
-        Trunk::attach(file, writable, place)
+    /// Makes a segment in the folder of `place`, which has no name yet.
+    pub(crate) fn make(place: &Place, size: usize, options: &Options) -> Result<Trunk> {
+        Trunk::attach(create(place, size, options)?, true, place)
+    }
+
+    /// Gives a segment that [`Trunk::make`] has made its name; false if another process was quicker.
+    pub(crate) fn name(&self, place: &Place) -> Result<bool> {
+        failpoint!("to be named");
+        name(&self.file, place)
     }
 
     /// Returns whether there is a segment at `place` at all.
@@ -147,14 +141,13 @@ fn open_file(place: &Place, to_read: bool) -> Result<(File, bool)> {
     })
 }
 
-/// Makes a segment; false if another process was quicker.
-fn create(place: &Place, size: usize, options: &Options) -> Result<bool> {
+/// Makes the file of a segment, without a name.
+fn create(place: &Place, size: usize, options: &Options) -> Result<File> {
     if size == 0 {
         return Err(Error::NotFound(place.path.clone()));
     }
     let geometry = Geometry::new(options.shape(size)?)?;
     options.check_mode()?;
-    // Options that cannot be met leave no name behind.
     options.check_private(geometry.pages * PAGE)?;
     options.check_places(geometry.pages * PAGE)?;
     let flags = OFlags::RDWR | OFlags::CLOEXEC | OFlags::TMPFILE;
@@ -166,7 +159,7 @@ fn create(place: &Place, size: usize, options: &Options) -> Result<bool> {
     rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, geometry.frames_at as u64)
         .map_err(Error::os("a segment's log and index"))?;
     fill(&file, &geometry, size)?;
-    name(&file, place)
+    Ok(file)
 }
 
 /// Gives a new file its group and its permissions, before it has a name.

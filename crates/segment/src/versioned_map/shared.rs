@@ -76,7 +76,7 @@ impl VersionedMap {
         options.check_map()?;
         check_unit(options.unit.unwrap_or(8) as usize)?;
         let options = options.clone().declared();
-        VersionedMap::open(Segment::checkout(name, size, &options)?)
+        Segment::checkout_as(name.as_ref(), size, &options, VersionedMap::open)
     }
 
     /// Updates the segment and opens the map in it; if the segment is blank, creates an empty map and
