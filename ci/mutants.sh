@@ -169,6 +169,7 @@ segment_base_not_kept   |                    | -p fyris-segment --test basic dis
 segment_base_moves_first |                   | -p fyris-segment --test processes stop::
 segment_hole_is_free    |                    | -p fyris-segment --test hostile a_full
 segment_fork_unnoticed  |                    | -p fyris-segment --test processes fork::
+segment_parents_row     |                    | -p fyris-segment --test processes fork::
 segment_ranges_unseen   |                    | -p fyris-segment --test basic skipped
 segment_looks_once      |                    | -p fyris-segment --test processes reader::
 segment_version_early   |                    | -p fyris-segment --test processes reader::
@@ -181,6 +182,8 @@ segment_pin_ignored     |                    | -p fyris-segment --test in_place 
 segment_changes_unowned |                    | -p fyris-segment --test in_place whole
 segment_wakes_nobody    |                    | -p fyris-segment --test transactions sleepers
 map_private             |                    | -p fyris-segment --test map_options private
+map_walks_unchecked     |                    | -p fyris-segment --test map_hostile out_of_order
+map_walks_unchecked     |                    | -p fyris-segment --test map_shared out_of_order
 map_seal_unchecked      |                    | -p fyris-segment --test map_shared
 map_full_in_the_middle  |                    | -p fyris-segment --test map_model a_full_map
 map_join_loses_child    | --cfg fyris_small  | -p fyris-segment --test map_model many_entries

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use fyris_segment::versioned_map::Cursor;
 use fyris_segment::{Inside, MapError, Options, Origin, Reattach, Shared, VersionedMap as Store};
 use pyo3::exceptions::{PyKeyError, PyTypeError};
 use pyo3::prelude::*;
@@ -126,18 +127,6 @@ impl VersionedMap {
             match reverse {
                 false => range.take(limit).map(owned).collect(),
                 true => range.rev().take(limit).map(owned).collect(),
-            }
-        })
-    }
-
-    /// The entry behind a key, or before it if `back`.
-    fn step(&self, from: Option<&[u8]>, back: bool) -> PyResult<Option<(Vec<u8>, Vec<u8>)>> {
-        let bound = from.map_or(Limit::Unbounded, Limit::Excluded);
-        self.with(|map| {
-            map.len()?; // which says it if the process was forked
-            match back {
-                false => map.view().first_in(bound).map(whole),
-                true => map.view().last_in(bound).map(whole),
             }
         })
     }
@@ -547,38 +536,48 @@ enum Part {
     Item,
 }
 
-/// A walk through a map, in order. It remembers a key, so it goes on whatever happens to the map.
+/// A walk through a map, in order. It remembers its place, and a key, so it goes on whatever happens to the map.
 #[pyclass(frozen, module = "fyris._fyris")]
 pub(crate) struct MapWalk {
     map: Py<VersionedMap>,
     part: Part,
     back: bool,
-    /// The position; `Err` at the end.
-    at: Mutex<Result<Option<Vec<u8>>, ()>>,
+    at: Mutex<Cursor>,
 }
 
 impl MapWalk {
     fn new(map: Bound<'_, VersionedMap>, part: Part, back: bool) -> MapWalk {
+        let mut at = Cursor::new();
+        if back {
+            at.to_end();
+        }
         MapWalk {
             map: map.unbind(),
             part,
             back,
-            at: Mutex::new(Ok(None)),
+            at: Mutex::new(at),
         }
     }
 
-    /// The next entry. Its lock is never held while Python runs.
-    fn step(&self) -> PyResult<Option<(Vec<u8>, Vec<u8>)>> {
+    /// The parts of the next entry that are wanted. No code of Python's runs under its lock.
+    fn step<'py>(&self, py: Python<'py>) -> PyResult<Option<Parts<'py>>> {
         let mut at = self.at.lock().unwrap_or_else(PoisonError::into_inner);
-        let Ok(after) = &*at else { return Ok(None) };
-        let found = self.map.get().step(after.as_deref(), self.back)?;
-        *at = match &found {
-            Some((key, _)) => Ok(Some(key.clone())),
-            None => Err(()),
-        };
-        Ok(found)
+        self.map.get().with(|map| {
+            map.len()?; // which says it if the process was forked
+            let entry = match self.back {
+                false => at.next(map.view()),
+                true => at.previous(map.view()),
+            };
+            Ok(entry?.map(|(key, value)| {
+                let key = matches!(self.part, Part::Key | Part::Item).then_some(key);
+                let value = matches!(self.part, Part::Value | Part::Item).then_some(value);
+                [key, value].map(|part| part.map(|bytes| PyBytes::new(py, bytes)))
+            }))
+        })
     }
 }
+
+type Parts<'py> = [Option<Bound<'py, PyBytes>>; 2];
 
 #[pymethods]
 impl MapWalk {
@@ -587,14 +586,10 @@ impl MapWalk {
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let Some(entry) = self.step()? else {
-            return Ok(None);
-        };
-        let (key, value) = pair(py, &entry);
-        Ok(Some(match self.part {
-            Part::Key => key.into_any(),
-            Part::Value => value.into_any(),
-            Part::Item => (key, value).into_pyobject(py)?.into_any(),
-        }))
+        Ok(match self.step(py)? {
+            None => None,
+            Some([Some(key), Some(value)]) => Some((key, value).into_pyobject(py)?.into_any()),
+            Some([key, value]) => key.or(value).map(Bound::into_any),
+        })
     }
 }

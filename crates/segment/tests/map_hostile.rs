@@ -1,5 +1,7 @@
 //! Bytes that no correct program wrote: every call ends, soon, and without a panic.
 
+use std::ops::Bound;
+
 use fyris_segment::versioned_map::{Cursor, MapError, Plain, View};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -42,6 +44,7 @@ fn exercise(bytes: Vec<u8>) {
             cursor.previous(view).is_ok(),
         );
     }
+    walk(view);
     if let Ok(range) = view.iter() {
         let seen = range.clone().count();
         assert!(seen <= bytes.len());
@@ -152,6 +155,49 @@ fn check_finds_any_wrong_byte_in_front_of_a_node() {
         bytes[at] ^= 0x41;
         assert!(View::new(&bytes).check().is_err(), "byte {at}");
     }
+}
+
+/// Goes from key to key, as callers do that can hold no borrow, up and down; returns the number of steps.
+fn walk(view: View<'_>) -> usize {
+    let mut steps = 0;
+    let mut at = view.first();
+    while let Ok(Some((key, _))) = at {
+        at = view.first_in(Bound::Excluded(key));
+        steps += 1;
+        assert!(steps < 100_000, "a walk upwards that does not end");
+    }
+    let mut at = view.last();
+    while let Ok(Some((key, _))) = at {
+        at = view.last_in(Bound::Excluded(key));
+        steps += 1;
+        assert!(steps < 100_000, "a walk downwards that does not end");
+    }
+    let mut cursor = Cursor::new();
+    while let Ok(Some(_)) = cursor.next(view) {
+        steps += 1;
+        assert!(steps < 100_000, "a cursor that does not end");
+    }
+    steps
+}
+
+/// One changed byte of a key, anywhere: walks end, though the keys do not ascend any more.
+#[test]
+fn a_walk_over_keys_out_of_order_ends() {
+    let sound = sound(25);
+    let entries = View::new(&sound).iter().expect("iter").count();
+    assert_eq!(walk(View::new(&sound)), 3 * entries);
+    let keys = (NODES..sound.len() - 9).filter(|&at| sound[at..].starts_with(b"key 000"));
+    let mut short = 0;
+    for at in keys {
+        for byte in at..at + 9 {
+            for value in [0, 1, b'/', b'9', b'z', 0xff] {
+                let mut bytes = sound.clone();
+                bytes[byte] = value;
+                short += usize::from(walk(View::new(&bytes)) != 3 * entries);
+            }
+        }
+    }
+    assert!(short > 0);
 }
 
 proptest! {

@@ -74,6 +74,43 @@ fn a_writer_that_was_overtaken_begins_again() {
     assert_eq!(b.get(b"sum").expect("get"), Some(&[101][..]));
 }
 
+/// A cursor goes on from its place in the tree, and does not take it on trust that keys ascend.
+#[test]
+fn a_cursor_over_keys_out_of_order_says_so() {
+    let name = Name::new("disorder");
+    let mut map = name.open(&Options::new());
+    map.write(|batch| {
+        (0..20u8).try_for_each(|n| batch.insert(&[b'k', b'a' + n], b"value").map(drop))
+    })
+    .expect("write");
+    let mut segment = Segment::checkout(&name.0, 0, &Options::new()).expect("checkout");
+    let bytes = segment.as_mut_slice();
+    let at = bytes
+        .windows(2)
+        .position(|two| two == b"kf")
+        .expect("a key");
+    bytes[at + 1] = b'z';
+    segment.commit().expect("commit");
+    map.update().expect("update");
+    let mut up = Cursor::new();
+    let all = std::iter::from_fn(|| up.next(map.view()).transpose());
+    let all: Vec<_> = all
+        .take(100)
+        .map(|entry| entry.map(|(key, _)| key[1]))
+        .collect();
+    assert!(
+        matches!(all[..], [.., Err(MapError::Corrupt { .. })]),
+        "{all:?}"
+    );
+    let mut down = Cursor::new();
+    down.to_end();
+    let all = std::iter::from_fn(|| down.previous(map.view()).transpose());
+    assert!(
+        all.take(100)
+            .any(|entry| matches!(entry, Err(MapError::Corrupt { .. })))
+    );
+}
+
 #[test]
 fn the_plain_calls_name_the_same_conflict() {
     let name = Name::new("plain");

@@ -1,5 +1,6 @@
 //! A cursor that borrows nothing.
 
+use std::cmp::Ordering;
 use std::ops::Bound;
 
 use super::header::Header;
@@ -70,7 +71,10 @@ impl Cursor {
         let walk = match (self.place, self.resume(map, &header)?) {
             (Place::Start, _) => first_in(map.bytes(), &header, Bound::Unbounded)?,
             (Place::End, _) => None,
-            (Place::On, Some(mut walk)) => walk.forward()?.then_some(walk),
+            (Place::On, Some(mut walk)) => match walk.forward()? {
+                true => Some(self.in_order(walk, Ordering::Less)?),
+                false => None,
+            },
             (Place::On, None) => first_in(map.bytes(), &header, Bound::Excluded(&self.key))?,
         };
         self.settle(map, walk, Place::End)
@@ -86,10 +90,27 @@ impl Cursor {
         let walk = match (self.place, self.resume(map, &header)?) {
             (Place::Start, _) => None,
             (Place::End, _) => last_in(map.bytes(), &header, Bound::Unbounded)?,
-            (Place::On, Some(mut walk)) => walk.backward()?.then_some(walk),
+            (Place::On, Some(mut walk)) => match walk.backward()? {
+                true => Some(self.in_order(walk, Ordering::Greater)?),
+                false => None,
+            },
             (Place::On, None) => last_in(map.bytes(), &header, Bound::Excluded(&self.key))?,
         };
         self.settle(map, walk, Place::Start)
+    }
+
+    /// Returns the walk if the cursor's key and the one it stands on are in this order. In a damaged map they may not
+    /// be, and the cursor could go on for ever.
+    fn in_order<'a>(&self, walk: Walk<'a>, order: Ordering) -> Result<Walk<'a>> {
+        let unchecked = cfg!(fyris_mutant = "map_walks_unchecked");
+        match unchecked
+            || walk
+                .key()?
+                .is_none_or(|key| self.key.as_slice().cmp(key) == order)
+        {
+            true => Ok(walk),
+            false => Err(walk.disorder()),
+        }
     }
 
     /// Returns the walk of the last step, if the map is still the same.

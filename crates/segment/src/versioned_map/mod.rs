@@ -84,7 +84,8 @@
 //! **L, levels fall.** A node is only accepted with the level that its parent's level demands. So every
 //! descent ends, in any bytes whatever.
 //!
-//! **B, budget.** A walk over entries visits no more nodes than the map has pages.
+//! **B, budget.** A walk over entries visits no more nodes than the map has pages. Who goes on from the key that it
+//! was on ([`Cursor`], [`View::first_in`], [`View::last_in`]) comes to one that is really behind, or to an error.
 //!
 //! **C, checked.** Every place and length is checked where it is used; there is no `unsafe` in this module. Wrong
 //! bytes give [`MapError::Corrupt`] or wrong answers, never a panic or an endless loop.

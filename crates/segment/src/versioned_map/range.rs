@@ -1,6 +1,6 @@
 //! Iterating over a stretch of keys, from both ends.
 
-use std::ops::Bound;
+use std::ops::{Bound, RangeBounds};
 
 use super::Result;
 use super::header::Header;
@@ -76,7 +76,8 @@ impl DoubleEndedIterator for Range<'_> {
 
 impl std::iter::FusedIterator for Range<'_> {}
 
-/// Returns the first entry within a lower bound.
+/// Returns the first entry within a lower bound: in a damaged map too, or whoever goes on from key to key would go in
+/// circles.
 pub(super) fn first_in<'a>(
     bytes: &'a [u8],
     header: &Header,
@@ -92,10 +93,10 @@ pub(super) fn first_in<'a>(
     } else {
         walk.settle()?
     };
-    Ok(some.then_some(walk))
+    within(walk, some, (low, Bound::Unbounded))
 }
 
-/// Returns the last entry within an upper bound.
+/// Returns the last entry within an upper bound, as [`first_in`].
 pub(super) fn last_in<'a>(
     bytes: &'a [u8],
     header: &Header,
@@ -111,7 +112,28 @@ pub(super) fn last_in<'a>(
         Bound::Excluded(key) => (Walk::seek(bytes, header, key)?.0, false),
     };
     let some = there || walk.backward()?;
-    Ok(some.then_some(walk))
+    within(walk, some, (Bound::Unbounded, high))
+}
+
+/// Returns the walk if it stands on an entry, which is to be within the bounds.
+fn within<'a>(
+    walk: Walk<'a>,
+    some: bool,
+    bounds: (Bound<&[u8]>, Bound<&[u8]>),
+) -> Result<Option<Walk<'a>>> {
+    if !some {
+        return Ok(None);
+    }
+    let unlimited = matches!(bounds, (Bound::Unbounded, Bound::Unbounded));
+    let unchecked = unlimited || cfg!(fyris_mutant = "map_walks_unchecked");
+    match unchecked
+        || walk
+            .key()?
+            .is_none_or(|key| RangeBounds::<[u8]>::contains(&bounds, key))
+    {
+        true => Ok(Some(walk)),
+        false => Err(walk.disorder()),
+    }
 }
 
 /// Returns the first key behind all keys with a prefix.

@@ -1,9 +1,9 @@
 //! Ways through the tree: from the root to an entry, and on to its neighbours.
 
-use super::Result;
 use super::header::Header;
 use super::layout::{MAX_LEVEL, corrupt, place};
 use super::node::{Cell, LONG, Node};
+use super::{MapError, Result};
 
 /// An entry: key and value, in the region.
 pub(super) type Entry<'a> = (&'a [u8], &'a [u8]);
@@ -185,6 +185,20 @@ impl<'a> Walk<'a> {
         }
         let cell = self.leaf.cell(pos)?;
         Ok(Some((cell.key, value(self.bytes, &self.leaf, &cell)?)))
+    }
+
+    /// Returns the key of that entry.
+    pub(super) fn key(&self) -> Result<Option<&'a [u8]>> {
+        let pos = self.path.leaf().pos;
+        match pos < self.leaf.count() {
+            true => Ok(Some(self.leaf.cell(pos)?.key)),
+            false => Ok(None),
+        }
+    }
+
+    /// Returns the error for an entry whose key is on the wrong side of another.
+    pub(super) fn disorder(&self) -> MapError {
+        corrupt(self.leaf.at(), "keys that do not ascend")
     }
 
     /// Goes to the next entry; whether there is one.
