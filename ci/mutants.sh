@@ -37,6 +37,7 @@ ordered_joins_dead      | --cfg shuttle --cfg fyris_small | -p fyris-index --tes
 inline_unvalidated      | --cfg loom --cfg fyris_small    | -p fyris-index --test loom a_slot_of
 inline_unfenced         | --cfg loom --cfg fyris_small    | -p fyris-index --test loom a_slot_of
 inline_old_lives        | --cfg shuttle --cfg fyris_small | -p fyris-index --test shuttle pairs
+tree_pair_is_slot       |                    | -p fyris-index --test inline_tree
 ordered_run_too_far     |                    | -p fyris-index --test ordered_conformance runs
 unlock_is_release       |                    | -p fyris-index --test ordered_conformance crossing
 list_mark_ignored       |                    | -p fyris-index --lib list::

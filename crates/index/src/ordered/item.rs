@@ -1,6 +1,7 @@
 //! The contents of a slot of a leaf.
 
 use std::marker::PhantomData;
+use std::mem::MaybeUninit;
 
 use crate::Entry;
 use crate::key::{PrefixKey, TreeKey};
@@ -71,6 +72,30 @@ impl<K, V> InlineValue<K, V> {
             key: PhantomData,
         }
     }
+
+    /// Returns whether both lie in memory as the same bytes, those of padding included.
+    pub(crate) fn has_bytes_of(&self, other: &Self) -> bool {
+        let (mut one, mut two) = (MaybeUninit::uninit(), MaybeUninit::uninit());
+        let to: [*mut Self; 2] = [one.as_mut_ptr(), two.as_mut_ptr()];
+        // SAFETY: a copy of each, untyped: padding comes along.
+        unsafe {
+            to[0].copy_from_nonoverlapping(self, 1);
+            to[1].copy_from_nonoverlapping(other, 1);
+        }
+        bytes(&mut one) == bytes(&mut two)
+    }
+}
+
+/// Returns the bytes of a value; of padding, whatever lies there.
+fn bytes<T>(value: &mut MaybeUninit<T>) -> &[u8] {
+    let at = value.as_mut_ptr();
+    #[cfg(not(miri))]
+    // SAFETY: no instruction. The compiler has to assume that one wrote every byte: none is uninitialised behind it.
+    unsafe {
+        std::arch::asm!("/* {0} */", in(reg) at, options(nostack, preserves_flags));
+    }
+    // SAFETY: the memory of the value, which is borrowed as long as the bytes are.
+    unsafe { std::slice::from_raw_parts(at.cast(), size_of::<T>()) }
 }
 
 impl<K, V: Copy> Clone for InlineValue<K, V> {

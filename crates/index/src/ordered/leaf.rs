@@ -54,13 +54,20 @@ impl<I: Item> Leaf<I> {
             (&raw mut (*raw).perm).write(AtomicU64::new(Perm::sorted(to - from).0));
             (&raw mut (*raw).lock).write(StatLock::new(word));
             for slot in 0..SLOTS {
-                let (key_prefix, item) = if from + slot < to {
-                    (parts.key_prefix(from + slot), parts.items[from + slot])
+                let used = from + slot < to;
+                let key_prefix = if used {
+                    parts.key_prefix(from + slot)
                 } else {
-                    (0, MaybeUninit::uninit())
+                    0
                 };
                 (&raw mut (*raw).key_prefixes[slot]).write(AtomicU64::new(key_prefix));
-                (&raw mut (*raw).items[slot]).write(UnsafeCell::new(item));
+                (&raw mut (*raw).items[slot]).write(UnsafeCell::new(MaybeUninit::uninit()));
+                if used {
+                    // Untyped, as in `Parts::extend`.
+                    let item = parts.items[from + slot].as_ptr();
+                    (*raw).items[slot]
+                        .with_mut(|to| (*to).as_mut_ptr().copy_from_nonoverlapping(item, 1));
+                }
             }
         }
         leaf
@@ -354,10 +361,14 @@ impl<I: Item> Parts<I> {
         self.len += 1;
     }
 
-    /// Adds the entries `from..to` of a leaf.
+    /// Adds the entries `from..to` of a leaf, byte for byte: a pair whose bytes are the same is taken for the same.
     pub(super) fn extend(&mut self, view: View<'_, I>, from: usize, to: usize) {
         for pos in from..to {
-            self.push(view.key_prefix(pos), *view.item(pos));
+            self.key_prefixes[self.len] = view.key_prefix(pos);
+            let item = self.items[self.len].as_mut_ptr();
+            // SAFETY: both are places for an item. Untyped, so that padding comes along.
+            unsafe { item.copy_from_nonoverlapping(view.item(pos), 1) };
+            self.len += 1;
         }
     }
 

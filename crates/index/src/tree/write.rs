@@ -122,7 +122,10 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
     ///
     /// # Consistency
     ///
-    /// Linearizable: the value that the closure saw was in the tree until its result replaced it.
+    /// Linearizable: the value that the closure saw was in the tree until its result replaced it; in an
+    /// [`InlineTree`](crate::InlineTree) that value or one of the same bytes, which counts as unchanged. Where `V` has
+    /// padding its bytes count too: a pair keeps them however its leaf is rebuilt, and one that is put in anew may have
+    /// others, so the closure may run again on an equal value.
     ///
     /// ```
     /// use fyris_index::{Action, ConcurrentTree};
@@ -337,7 +340,7 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
         Some(S::value(old))
     }
 
-    /// Performs `action` if the slot still holds `seen`; then returns the slot of the item that was put.
+    /// Performs `action` if the pair is still `seen`; then returns the slot of the item that was put.
     fn swap<'g>(
         &'g self,
         key: &K,
