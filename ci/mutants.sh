@@ -23,6 +23,7 @@ hash_unpublished        | --cfg loom --cfg fyris_small    | -p fyris-index --tes
 hash_skip_moved_check   | --cfg fyris_small  | -p fyris-index --test hash_conformance
 hash_lost_split         | --cfg fyris_small  | -p fyris-index --test hash_conformance
 hash_early_free         |                    | -p fyris-index --test map boxed
+hash_counts_late        |                    | -p fyris-index --test counts
 bytes_early_free        |                    | -p fyris-index --test map packed
 inline_unvalidated      |                    | -p fyris-index --test inline
 ordered_publish_early   |                    | -p fyris-index --test ordered_tree
@@ -143,6 +144,7 @@ sync_reclaims_deep      |                    | -p fyris-sync --test under_locks
 sync_due_forgotten      |                    | -p fyris-sync --test guards
 sync_guards_uncounted   |                    | -p fyris-sync --test late
 sync_sum_unfenced       |                    | -p fyris-sync --lib counter
+sync_sum_looks_once     |                    | -p fyris-index --test counts
 sync_list_leaks         |                    | -p fyris-sync --test memory
 sync_child_waits        |                    | -p fyris-sync --test fork
 sync_child_counts       |                    | -p fyris-sync --test fork

@@ -107,8 +107,9 @@ pub(crate) struct Descriptor {
     /// One of the four states, and above it how many writers hold the decision.
     state: AtomicU32,
     terms: Terms,
-    /// By how much more objects and bytes the commit adds than when its cells were put in slots.
-    drift: (AtomicI64, AtomicI64),
+    /// By how much more objects and bytes the commit adds than when its cells were put in slots. The objects that it adds
+    /// more are the first number, for they are counted at once; those that it adds less are the second.
+    drift: (AtomicI64, AtomicI64, AtomicI64),
     /// The number of uses that the block still has.
     uses: AtomicU8,
     /// The number of commits before. Written before the block is in the log, as `previous`.
@@ -284,9 +285,10 @@ impl Descriptor {
     /// Notes that the commit adds this many objects and bytes more than it did, for a writer of one of its keys
     /// (THROUGH).
     pub(crate) fn drift(&self, objects: i64, bytes: i64) {
-        // Relaxed, both: read when all slots have been gone over, each of which orders it (THROUGH).
-        self.drift.0.fetch_add(objects, Ordering::Relaxed);
-        self.drift.1.fetch_add(bytes, Ordering::Relaxed);
+        // Relaxed, all: read when all slots have been gone over, each of which orders it (THROUGH).
+        self.drift.0.fetch_add(objects.max(0), Ordering::Relaxed);
+        self.drift.1.fetch_add(objects.min(0), Ordering::Relaxed);
+        self.drift.2.fetch_add(bytes, Ordering::Relaxed);
     }
 
     fn abort(&self) {
@@ -362,7 +364,7 @@ impl Commit {
         let block = Box::new(Descriptor {
             state: AtomicU32::new(UNDECIDED),
             terms,
-            drift: (AtomicI64::new(0), AtomicI64::new(0)),
+            drift: Default::default(),
             records: records.into(),
             ends: ends.into(),
             uses: AtomicU8::new(1),
@@ -450,15 +452,13 @@ impl Commit {
         self.block().state.load(Ordering::Relaxed) & STATE == ABORTED
     }
 
-    /// Returns how many more objects and bytes it has added than its cells said at first. Called when every slot has
-    /// been gone over.
-    pub(crate) fn drifted(&self) -> (i64, i64) {
-        let (objects, bytes) = &self.block().drift;
-        // Relaxed, both: see `Descriptor::drift`.
-        (
-            objects.load(Ordering::Relaxed),
-            bytes.load(Ordering::Relaxed),
-        )
+    /// Returns how many more objects, how many fewer and how many more bytes it adds than its cells said at first.
+    /// Called when every slot has been gone over.
+    pub(crate) fn drifted(&self) -> (i64, i64, i64) {
+        let (more, fewer, bytes) = &self.block().drift;
+        // Relaxed, all: see `Descriptor::drift`.
+        let number = |of: &AtomicI64| of.load(Ordering::Relaxed);
+        (number(more), number(fewer), number(bytes))
     }
 
     /// Ends the committer's use of the block.

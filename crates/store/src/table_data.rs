@@ -102,8 +102,8 @@ where
 
     /// Runs `f` once on what the key holds, with the slot protected, and does as it says.
     ///
-    /// The contract of `f` is that of [`Index::upsert`]. The caller retires the content that `f` displaces, and
-    /// accounts for it.
+    /// The contract of `f` is that of [`Index::upsert`]. Objects that come are counted here, before they can be seen. The
+    /// caller retires the content that `f` displaces, and accounts for objects that go, and for bytes.
     #[inline]
     pub(crate) fn write<R>(
         &self,
@@ -134,7 +134,10 @@ where
         let (change, result) = f(old);
         let action = match change {
             Change::Keep => return (Action::Keep, Written::Done(result)),
-            Change::Put(content) => Action::Put(Slot::content(content)),
+            Change::Put(content) => {
+                self.count_new(old, content);
+                Action::Put(Slot::content(content))
+            }
             Change::Remove => Action::Remove,
         };
         match slot.and_then(Slot::as_pending) {
@@ -179,7 +182,10 @@ where
         let (change, result) = f(old);
         let now = match change {
             Change::Keep => return (Action::Keep, Written::Done(result)),
-            Change::Put(content) => Some(content),
+            Change::Put(content) => {
+                self.count_new(old, content);
+                Some(content)
+            }
             Change::Remove => None,
         };
         // The slot gets the word that it has: a thread that has read it sees that something has changed.
@@ -218,6 +224,8 @@ where
         if let (Some(before), Some(after)) = (cell.get().after(), new) {
             let (before, after) = (self.gain(old, before), self.gain(now, after));
             let (objects, bytes) = (after.0 - before.0, after.1 - before.1);
+            // The commit will bring back what the caller takes out: counted already.
+            self.account(objects.max(0), 0);
             cell.get().commit().drift(objects, bytes);
         }
         cell.get().write_through(now, new);
@@ -264,7 +272,15 @@ where
         }
     }
 
-    /// Counts a finished change: objects and bytes more (or fewer).
+    /// Counts objects that are about to be put in the place of `old`: a count is never too low.
+    #[inline]
+    fn count_new(&self, old: Option<Content>, new: Content) {
+        let more = new.count() as i64 - old.map_or(0, |old| old.count() as i64);
+        self.account(more.max(0), 0);
+    }
+
+    /// Counts a change: objects and bytes more, or fewer. Objects that come are counted before they can be seen, those
+    /// that go when they are gone.
     #[inline]
     pub(crate) fn account(&self, objects: i64, bytes: i64) {
         if bytes != 0 {

@@ -393,3 +393,62 @@ fn the_size_is_off_by_no_more_than_what_is_under_way() {
         assert_eq!(table.len(), OTHERS + MOVERS);
     }
 }
+
+/// An object that another thread has seen is counted, however it was inserted, and one that a list brings back beside
+/// deletions of its key too.
+#[test]
+fn what_is_seen_is_counted() {
+    const KEYS: i64 = if cfg!(fyris_small) { 2_000 } else { 20_000 };
+    for table in [tables().swap_remove(0), tables().swap_remove(1)] {
+        let late = thread::scope(|s| {
+            s.spawn(|| {
+                for key in (0..KEYS).step_by(3) {
+                    table.insert(&pair(key, 0)).unwrap();
+                    let list = [pair(key + 1, 1 << 40), pair(key + 2, 0)];
+                    table.insert_list(&list).unwrap();
+                }
+            });
+            let mut late = 0;
+            for key in 0..KEYS {
+                let mut looks = 0;
+                while !table.member(&int(key)).unwrap() {
+                    looks += 1;
+                    if looks > 1000 {
+                        thread::yield_now();
+                    }
+                }
+                late += usize::from(table.len() <= key as usize);
+            }
+            late
+        });
+        assert_eq!(late, 0, "objects seen and not counted");
+    }
+}
+
+/// A key of a list is there whenever the other one is not counted: a writer deletes one of two keys that lists insert.
+#[test]
+fn lists_beside_deletions_are_counted() {
+    const ROUNDS: i64 = if cfg!(fyris_small) { 2_000 } else { 20_000 };
+    let owner = Store::new().owner();
+    let table = owner
+        .new_table("t", &Options::ordered_set().public())
+        .unwrap();
+    table.insert(&pair(2, 0)).unwrap();
+    let stop = AtomicBool::new(false);
+    thread::scope(|s| {
+        s.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                table.delete_key(&1i64).unwrap();
+            }
+        });
+        s.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                assert!((1..=4).contains(&table.len()), "key 2 is there throughout");
+            }
+        });
+        let _halt = Halt(&stop);
+        (0..ROUNDS).for_each(|i| table.insert_list(&[pair(1, i), pair(2, i)]).unwrap());
+    });
+    table.delete_key(&1i64).unwrap();
+    assert_eq!(table.len(), 1);
+}

@@ -90,6 +90,11 @@ impl<B: Base> Tree<B> {
         count(&self.counters.entries) as usize
     }
 
+    /// Returns the number of entries at one moment. May take long under constant writing.
+    pub(crate) fn exact_len(&self) -> usize {
+        usize::try_from(self.counters.entries.exact()).unwrap_or(0)
+    }
+
     /// Returns the number of base nodes; exact while no thread writes.
     pub(crate) fn bases(&self) -> usize {
         count(&self.counters.bases) as usize

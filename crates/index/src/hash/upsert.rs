@@ -57,7 +57,19 @@ where
                 locked.replace(place, word(tag, new.into_bits()));
                 Change::None
             }
-            (Action::Put(new), None) => Change::Added(locked.insert(word(tag, new.into_bits()))),
+            (Action::Put(new), None) => {
+                // Before it can be seen, and a removal after that: a count is never too low.
+                let added = || self.counts.entries.add(1);
+                if !cfg!(fyris_mutant = "hash_counts_late") {
+                    added();
+                }
+                let overflow = locked.insert(word(tag, new.into_bits()));
+                if cfg!(fyris_mutant = "hash_counts_late") {
+                    (0..100).for_each(|_| fyris_sync::thread::spin_loop());
+                    added();
+                }
+                Change::Added(overflow)
+            }
             (Action::Remove, Some((place, _))) => Change::Removed(locked.remove(place, pin)),
             (Action::Remove, None) | (Action::Keep, _) => Change::None,
         };
@@ -104,7 +116,6 @@ where
         match change {
             Change::None => {}
             Change::Added(overflow) => {
-                self.counts.entries.add(1);
                 if overflow > 0 {
                     // Relaxed: a number.
                     let bytes = overflow * size_of::<Bucket>();

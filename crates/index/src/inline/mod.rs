@@ -145,18 +145,18 @@ impl<K, V, S> InlineMap<K, V, S> {
     ///
     /// # Consistency
     ///
-    /// Counts every finished operation; may be too high by operations under way. O(processors).
+    /// As of the other maps: [`Map::len`](crate::map::Map::len). O(processors).
     pub fn len(&self) -> usize {
         usize::try_from(self.shared.entries.sum()).unwrap_or(0)
     }
 
-    /// Returns whether there are no pairs; as exact as [`InlineMap::len`].
+    /// Returns whether there are no pairs; as exact as [`InlineMap::len`]: never true while there is one throughout.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Returns the number of pairs at one moment during the call. Takes long while others write without a
-    /// pause.
+    /// Returns the number of pairs at one moment during the call, and consistent with other operations as
+    /// [`Map::exact_len`](crate::map::Map::exact_len) says. Takes long while others write without a pause.
     pub fn exact_len(&self) -> usize {
         usize::try_from(self.shared.entries.exact()).unwrap_or(0)
     }
@@ -401,9 +401,10 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
                 drop(locked);
             }
             (Action::Put(value), None) => {
+                // Before it can be seen, and a removal after that: a count is never too low.
+                self.shared.entries.add(1);
                 let overflows = locked.insert(key, value, &mut || self.space.spare());
                 drop(locked);
-                self.shared.entries.add(1);
                 if overflows {
                     self.grow_if_full(bits);
                 }

@@ -227,8 +227,10 @@ impl<K: ?Sized, V, S: MapStorage<K, V>, H> Map<K, V, S, H> {
     ///
     /// # Consistency
     ///
-    /// Counts every finished operation. While others write it is never too low for the moment in
-    /// the middle of the call, and may be too high by operations under way.
+    /// Counts every finished operation. An insertion is counted before it can be seen, and a removal after it has been
+    /// done: so while others write the count is never too low for a moment during the call, and too high by the
+    /// operations under way at that moment, at most one for each thread; where others remove without a pause, also by
+    /// removals that end while the numbers are read. They are read up to 64 times, and the quietest is taken.
     ///
     /// ```
     /// let map: fyris_index::ConcurrentMap<u32, u32> = (0..9).map(|n| (n, n * n)).collect();
@@ -238,7 +240,8 @@ impl<K: ?Sized, V, S: MapStorage<K, V>, H> Map<K, V, S, H> {
         self.index.count()
     }
 
-    /// Returns whether there are no pairs; as exact as [`Map::len`], and as dear.
+    /// Returns whether there are no pairs; as exact as [`Map::len`], and as dear: never true while there is a pair
+    /// throughout.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -247,7 +250,10 @@ impl<K: ?Sized, V, S: MapStorage<K, V>, H> Map<K, V, S, H> {
     ///
     /// # Consistency
     ///
-    /// Linearizable. Takes long while others write without a pause.
+    /// The numbers are those of one moment. If no write is under way at that moment this is linearizable with all other
+    /// operations. A write that is under way then, which no other thread need have seen, counts as one that has been
+    /// done if it inserts, and as one that has not if it removes: so the answer is never too low, and too high by at
+    /// most one for each thread that is in a write of its own. Takes long while others write without a pause.
     ///
     /// ```
     /// let map: fyris_index::BytesMap<u32> = [("a", 1), ("b", 2)].into_iter().collect();

@@ -49,6 +49,11 @@ impl<'m, K: ?Sized, V, S: MapStorage<K, V>, H> PinnedMap<'m, K, V, S, H> {
         self.map.len()
     }
 
+    /// See [`Map::exact_len`].
+    pub fn exact_len(&self) -> usize {
+        self.map.exact_len()
+    }
+
     /// See [`Map::is_empty`].
     pub fn is_empty(&self) -> bool {
         self.map.is_empty()

@@ -170,7 +170,8 @@ impl<I: Item> Tree<I> {
         }
         parts.extend(view, from, view.len());
         let grown = parts.len() as i64 - view.len() as i64;
-        if grown != 0 {
+        // Before they can be seen, and removals after that: a count is never too low.
+        if grown > 0 {
             self.counters.entries.add(grown);
         }
         held.count();
@@ -185,6 +186,9 @@ impl<I: Item> Tree<I> {
                 Put::Within
             };
             self.split_full(put, leaf_ref, held, &mut parts, probe, pin);
+        }
+        if grown < 0 {
+            self.counters.entries.add(grown);
         }
     }
 }

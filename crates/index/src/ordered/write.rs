@@ -90,6 +90,7 @@ impl<I: Item> Tree<I> {
         pin: &'p impl Guard,
     ) -> &'p I {
         if !new.found {
+            // Before it can be seen, and a removal after that: a count is never too low.
             self.counters.entries.add(1);
         }
         if view.perm.is_full() {

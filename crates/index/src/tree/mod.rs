@@ -156,7 +156,11 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
         PinnedTree::new(self, pin())
     }
 
-    /// Returns the number of pairs; exact while no thread writes. O(threads).
+    /// Returns the number of pairs; exact while no thread writes. O(processors).
+    ///
+    /// # Consistency
+    ///
+    /// As of the hash maps: [`Map::len`](crate::map::Map::len).
     ///
     /// ```
     /// let tree: fyris_index::InlineTree<u32, u32> = (0..9).map(|n| (n, n * n)).collect();
@@ -166,12 +170,24 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
         self.tree.len()
     }
 
-    /// Returns whether there are no pairs; as exact as [`TreeMap::len`], and as dear.
+    /// Returns whether there are no pairs; as exact as [`TreeMap::len`], and as dear: never true while there is a pair
+    /// throughout.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Returns how many bytes are allocated for the tree itself, boxed pairs not counted. O(threads).
+    /// Returns the number of pairs at one moment during the call, and consistent with other operations as
+    /// [`Map::exact_len`](crate::map::Map::exact_len) says. Takes long while others write without a pause.
+    ///
+    /// ```
+    /// let tree = fyris_index::BytesTree::from([("a", 1), ("b", 2)]);
+    /// assert_eq!(tree.exact_len(), 2);
+    /// ```
+    pub fn exact_len(&self) -> usize {
+        self.tree.exact_len()
+    }
+
+    /// Returns how many bytes are allocated for the tree itself, boxed pairs not counted. O(processors).
     pub fn memory(&self) -> usize {
         self.tree.memory()
     }

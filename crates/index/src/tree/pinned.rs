@@ -213,6 +213,11 @@ impl<'m, K: TreeKey + ?Sized, V, S: Storage<K, V>> PinnedTree<'m, K, V, S> {
         self.tree.len()
     }
 
+    /// See [`TreeMap::exact_len`].
+    pub fn exact_len(&self) -> usize {
+        self.tree.exact_len()
+    }
+
     /// See [`TreeMap::is_empty`].
     pub fn is_empty(&self) -> bool {
         self.tree.is_empty()

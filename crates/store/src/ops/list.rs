@@ -124,8 +124,8 @@ where
             (Change::Put(new), Some((old, new)))
         });
         let Some((old, new)) = done else { return false };
-        let (objects, bytes) = self.gain(old, new);
-        self.account(objects, bytes);
+        let (_, bytes) = self.gain(old, new);
+        self.account(0, bytes);
         if let Some(old) = old.filter(|_| !self.kind.is_bag()) {
             // SAFETY: displaced from its slot, by this thread (OWNERSHIP).
             unsafe { old.retire(pin) };
@@ -196,18 +196,23 @@ where
     /// Decides, and clears up.
     fn conclude(&self, work: Work, placed: &Placed, pin: &impl Guard) -> bool {
         let (keys, commit) = (&work.keys, &work.commit);
-        let done = placed.keys == keys.len() && commit.seal();
+        let complete = placed.keys == keys.len();
+        let counted = if complete { placed.objects } else { 0 };
+        // Before they can be seen.
+        self.account(counted, 0);
+        let done = complete && commit.seal();
         if done {
             self.commits.append(commit, pin);
-            self.account(placed.objects, placed.bytes);
         } else {
             commit.abort();
         }
         self.unfold(&keys[..placed.keys], commit, pin);
+        // The changes that were written through the cells: each cell is out of its slot.
+        let (more, fewer, bytes) = commit.drifted();
         if done {
-            // The changes that were written through the cells: each cell is out of its slot.
-            let (objects, bytes) = commit.drifted();
-            self.account(objects, bytes);
+            self.account(fewer, placed.bytes + bytes);
+        } else {
+            self.account(-(counted + more), 0);
         }
         self.retire_unused(&work, placed.keys, pin);
         let keys = keys.len();

@@ -78,7 +78,7 @@ where
         self.put(old, new, pin);
     }
 
-    /// Accounts for an object that a slot owns now in the place of another one, if it does.
+    /// Accounts for the bytes of an object that a slot owns now in the place of another one, if it does.
     #[inline]
     fn put(&self, old: Displaced, new: NewRecord, pin: &impl Guard) {
         if let Some(old) = old {
@@ -96,12 +96,12 @@ where
         self.added(done.then_some(new))
     }
 
-    /// Accounts for an object that a slot owns now, if there is one, and returns whether there is.
+    /// Accounts for the bytes of an object that a slot owns now, if there is one, and returns whether there is.
     fn added(&self, new: Option<NewRecord>) -> bool {
         let Some(new) = new else {
             return false;
         };
-        self.account(1, new.publish().size() as i64);
+        self.account(0, new.publish().size() as i64);
         true
     }
 
@@ -120,7 +120,7 @@ where
             None => false,
             Some(bytes) => {
                 new.publish();
-                self.account(1, bytes as i64);
+                self.account(0, bytes as i64);
                 true
             }
         }
@@ -131,11 +131,11 @@ where
         self.kind == TableType::Bag && chain::has(content, record)
     }
 
-    /// Accounts for one object, put in the place of `old`, and retires `old`.
+    /// Accounts for the bytes of one object, put in the place of `old`, and retires `old`.
     #[inline]
     pub(crate) fn replaced(&self, old: Option<Content>, new: Content, pin: &impl Guard) {
         let Some(old) = old else {
-            return self.account(1, new.size() as i64);
+            return self.account(0, new.size() as i64);
         };
         // If the lengths are equal, the sizes are, and the allocator need not be asked.
         if !old.is_as_long(new) {
