@@ -153,16 +153,28 @@ options(_, Definition) ->
 load_table(Alias, Tab, Reason, Definition) ->
     ok = create_table(Alias, Tab, Definition),
     Source = source(Tab, Reason),
-    ok = fyris_mnesia_keeper:load(Tab, Source),
-    Source =:= node andalso fyris_mnesia_checkpoint:added(Alias, Tab),
-    Reason =:= {dumper, change_table_copy_type} andalso put(?FILLED, Tab),
-    fyris_mnesia_schema:loaded(Alias, Tab, Reason, Definition).
+    case fyris_mnesia_keeper:load(Tab, Source) of
+        ok ->
+            Source =:= node andalso fyris_mnesia_checkpoint:added(Alias, Tab),
+            Reason =:= {dumper, change_table_copy_type} andalso put(?FILLED, Tab),
+            fyris_mnesia_schema:loaded(Alias, Tab, Reason, Definition);
+        {damaged, Damaged} ->
+            damaged(Tab, Reason, Damaged)
+    end.
+
+%% Before it loads tables, Mnesia does again what its log has; that is kept behind what is damaged.
+damaged(_, startup, _) -> ok;
+damaged(_, {dumper, _}, _) -> ok;
+damaged(Tab, _, Damaged) -> fyris_mnesia_damage:not_loaded(Tab, Damaged).
 
 source(_, {net_load, _}) -> node;
 source(Tab, {dumper, change_table_copy_type}) when is_atom(Tab) -> converted(fyris_mnesia_schema:has_objects(Tab));
 source(_, {dumper, _}) -> nothing;
 source(_, restore) -> nothing;
-source(_, _) -> files.
+source(Tab, _) -> wanted(fyris_mnesia_damage:is_forced(Tab)).
+
+wanted(true) -> salvage;
+wanted(false) -> files.
 
 %% Mnesia puts the objects in, or has done so and does it again without them.
 converted(true) -> nothing;

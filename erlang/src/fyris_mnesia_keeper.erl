@@ -20,6 +20,7 @@
 %% created   there is a table; its files were not read
 %% loading   it is filled from another node; its files, if there are any, are those from before
 %% live      its writer keeps the files in step (or there are no files)
+%% damaged   its files lack what was acknowledged; it is not read, and they stay
 %% '''
 %%
 %% Invariant: files are deleted or replaced only when the table is dropped, made anew, or completely loaded from
@@ -38,11 +39,12 @@
 -define(SYNC_EVERY, 20).
 
 -type tab() :: atom() | {atom(), index | retainer, term()}.
--type phase() :: created | loading | live.
-%% The source of the content.
--type source() :: files | nothing | node.
+-type phase() :: created | loading | live | damaged.
+%% The source of the content; of `salvage', what is whole in the files, if they are damaged.
+-type source() :: files | salvage | nothing | node.
 
--record(entry, {tab :: tab(), table :: fyris:table() | ets:table(), writer = none :: pid() | none, phase = created :: phase()}).
+-record(entry, {tab :: tab(), table :: fyris:table() | ets:table(), writer = none :: pid() | none, phase = created :: phase(),
+                damaged = [] :: [fyris_mnesia_file:damage()]}).
 
 -export_type([tab/0, source/0]).
 
@@ -100,14 +102,15 @@ create(Tab, Options) ->
     ok = ensure(),
     call({create, Tab, Options}).
 
-%% @doc Fills a table. A table that is filled already stays as it is when its own files would be the source.
--spec load(tab(), source()) -> ok.
+%% @doc Fills a table, or says where its files are damaged. A table that is filled already stays as it is when its own
+%% files would be the source.
+-spec load(tab(), source()) -> ok | {damaged, [fyris_mnesia_file:damage()]}.
 load(Tab, Source) when is_tuple(Tab) ->
     Source =:= node andalso (true = fyris:delete_all_objects(table(Tab))),
     ok;
 load(Tab, Source) ->
     case entry(Tab) of
-        #entry{phase = live} when Source =:= files ->
+        #entry{phase = live} when Source =:= files; Source =:= salvage ->
             ok;
         #entry{table = Table, writer = Writer} ->
             stop(Writer),
@@ -117,19 +120,26 @@ load(Tab, Source) ->
 
 fill(Tab, node) -> call({loading, Tab});
 fill(Tab, nothing) -> live(Tab, empty);
-fill(Tab, files) -> live(Tab, files).
+fill(Tab, Files) -> live(Tab, Files).
 
 %% @doc Says that the content of a table has arrived from another node.
 -spec loaded(atom()) -> ok.
 loaded(Tab) ->
+    #entry{damaged = Damaged} = entry(Tab),
+    ok = fyris_mnesia_damage:replaced(Tab, Damaged),
     live(Tab, table).
 
 live(Tab, Source) ->
-    case call({start, Tab, Source}) of
-        none -> ok;
-        Writer -> fyris_mnesia_writer:ready(Writer)
-    end,
-    call({live, Tab}).
+    case ready(call({start, Tab, Source})) of
+        ok ->
+            call({filled, Tab, live, []});
+        {damaged, Damaged} = Answer ->
+            ok = call({filled, Tab, damaged, Damaged}),
+            Answer
+    end.
+
+ready(none) -> ok;
+ready(Writer) -> fyris_mnesia_writer:ready(Writer).
 
 %% @doc Deletes a table, its indexes and its files, but not files of a table that is being loaded from another node:
 %% Mnesia calls this also when that breaks off.
@@ -252,8 +262,8 @@ handle_call({start, Tab, Source}, _, State) ->
              end,
     true = fyris:update_element(?DIRECTORY, Tab, {#entry.writer, Writer}),
     {reply, Writer, watching(Writer, State)};
-handle_call({live, Tab}, _, State) ->
-    true = fyris:update_element(?DIRECTORY, Tab, {#entry.phase, live}),
+handle_call({filled, Tab, Phase, Damaged}, _, State) ->
+    true = fyris:update_element(?DIRECTORY, Tab, [{#entry.phase, Phase}, {#entry.damaged, Damaged}]),
     {reply, ok, State};
 handle_call({delete, Tab}, _, State) ->
     [true = delete_table(Tag, Table)
@@ -285,7 +295,7 @@ start_writer(Tab, Source) ->
 
 %% Returns the indexes of a table. Mnesia thinks that the indexes of a table in memory go with it.
 indexes(Tab) when is_atom(Tab) ->
-    fyris:select(?DIRECTORY, [{#entry{tab = {Tab, index, '$1'}, table = '_', writer = '_', phase = '_'}, [],
+    fyris:select(?DIRECTORY, [{#entry{tab = {Tab, index, '$1'}, table = '_', writer = '_', phase = '_', damaged = '_'}, [],
                                [{{{const, Tab}, index, '$1'}}]}]);
 indexes(_) ->
     [].
@@ -311,7 +321,7 @@ handle_info(_, State) ->
     {noreply, State}.
 
 in_memory_only() ->
-    fyris:select(?DIRECTORY, [{#entry{tab = '$1', table = '_', writer = none, phase = live}, [{is_atom, '$1'}], ['$1']}]).
+    fyris:select(?DIRECTORY, [{#entry{tab = '$1', table = '_', writer = none, phase = live, damaged = '_'}, [{is_atom, '$1'}], ['$1']}]).
 
 to_disc(Tab) ->
     true = fyris:update_element(?DIRECTORY, Tab, {#entry.writer, start_writer(Tab, table)}).
@@ -324,4 +334,4 @@ terminate(_, _) ->
 
 %% Writers that read their files have nothing to write yet, and would be long in saying so.
 writers() ->
-    fyris:select(?DIRECTORY, [{#entry{tab = '_', table = '_', writer = '$1', phase = live}, [{is_pid, '$1'}], ['$1']}]).
+    fyris:select(?DIRECTORY, [{#entry{tab = '_', table = '_', writer = '$1', phase = live, damaged = '_'}, [{is_pid, '$1'}], ['$1']}]).

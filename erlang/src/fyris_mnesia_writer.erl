@@ -43,15 +43,17 @@
 -define(CHUNK, 500).
 -define(SYNC_AFTER, 1000).
 
--type source() :: files | empty | table.
+%% Of `salvage', what is whole in damaged files is taken.
+-type source() :: files | salvage | empty | table.
 -type change() :: fyris_mnesia_file:operation() | {update_counter, term(), term()}.
 
 -record(state, {keeper :: pid(),
                 tab :: atom(),
                 table :: fyris:table(),
-                log :: file:fd() | undefined,
+                log :: fyris_mnesia_file:log() | undefined,
                 number = 0 :: non_neg_integer(),
-                log_bytes = 0 :: non_neg_integer(),
+                %% The files hold more than the table, and stay.
+                damaged = [] :: [fyris_mnesia_file:damage()],
                 dump_bytes = 0 :: non_neg_integer(),
                 dumper = none :: pid() | none,
                 %% Changes that were done but are not in the log, the last one first; their number; the callers that
@@ -100,8 +102,8 @@ await_end(Tab) ->
         {'DOWN', Monitor, process, _, _} -> ok
     end.
 
-%% @doc Returns when the table and its files are there.
--spec ready(pid()) -> ok.
+%% @doc Returns when the table and its files are there, or where the files are damaged.
+-spec ready(pid()) -> ok | {damaged, [fyris_mnesia_file:damage()]}.
 ready(Writer) ->
     gen_server:call(Writer, ready, infinity).
 
@@ -146,8 +148,10 @@ handle_call(write, _, State) ->
     {reply, ok, written(State)};
 handle_call(sync, _, State) ->
     {reply, ok, synced(State)};
-handle_call(ready, _, State) ->
-    {reply, ok, State}.
+handle_call(ready, _, #state{damaged = []} = State) ->
+    {reply, ok, State};
+handle_call(ready, _, #state{damaged = Damaged} = State) ->
+    {reply, {damaged, Damaged}, State}.
 
 %% @private
 handle_cast(_, State) ->
@@ -179,9 +183,13 @@ handle_info(_, State) ->
 terminate(_, #state{log = undefined}) ->
     ok;
 terminate(_, State) ->
-    #state{log = Log, dumper = Dumper} = synced(State),
+    #state{log = Log, dumper = Dumper, damaged = Damaged} = synced(State),
     is_pid(Dumper) andalso await_dump(Dumper),
-    file:close(Log).
+    fyris_mnesia_file:close(ended(Damaged, Log)).
+
+%% With a whole record behind them, none of the others can be taken for one that was never finished.
+ended([], Log) -> fyris_mnesia_file:append(Log, []);
+ended(_, Log) -> Log.
 
 %% There are no more changes.
 await_dump(Dumper) ->
@@ -244,10 +252,9 @@ written(#state{done = Done, waiting = Waiting, answers = Answers, ledger = Ledge
     [gen_server:reply(From, Answer) || {From, Answer} <- lists:reverse(Answers)],
     dumped_if_large(Written#state{done = [], waiting = 0, answers = []}).
 
-append(Operations, #state{log = Log, log_bytes = Bytes} = State) ->
+append(Operations, #state{log = Log} = State) ->
     ok = mnesia_log_written(),
-    Written = fyris_mnesia_file:append(Log, Operations),
-    unsynced(State#state{log_bytes = Bytes + Written}).
+    unsynced(State#state{log = fyris_mnesia_file:append(Log, Operations)}).
 
 %% Makes Mnesia write its log out, by reading from it. There is none while Mnesia starts or stops or changes to another
 %% one; before that it writes and syncs the one that it has.
@@ -268,7 +275,7 @@ unsynced(#state{ledger = Ledger} = State) ->
 synced(State) ->
     case written(State) of
         #state{unsynced = true, log = Log, ledger = Ledger} = Written ->
-            ok = guarded(State, fun() -> file:datasync(Log) end),
+            ok = guarded(State, fun() -> fyris_mnesia_file:sync(Log) end),
             atomics:sub(Ledger, ?FILES, 1),
             Written#state{unsynced = false};
         Written ->
@@ -278,20 +285,22 @@ synced(State) ->
 %% ---------------------------------------------------------------------------
 %% Dumps
 
-dumped_if_large(#state{dumper = none, log_bytes = Log, dump_bytes = Dump} = State)
-  when Log > ?LEAST_DUMP, Log > Dump ->
-    guarded(State, fun() -> begin_dump(State) end);
+dumped_if_large(#state{dumper = none, log = Log, dump_bytes = Dump, damaged = []} = State) ->
+    case fyris_mnesia_file:bytes(Log) of
+        Bytes when Bytes > ?LEAST_DUMP, Bytes > Dump -> guarded(State, fun() -> begin_dump(State) end);
+        _ -> State
+    end;
 dumped_if_large(State) ->
     State.
 
 begin_dump(#state{tab = Tab, table = Table, log = Log, number = Number} = State) ->
-    ok = file:datasync(Log),
-    ok = file:close(Log),
+    ok = fyris_mnesia_file:sync(Log),
+    ok = fyris_mnesia_file:close(Log),
     Next = fyris_mnesia_file:rotate(Tab, Number + 1),
     Writer = self(),
     Written = fun() -> await_written(Writer) end,
     Dumper = spawn_link(fun() -> Writer ! {dumped, self(), dump(Tab, Table, Number + 1, Written)} end),
-    State#state{log = Next, log_bytes = 0, number = Number + 1, dumper = Dumper}.
+    State#state{log = Next, number = Number + 1, dumper = Dumper}.
 
 %% Waits until the writer has written its changes. The link ends the dumper with the writer.
 await_written(Writer) ->
@@ -315,23 +324,35 @@ load_from(empty, #state{tab = Tab, table = Table} = State) ->
     State#state{log = fyris_mnesia_file:create_log(Tab, 0)};
 load_from(table, #state{tab = Tab} = State) ->
     afresh(fyris_mnesia_file:number(Tab) + 1, State);
-load_from(files, #state{tab = Tab, table = Table} = State) ->
+load_from(Source, #state{tab = Tab, table = Table} = State) ->
     true = fyris:delete_all_objects(Table),
     Apply = fun(Operations, ok) -> lists:foreach(fun(Operation) -> apply_to(Table, Operation) end, Operations) end,
     {ok, Found} = fyris_mnesia_file:read(Tab, Apply, ok),
-    go_on(Found, State).
+    go_on(Source, Found, State).
 
-%% Goes on with the files that were found. If a dump was not finished, it is done now.
-go_on(#{old_log := true}, #state{tab = Tab} = State) ->
+%% Goes on with the files that were found. If a dump was not finished, it is done now. Files that are damaged stay as they
+%% are, with the changes behind that Mnesia finds in its own log.
+go_on(files, #{damaged := [_ | _] = Damaged, log := Log, number := Number}, #state{tab = Tab} = State) ->
+    State#state{log = at_end(Tab, Log, Number), number = Number, damaged = Damaged};
+go_on(salvage, #{damaged := [_ | _] = Damaged}, #state{tab = Tab} = State) ->
+    ok = fyris_mnesia_damage:salvaged(Tab, Damaged),
     afresh(fyris_mnesia_file:number(Tab) + 1, State);
-go_on(#{log := 0, number := Number, dump := Dump}, #state{tab = Tab} = State) ->
-    State#state{log = fyris_mnesia_file:create_log(Tab, Number), number = Number, dump_bytes = Dump};
-go_on(#{log := Log, number := Number, dump := Dump}, #state{tab = Tab} = State) ->
-    State#state{log = fyris_mnesia_file:open_log(Tab, Log), number = Number, log_bytes = Log, dump_bytes = Dump}.
+go_on(_, #{log := Log, number := Number, dump := Dump, anew := Anew}, #state{tab = Tab} = State) ->
+    ok = fyris_mnesia_damage:torn(Tab, Log),
+    case Anew of
+        true -> afresh(fyris_mnesia_file:number(Tab) + 1, State);
+        false -> State#state{log = at_good(Tab, Log, Number), number = Number, dump_bytes = Dump}
+    end.
+
+at_end(Tab, {Format, _, Size}, Number) -> at_good(Tab, {Format, Size, Size}, Number);
+at_end(Tab, none, Number) -> fyris_mnesia_file:create_log(Tab, Number).
+
+at_good(Tab, {Format, Good, _}, _) when Good > 0 -> fyris_mnesia_file:open_log(Tab, Format, Good);
+at_good(Tab, _, Number) -> fyris_mnesia_file:create_log(Tab, Number).
 
 afresh(Number, #state{tab = Tab, table = Table} = State) ->
     Bytes = dump(Tab, Table, Number, fun() -> ok end),
-    State#state{log = fyris_mnesia_file:create_log(Tab, Number), number = Number, dump_bytes = Bytes, log_bytes = 0}.
+    State#state{log = fyris_mnesia_file:create_log(Tab, Number), number = Number, dump_bytes = Bytes}.
 
 %% ---------------------------------------------------------------------------
 

@@ -16,21 +16,23 @@ files_test_() ->
     {setup, fun start/0, fun stop/1,
      [{timeout, 120, {lists:concat([Name, " ", Type]), fun() -> clean(), ?MODULE:Name(Type) end}}
       || Name <- [held_anywhere, cut_anywhere], Type <- [set, ordered_set, bag]]
-     ++ [{timeout, 120, {test, ?MODULE, Name}} || Name <- [bad_dump_is_an_error, a_log_of_before_is_not_applied]]}.
+     ++ [{timeout, 120, {test, ?MODULE, Name}} || Name <- [damaged_dump, damaged_log, torn_or_damaged, files_of_before,
+                                                          a_log_of_before_is_not_applied]]}.
 
 start() ->
     Dir = filename:join("/tmp", "fyris_mnesia_files_" ++ os:getpid()),
     ok = filelib:ensure_path(Dir),
     application:set_env(mnesia, schema_location, ram),
     application:set_env(mnesia, dir, Dir),
+    %% Each torn end is told.
+    ok = logger:set_primary_config(level, none),
     ok = mnesia:start(),
     small_writer(),
     Dir.
 
 stop(Dir) ->
-    error_logger:tty(false),
     mnesia:stop(),
-    error_logger:tty(true),
+    ok = logger:set_primary_config(level, notice),
     ok = file:del_dir_r(Dir),
     code:purge(fyris_mnesia_writer),
     {module, _} = code:load_file(fyris_mnesia_writer).
@@ -156,21 +158,87 @@ in_turn([Content, Content | More]) -> in_turn([Content | More]);
 in_turn([Content | More]) -> [Content | in_turn(More)];
 in_turn([]) -> [].
 
-%% An empty table where there was data would be worse than none.
-bad_dump_is_an_error() ->
+%% Wherever a bit flips in a file that was finished, or it ends too early, that is found; and all else is read.
+damaged_dump() ->
     clean(),
-    Bytes = dump([{r, I, I} || I <- lists:seq(1, 100)], 3),
+    dump([{r, I, I} || I <- lists:seq(1, 20)], 3),
     {ok, Dump} = file:read_file(path(?TAB, ".FYD")),
-    ?assertEqual(Bytes, byte_size(Dump)),
-    Read = fun() -> fyris_mnesia_file:read(?TAB, fun(_, none) -> none end, none) end,
-    {none, #{number := 3, dump := Bytes}} = Read(),
+    ?assertMatch({[{insert, _}], #{number := 3, damaged := []}}, found()),
     [begin
-         <<Before:At/binary, Byte, After/binary>> = Dump,
-         ok = file:write_file(path(?TAB, ".FYD"), Wrong(Before, Byte, After)),
-         ?assertError({bad_dump, _, _}, Read())
-     end || At <- [0, 17, 30, Bytes - 1],
-            Wrong <- [fun(B, Byte, A) -> [B, Byte bxor 1, A] end, fun(B, _, _) -> B end]],
+         ok = file:write_file(path(?TAB, ".FYD"), Wrong(Dump, At)),
+         ?assertMatch({_, #{damaged := [{dump, _, _} | _]}}, found())
+     end || At <- lists:seq(0, byte_size(Dump) - 1), Wrong <- [fun flipped/2, fun(Bytes, To) -> binary:part(Bytes, 0, To) end]],
     clean().
+
+flipped(Bytes, At) ->
+    <<Before:At/binary, Byte, After/binary>> = Bytes,
+    [Before, Byte bxor (1 bsl rand:uniform(8) bsr 1), After].
+
+found() ->
+    {Operations, Found} = fyris_mnesia_file:read(?TAB, fun(More, Before) -> Before ++ More end, []),
+    {Operations, Found}.
+
+%% Behind a record that is no more, the others are found; without them it could be one that was never finished.
+damaged_log() ->
+    Bytes = logged(3, 6),
+    Last = last_record(Bytes),
+    [begin
+         ok = file:write_file(path(?TAB, ".FYL"), flipped(Bytes, At)),
+         {Operations, #{damaged := Damaged, log := {_, Good, Size}}} = found(),
+         ?assertEqual(byte_size(Bytes), Size),
+         ?assertEqual({At, At >= Last}, {At, Damaged =:= []}),
+         ?assertEqual({At, if At >= Last -> Last; true -> Size end}, {At, Good}),
+         ?assert(length(Operations) >= 5)
+     end || At <- lists:seq(0, byte_size(Bytes) - 1)],
+    clean().
+
+logged(Number, Count) ->
+    clean(),
+    Log = lists:foldl(fun(I, Log) -> fyris_mnesia_file:append(Log, [{insert, {r, I, <<"value">>}}]) end,
+                      fyris_mnesia_file:create_log(?TAB, Number), lists:seq(1, Count)),
+    ok = fyris_mnesia_file:close(Log),
+    {ok, Bytes} = file:read_file(path(?TAB, ".FYL")),
+    Bytes.
+
+last_record(Bytes) ->
+    Log = fyris_mnesia_file:append(fyris_mnesia_file:open_log(?TAB, new, byte_size(Bytes)), [{insert, {r, 1, <<"value">>}}]),
+    ok = fyris_mnesia_file:close(Log),
+    2 * byte_size(Bytes) - fyris_mnesia_file:bytes(Log).
+
+%% A record that was begun, whose objects are the files of another table.
+torn_or_damaged() ->
+    Other = logged(0, 3),
+    Whole = logged(0, 3),
+    Log = fyris_mnesia_file:append(fyris_mnesia_file:open_log(?TAB, new, byte_size(Whole)), [{insert, {r, 1, [Other, Whole, old()]}}]),
+    ok = fyris_mnesia_file:close(Log),
+    {ok, Bytes} = file:read_file(path(?TAB, ".FYL")),
+    [begin
+         ok = file:write_file(path(?TAB, ".FYL"), binary:part(Bytes, 0, To)),
+         {_, #{damaged := Damaged, log := Log1}} = found(),
+         ?assertEqual({[], {new, byte_size(Whole), To}}, {Damaged, Log1})
+     end || To <- lists:seq(byte_size(Whole), byte_size(Bytes) - 1)],
+    clean().
+
+%% The format without positions: read, and then replaced by the new one.
+files_of_before() ->
+    clean(),
+    ok = file:write_file(path(?TAB, ".FYL"), old()),
+    ?assertMatch({_, #{number := 0, damaged := [], anew := true}}, found()),
+    [begin
+         ok = file:write_file(path(?TAB, ".FYL"), flipped(old(), At)),
+         ?assertMatch({_, #{damaged := [_ | _]}}, found())
+     end || At <- lists:seq(0, byte_size(old()) div 2), At < 8 orelse At >= 16],
+    ok = file:write_file(path(?COPY, ".FYL"), old()),
+    [?assertEqual([{r, I, I} || I <- lists:seq(1, 4)], load_copy(set)) || _ <- [1, 2]],
+    ?assertMatch({_, #{anew := false, damaged := [], log := {new, _, _}}}, fyris_mnesia_file:read(?COPY, fun(_, _) -> [] end, [])),
+    clean().
+
+old() ->
+    Records = [begin
+                   Body = term_to_binary([{insert, {r, I, I}}]),
+                   <<(byte_size(Body)):64, (erlang:crc32(Body)):32, Body/binary>>
+               end || I <- lists:seq(1, 4)],
+    iolist_to_binary(["fyrismn1", <<0:64>> | Records]).
 
 dump(Objects, Number) ->
     fyris_mnesia_file:write_dump(?TAB, Number, fun() -> {Objects, none} end, fun(none) -> '$end_of_table' end,
@@ -180,8 +248,7 @@ dump(Objects, Number) ->
 a_log_of_before_is_not_applied() ->
     clean(),
     Log = fyris_mnesia_file:create_log(?TAB, 0),
-    fyris_mnesia_file:append(Log, [{insert, {r, 1, before}}]),
-    ok = file:close(Log),
+    ok = fyris_mnesia_file:close(fyris_mnesia_file:append(Log, [{insert, {r, 1, before}}])),
     {ok, Before} = file:read_file(path(?TAB, ".FYL")),
     dump([{r, 2, now}], 1),
     [begin
