@@ -165,6 +165,7 @@ rw_counter_first        | --cfg loom --cfg fyris_small    | -p fyris-sync --lib 
 rw_withdraws_silently   |                    | -p fyris-sync --test rw_locks gives_up
 rw_latch_given_away     |                    | -p fyris-sync --lib lock::rw
 rw_child_inherits       |                    | -p fyris-sync --test fork
+sync_loader_is_first    |                    | -p fyris-sync --test loaded
 segment_publish_partly  |                    | -p fyris-segment --test processes kill::
 segment_gate_unordered  | --cfg loom         | -p fyris-segment --test loom --release
 segment_keep_nothing    |                    | -p fyris-segment --test basic a_laggard_is

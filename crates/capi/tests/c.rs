@@ -62,6 +62,7 @@ fn said_by_with(source: &str, arguments: &[&Path]) -> String {
     let output = run(Command::new(&program)
         .args(arguments)
         .current_dir(folder.path()));
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
     String::from_utf8(output.stdout).expect("text")
 }
 
@@ -140,6 +141,24 @@ fn misuse_is_answered() {
 #[test]
 fn a_thread_may_use_tables_until_it_is_gone() {
     assert_eq!(said_by("tests/c/late.c"), "late: all good\n");
+}
+
+/// The shared library, by `dlopen`, and the static one inside a shared library of the program's.
+#[test]
+fn any_thread_may_load_the_library() {
+    let said = |library: &Path| said_by_with("tests/c/loaded.c", &[library]);
+    let shared = built().join("libfyris_capi.so");
+    assert_eq!(said(&shared), "loaded: all good\n");
+    let folder = tempfile::tempdir().expect("a folder");
+    let ours = folder.path().join("ours.so");
+    run(Command::new("cc")
+        .args(["-shared", "-Wl,-z,nodelete", "-Wl,--whole-archive"])
+        .arg(built().join("libfyris_capi.a"))
+        .arg("-Wl,--no-whole-archive")
+        .args(SYSTEM)
+        .arg("-o")
+        .arg(&ours));
+    assert_eq!(said(&ours), "loaded: all good\n");
 }
 
 #[test]

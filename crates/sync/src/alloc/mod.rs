@@ -16,6 +16,12 @@
 //! Without the feature `mimalloc` (on by default) both come from the program's global allocator; under `--cfg
 //! fyris_sanitize` and `--cfg loom` too, so that a sanitizer sees every use after free.
 
+#[cfg(all(
+    target_os = "linux",
+    feature = "mimalloc",
+    not(any(loom, fyris_sanitize, miri))
+))]
+mod first_thread;
 mod lines;
 mod pages;
 mod record;
