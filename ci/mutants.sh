@@ -166,6 +166,8 @@ rw_withdraws_silently   |                    | -p fyris-sync --test rw_locks giv
 rw_latch_given_away     |                    | -p fyris-sync --lib lock::rw
 rw_child_inherits       |                    | -p fyris-sync --test fork
 sync_loader_is_first    |                    | -p fyris-sync --test loaded
+sync_fork_meets_lazy    |                    | -p fyris-sync --test fork_early
+store_fork_unnoticed    |                    | -p fyris --test fork
 segment_publish_partly  |                    | -p fyris-segment --test processes kill::
 segment_gate_unordered  | --cfg loom         | -p fyris-segment --test loom --release
 segment_keep_nothing    |                    | -p fyris-segment --test basic a_laggard_is

@@ -70,7 +70,8 @@ class Busy(SegmentError):
 
 
 class Forked(SegmentError):
-    """This process was forked after the checkout, and the working copy stayed with the parent: `reattach()`."""
+    """This process was forked. After the checkout of a segment: the working copy stayed with the parent: `reattach()`. After the first
+    table was made: a child has no tables; `multiprocessing` by spawn or forkserver starts processes that may make their own."""
 
 
 class ReadOnly(SegmentError):

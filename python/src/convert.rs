@@ -32,7 +32,7 @@ use pyo3::types::{
     PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyInt, PyList, PyNone, PyString, PyTuple,
 };
 
-use crate::errors::{BadValue, LimitReached};
+use crate::errors::{self, BadValue, LimitReached};
 use crate::values;
 
 /// The atoms that are values of Python's.
@@ -68,8 +68,9 @@ pub(crate) fn word(atom: Atom) -> Option<&'static str> {
 /// # Errors
 ///
 /// `TypeError` for a class not in the table above, `BadValue` for a value that Erlang does not have, `LimitReached` for
-/// too deep a nesting (also of a list that contains itself).
+/// too deep a nesting (also of a list that contains itself), `Forked`.
 pub(crate) fn to_term(value: &Bound<'_, PyAny>) -> PyResult<Term> {
+    errors::not_forked()?;
     at_level(value, MAX_DEPTH)
 }
 

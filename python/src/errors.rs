@@ -36,11 +36,23 @@ pub(crate) fn store(error: fyris::Error) -> PyErr {
         NoSuchTable(_) => self::NoSuchTable::new_err(text),
         NameTaken(_) | OtherTable { .. } => self::NameTaken::new_err(text),
         NoSuchKey => PyKeyError::new_err(text),
+        Forked => self::Forked::new_err(format!(
+            "{text}: multiprocessing by spawn or forkserver starts processes with tables of their own"
+        )),
         NotATuple(_) | NotAnInteger { .. } | WrongType { .. } => self::WrongType::new_err(text),
         IntegerTooLarge(_) | ObjectTooLarge(_) | TooDeep | TooManyTables(_) => {
             LimitReached::new_err(text)
         }
         _ => BadValue::new_err(text),
+    }
+}
+
+/// Refuses a forked child of a process that has tables, before anything is done that may find locked for good what
+/// another thread of the parent had locked.
+pub(crate) fn not_forked() -> Result<(), PyErr> {
+    match fyris::Store::is_forked() {
+        true => Err(store(fyris::Error::Forked)),
+        false => Ok(()),
     }
 }
 

@@ -86,6 +86,7 @@ fn type_of(name: &str) -> PyResult<TableType> {
 }
 
 fn atom(name: &str) -> PyResult<fyris_term::Atom> {
+    errors::not_forked()?;
     let atom = fyris_term::Atom::new(name);
     atom.map_err(|error| errors::LimitReached::new_err(error.to_string()))
 }
@@ -93,6 +94,7 @@ fn atom(name: &str) -> PyResult<fyris_term::Atom> {
 impl Table {
     /// The number of objects.
     pub(crate) fn size(&self) -> PyResult<usize> {
+        errors::not_forked()?;
         match self.table.info() {
             Some(info) => Ok(info.size),
             None => Err(NoSuchTable::new_err(format!(
@@ -156,6 +158,7 @@ impl Table {
     /// The table that was made with this name. Raises NoSuchTable.
     #[staticmethod]
     fn named(name: &str) -> PyResult<Table> {
+        errors::not_forked()?;
         Ok(Table {
             table: OWNER.named(name).map_err(errors::store)?,
             owned: false,
@@ -243,6 +246,7 @@ impl Table {
 
     /// Returns the items of ets:info/1, a dict by name.
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        errors::not_forked()?;
         let dict = PyDict::new(py);
         let Some(items) = self.table.info_items() else {
             return Err(NoSuchTable::new_err(format!(
@@ -263,6 +267,7 @@ impl Table {
         let (name, kind) = (self.table.reference(), self.table.table_type().as_str());
         Ok(match self.table.info() {
             Some(info) => format!("<fyris.Table {name}, {kind} of {}>", info.size),
+            None if Store::is_forked() => format!("<fyris.Table {name}, {kind} of the parent>"),
             None => format!("<fyris.Table {name}, deleted>"),
         })
     }

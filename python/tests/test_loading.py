@@ -1,4 +1,4 @@
-"""What loads the extension, in a process of its own."""
+"""What loads the extension, and what a fork leaves of it: each in a process of its own."""
 
 import subprocess
 import sys
@@ -38,3 +38,59 @@ def said_by(program):
 
 def test_any_thread_may_import():
     assert said_by(LATE) == "good\n"
+
+
+# Children of a process whose threads write: they are told, whatever the threads had locked.
+FORKS = """
+import multiprocessing, os, signal, threading
+import fyris
+
+def child(table):
+    signal.alarm(20)
+    for call in (
+        lambda: table.get(1), lambda: len(table), lambda: table.insert((1, 2)), lambda: list(table.items()),
+        table.first, table.clear, table.info, table.drop, fyris.Table, lambda: fyris.Table.named("x"),
+    ):
+        try:
+            call()
+        except fyris.Forked as error:
+            assert "spawn" in str(error)
+        else:
+            raise AssertionError(call)
+    assert "parent" in repr(table)
+    del table
+
+def early():
+    fyris.Table()[1] = 2
+
+fork = multiprocessing.get_context("fork")
+process = fork.Process(target=early)
+process.start()
+process.join()
+assert process.exitcode == 0
+
+table = fyris.Table()
+over = False
+
+def write():
+    while not over:
+        table.insert_many([(i, i) for i in range(1000)])
+
+threads = [threading.Thread(target=write, daemon=True) for _ in range(2)]
+for thread in threads:
+    thread.start()
+for _ in range(15):
+    process = fork.Process(target=child, args=(table,))
+    process.start()
+    process.join()
+    assert process.exitcode == 0, process.exitcode
+over = True
+for thread in threads:
+    thread.join()
+assert len(table) == 1000
+print("good")
+"""
+
+
+def test_forked_children_have_no_tables():
+    assert said_by(FORKS) == "good\n"

@@ -152,7 +152,8 @@ typedef enum fyris_code {
    */
   FYRIS_E_BUSY = 43,
   /**
-   * The process forked after the checkout; the working copy stayed with the parent: reattach.
+   * The process forked. After the checkout of a segment: the working copy stayed with the parent: reattach. After a
+   * store was made: the child cannot use stores and tables.
    */
   FYRIS_E_FORKED = 44,
   /**
@@ -261,6 +262,11 @@ typedef struct fyris_segment fyris_segment;
 /**
  * A store of tables, and an owner in it. The tables that the owner made are deleted when the handle is freed, unless
  * their options say otherwise.
+ *
+ * When a process that has made a store forks, the child may call `exec` or `_exit`, free its handles, and use segments:
+ * whatever it asks of stores, tables, walks and queries is FYRIS_E_FORKED, at once, for what another thread of the
+ * parent had locked stays locked in the child. A process that forks before it makes its first store may use stores in
+ * its children.
  */
 typedef struct fyris_store fyris_store;
 
@@ -1217,6 +1223,8 @@ enum fyris_code fyris_table_size(const struct fyris_table *handle,
 
 /**
  * Makes a new store without tables.
+ *
+ * Fails with FYRIS_E_FORKED.
  *
  * Threads: any.
  */

@@ -53,7 +53,8 @@ pub enum fyris_code {
     FYRIS_E_BASE_LOST = 42,
     /// Another thread is inside a call with this segment.
     FYRIS_E_BUSY = 43,
-    /// The process forked after the checkout; the working copy stayed with the parent: reattach.
+    /// The process forked. After the checkout of a segment: the working copy stayed with the parent: reattach. After a
+    /// store was made: the child cannot use stores and tables.
     FYRIS_E_FORKED = 44,
     /// The checkout is read-only.
     FYRIS_E_READ_ONLY = 45,
@@ -194,6 +195,7 @@ impl From<fyris::Error> for Failure {
             NoAccess { .. } | NotOwner => FYRIS_E_NO_ACCESS,
             NameTaken(_) | OtherTable { .. } => FYRIS_E_NAME_TAKEN,
             NoSuchKey => FYRIS_E_NO_KEY,
+            Forked => FYRIS_E_FORKED,
             NotATuple(_) | NotAnInteger { .. } | WrongType { .. } => FYRIS_E_TYPE,
             IntegerTooLarge(_) | ObjectTooLarge(_) | TooDeep | TooManyTables(_) => FYRIS_E_LIMIT,
             _ => FYRIS_E_ARGUMENT,

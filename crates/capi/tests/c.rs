@@ -143,6 +143,11 @@ fn a_thread_may_use_tables_until_it_is_gone() {
     assert_eq!(said_by("tests/c/late.c"), "late: all good\n");
 }
 
+#[test]
+fn forked_children_are_told() {
+    assert_eq!(said_by("tests/c/fork.c"), "fork: all good\n");
+}
+
 /// The shared library, by `dlopen`, and the static one inside a shared library of the program's.
 #[test]
 fn any_thread_may_load_the_library() {

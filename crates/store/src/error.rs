@@ -181,6 +181,9 @@ pub enum Error {
     /// More tables than a store has room for.
     #[error("a store holds at most {0} tables")]
     TooManyTables(usize),
+    /// This process is a forked child of one that has made a store: see [`Store::is_forked`](crate::Store::is_forked).
+    #[error("the process was forked from one that has tables: it may only exec or _exit")]
+    Forked,
     /// The generator of `init_table` gave up.
     #[error("the generator failed: {0}")]
     Generator(String),

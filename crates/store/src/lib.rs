@@ -49,6 +49,7 @@ pub mod dump;
 mod error;
 mod event;
 mod fix;
+mod fork;
 mod ids;
 mod indexes;
 mod key_kind;

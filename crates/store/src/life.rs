@@ -44,6 +44,7 @@ use fyris_sync::atomic::{AtomicU64, Ordering};
 use fyris_sync::reclaim::{LocalGuard, Section, Sections};
 use fyris_term::Atom;
 
+use crate::fork;
 use crate::ids::{ProcessId, Protection, Right};
 
 /// Bits of a state: only the owner writes; only the owner reads and writes; a change is under way.
@@ -218,10 +219,13 @@ impl Life {
     #[inline(never)]
     fn enter_later<'a>(&'a self, pin: &'a LocalGuard) -> (Section<'a>, State) {
         loop {
-            drop(self.turn());
+            // The thread that makes the change may not be there in a forked child, where nothing is written.
+            if !fork::is_child() {
+                drop(self.turn());
+            }
             let section = self.writes.enter(pin);
             let state = self.state();
-            if !state.is_closing() {
+            if !state.is_closing() || fork::is_child() {
                 return (section, state);
             }
         }

@@ -15,6 +15,7 @@ use fyris_term::{Atom, Term};
 use crate::catalog::{Directory, ENTRIES};
 use crate::error::{Error, Result};
 use crate::event::{Event, Sink};
+use crate::fork;
 use crate::ids::{ProcessId, Protection, Right, TableId, TableRef};
 use crate::indexes::Indexes;
 use crate::life::{Asked, Closed, State};
@@ -89,6 +90,7 @@ const FIRST_OWNER: u64 = 1 << 62;
 
 impl Inner {
     pub(crate) fn new() -> Inner {
+        fork::watch();
         Inner {
             by_place: Directory::new(),
             by_name: Directory::new(),
@@ -98,7 +100,9 @@ impl Inner {
         }
     }
 
+    /// Not in a forked child, which may find it locked for good.
     fn lock(&self) -> MutexGuard<'_, Registry> {
+        debug_assert!(!fork::is_child());
         // Every method leaves the registry consistent before it can panic.
         self.registry
             .lock()
@@ -128,7 +132,7 @@ impl Inner {
         };
         match found {
             Some(shared) => Ok((shared, asked)),
-            None => Err(Error::NoSuchTable(table)),
+            None => Err(fork::check().err().unwrap_or(Error::NoSuchTable(table))),
         }
     }
 
@@ -140,6 +144,7 @@ impl Inner {
     ) -> Result<&'g TableShared> {
         let (shared, _) = self.find(table, pin)?;
         // It was alive when it had the name, if it is alive now.
+        fork::check()?;
         if shared.is_deleted() && !cfg!(fyris_mutant = "store_dead_is_found") {
             return Err(Error::NoSuchTable(table));
         }
@@ -156,12 +161,19 @@ impl Inner {
 
     /// Makes a process known.
     pub(crate) fn register(&self, process: ProcessId, sink: Option<Sink>) {
+        if fork::is_child() {
+            return;
+        }
         let mut registry = self.lock();
         registry.process(process).sink = sink.map(Arc::new);
     }
 
     /// Makes a process identifier that no other owner has, and registers it with `sink`.
     pub(crate) fn new_owner(&self, sink: Sink) -> ProcessId {
+        if fork::is_child() {
+            // It is refused everything, by whatever number.
+            return ProcessId(FIRST_OWNER);
+        }
         let mut registry = self.lock();
         let process = ProcessId(FIRST_OWNER + registry.owners);
         registry.owners += 1;
@@ -176,6 +188,7 @@ impl Inner {
         name: Atom,
         options: &Options,
     ) -> Result<Arc<TableShared>> {
+        fork::check()?;
         let settings = options
             .settings(&self.indexes)
             .map_err(|error| self.indexes.told(error))?;
@@ -215,6 +228,7 @@ impl Inner {
         asked: Asked,
         caller: ProcessId,
     ) -> Result<()> {
+        fork::check()?;
         let removed = {
             let mut registry = self.lock();
             check_right(shared, asked, caller, Right::Write)?;
@@ -275,6 +289,7 @@ impl Inner {
         caller: ProcessId,
         name: Atom,
     ) -> Result<TableRef> {
+        fork::check()?;
         if !shared.settings.named {
             let _registry = self.lock();
             check_right(shared, asked, caller, Right::Write)?;
@@ -308,6 +323,7 @@ impl Inner {
         to: ProcessId,
         data: Term,
     ) -> Result<()> {
+        fork::check()?;
         let check = |registry: &Registry| {
             check_owner(shared, asked, caller)?;
             if to == caller {
@@ -353,6 +369,7 @@ impl Inner {
         caller: ProcessId,
         settings: &[Setting],
     ) -> Result<()> {
+        fork::check()?;
         let check = |_: &Registry| check_owner(shared, asked, caller);
         // The former heirs' data are dropped when no lock is held, with the resources that they refer to.
         let mut former: Vec<Option<Heir>> = Vec::new();
@@ -386,6 +403,7 @@ impl Inner {
         shared: &TableShared,
         asked: Asked,
     ) -> Option<(State, Option<ProcessId>, Option<ProcessId>)> {
+        fork::check().ok()?;
         let _registry = self.lock();
         let state = shared.life.state();
         let heir = lock_heir(shared).as_ref().map(|heir| heir.process);
@@ -401,6 +419,7 @@ impl Inner {
         process: ProcessId,
         by_caller: Option<i64>,
     ) -> Result<()> {
+        fork::check()?;
         let turn = {
             let mut registry = self.lock();
             check_right(shared, asked, process, Right::Read)?;
@@ -423,6 +442,7 @@ impl Inner {
         asked: Asked,
         process: ProcessId,
     ) -> Result<()> {
+        fork::check()?;
         let mut registry = self.lock();
         check_right(shared, asked, process, Right::Read)?;
         if shared.fixes.release(process) {
@@ -433,6 +453,9 @@ impl Inner {
 
     /// Returns all tables.
     pub(crate) fn all(&self) -> Vec<TableRef> {
+        if fork::is_child() {
+            return Vec::new();
+        }
         self.lock()
             .tables
             .values()
@@ -443,6 +466,9 @@ impl Inner {
     /// Hands over or deletes the tables of a process that has ended, and releases its fixes. Of several callers each
     /// returns when that is done.
     pub(crate) fn ended(&self, process: ProcessId) {
+        if fork::is_child() {
+            return;
+        }
         // The heirs hold what their letters refer to.
         let letters: Vec<(Letter, Option<Heir>)> = {
             let _ends = self.ends.lock().unwrap_or_else(|p| p.into_inner());
@@ -503,6 +529,11 @@ impl Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
+        if fork::is_child() {
+            let registry = self.registry.get_mut();
+            let registry = registry.unwrap_or_else(|poisoned| poisoned.into_inner());
+            return std::mem::forget(std::mem::take(&mut registry.tables));
+        }
         // Handles may outlive the store; they find their tables deleted.
         let pin = pin();
         let tables = std::mem::take(&mut self.lock().tables);

@@ -12,6 +12,7 @@ use fyris_term::Atom;
 
 use crate::error::{Error, Result};
 use crate::event::{Event, Sink};
+use crate::fork;
 use crate::ids::{ProcessId, TableId, TableRef};
 use crate::life::Asked;
 use crate::options::{Options, atom};
@@ -38,6 +39,14 @@ impl Store {
     /// Makes a store without tables.
     pub fn new() -> Store {
         Store(Arc::new(Inner::new()))
+    }
+
+    /// Returns whether this process is a forked child of one that had made a store. Then every operation on tables,
+    /// inherited or new, is [`Error::Forked`], as another thread of the parent may have had locked, or half changed, what
+    /// it needs: the child may `exec` or `_exit`, and drop what it has. A process that forks before it makes its first
+    /// store may use stores in its children.
+    pub fn is_forked() -> bool {
+        fork::is_child()
     }
 
     /// Makes a new owner: when it is dropped, its tables go to their heirs or are deleted.

@@ -16,6 +16,7 @@ use fyris_term::key::KeyBuf;
 use crate::background_drop;
 use crate::chain;
 use crate::commits::Commits;
+use crate::fork;
 use crate::ids::TableType;
 use crate::key_kind::{Exact, KeyKind, Order};
 use crate::keys::ShortKey;
@@ -406,6 +407,10 @@ impl Retire for AnyTableData {
     unsafe fn reclaim(ptr: *mut AnyTableData) {
         // SAFETY: a data is made by `Box`, and reclaimed once.
         let data = unsafe { Box::from_raw(ptr) };
+        if fork::is_child() {
+            // Another thread may have been at work on it.
+            return std::mem::forget(data);
+        }
         // An arbitrary thread reclaims, and it may be in a hurry.
         match data.len() {
             0..LARGE => data.free(),

@@ -28,6 +28,7 @@ use fyris_term::Atom;
 
 use crate::error::{Error, Result};
 use crate::fix::Fixes;
+use crate::fork;
 use crate::ids::{ProcessId, Right, TableId, TableRef};
 use crate::indexes::library_fault;
 use crate::life::{Asked, Life, State};
@@ -101,19 +102,19 @@ impl TableShared {
         Ok(data)
     }
 
-    /// Returns the content, without a check of rights.
+    /// Returns the content, without a check of rights; `None` if the table is deleted, and in a forked child.
     #[inline]
     pub(crate) fn any_data<'g>(&self, _pin: &'g impl Guard) -> Option<&'g AnyTableData> {
         // PROTECT: pairs with the AcqRel in `swap_data`. SAFETY: null or a data that is retired only
         // after it was swapped out (RECLAIM).
-        unsafe { self.data.load(PROTECT).as_ref() }
+        unsafe { fork::unless_child(self.data.load(PROTECT)).as_ref() }
     }
 
     /// Returns the error of a caller that may not do this.
     #[cold]
     pub(crate) fn refusal(&self, state: State, asked: Asked, right: Right) -> Error {
         match asked.name() {
-            _ if self.is_deleted() => self.gone(),
+            _ if self.is_deleted() || fork::is_child() => self.gone(),
             Some(name) if !asked.is_name_in(state) => Error::NoSuchTable(TableRef::Name(name)),
             _ => Error::NoAccess {
                 right,
@@ -128,9 +129,12 @@ impl TableShared {
         self.data.load(Ordering::Acquire).is_null()
     }
 
-    /// Returns the error of using a deleted table.
+    /// Returns the error of using a deleted table, or any in a forked child.
     #[cold]
     pub(crate) fn gone(&self) -> Error {
+        if fork::is_child() {
+            return Error::Forked;
+        }
         Error::NoSuchTable(self.reference())
     }
 
@@ -140,6 +144,7 @@ impl TableShared {
     ///
     /// [`Error::NoSuchTable`] if the table is deleted; [`Error::LibraryIndex`].
     pub(crate) fn empty<'g>(&self, pin: &'g impl Guard) -> Result<&'g AnyTableData> {
+        fork::check()?;
         let fresh = self.settings.content(0)?;
         let fresh = Box::into_raw(Box::new(fresh));
         loop {

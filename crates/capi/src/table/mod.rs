@@ -2,6 +2,8 @@
 //!
 //! A table handle acts in the name of the store handle that it came from: that is its *owner* where ETS would say
 //! process.
+//!
+//! The child of a fork cannot use any of it: FYRIS_E_FORKED.
 
 mod dump;
 mod query;
@@ -11,7 +13,7 @@ mod walk;
 mod write;
 
 use ::fyris_term::Term;
-use fyris::Table;
+use fyris::{Store, Table};
 
 use crate::args::{Out, handle};
 use crate::error::Outcome;
@@ -34,7 +36,17 @@ pub struct fyris_table(pub(crate) Table);
 /// HANDLE: the table.
 unsafe fn table<'a>(pointer: *const fyris_table) -> Outcome<&'a Table> {
     // SAFETY: HANDLE: the table.
-    Ok(&unsafe { handle(pointer, "the table") }?.0)
+    let table = unsafe { handle(pointer, "the table") }?;
+    not_forked()?;
+    Ok(&table.0)
+}
+
+/// Refuses a forked child before anything of the call is done: what it needs may be locked for good.
+fn not_forked() -> Outcome {
+    match Store::is_forked() {
+        true => Err(fyris::Error::Forked.into()),
+        false => Ok(()),
+    }
 }
 
 /// Returns the term that a handle is of.

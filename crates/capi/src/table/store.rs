@@ -5,21 +5,31 @@ use std::ffi::c_char;
 use ::fyris_term::Term;
 use fyris::{Options, Owner, Store};
 
-use super::{fyris_table, table};
+use super::{fyris_table, not_forked, table};
 use crate::args::{handle, text};
 use crate::error::{Outcome, call, free, fyris_code, fyris_error, make};
 use crate::term::parse;
 
 /// A store of tables, and an owner in it. The tables that the owner made are deleted when the handle is freed, unless
 /// their options say otherwise.
+///
+/// When a process that has made a store forks, the child may call `exec` or `_exit`, free its handles, and use segments:
+/// whatever it asks of stores, tables, walks and queries is FYRIS_E_FORKED, at once, for what another thread of the
+/// parent had locked stays locked in the child. A process that forks before it makes its first store may use stores in
+/// its children.
 pub struct fyris_store(Owner);
 
 /// Makes a new store without tables.
 ///
+/// Fails with FYRIS_E_FORKED.
+///
 /// Threads: any.
 #[unsafe(no_mangle)]
 pub extern "C" fn fyris_store_new(err: *mut fyris_error) -> *mut fyris_store {
-    make(err, || Ok(fyris_store(Store::new().owner())))
+    make(err, || {
+        not_forked()?;
+        Ok(fyris_store(Store::new().owner()))
+    })
 }
 
 /// Another owner in the same store: it finds the same named tables, may read those that are protected, and ends by
@@ -144,7 +154,9 @@ pub unsafe extern "C" fn fyris_table_free(handle: *mut fyris_table) {
 /// HANDLE: the store.
 pub(super) unsafe fn owner<'a>(store: *const fyris_store) -> Outcome<&'a Owner> {
     // SAFETY: HANDLE: the store.
-    Ok(&unsafe { handle(store, "the store") }?.0)
+    let store = unsafe { handle(store, "the store") }?;
+    not_forked()?;
+    Ok(&store.0)
 }
 
 /// Options in Erlang's syntax. No term stands for an owner: C has no pids.

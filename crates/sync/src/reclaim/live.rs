@@ -462,6 +462,10 @@ unsafe fn reclaim<T: Retire>(ptr: *mut ()) {
 /// Takes the locks, so that a fork finds nothing half done.
 #[cfg(unix)]
 extern "C" fn before_fork() {
+    // A child would wait for ever for a thread that is finding out.
+    if !cfg!(fyris_mutant = "sync_fork_meets_lazy") {
+        LazyLock::force(&POSSIBLE);
+    }
     crate::thread::lock_slots();
     gate::close();
     owned::lock();
