@@ -6,6 +6,8 @@
 
 use std::ffi::{CStr, c_char};
 
+use ::fyris_term::memory::is_there;
+
 use crate::error::fyris_code::*;
 use crate::error::{Failure, Outcome};
 
@@ -53,6 +55,18 @@ pub(crate) unsafe fn array<'a, T>(pointer: *const T, len: usize, name: &str) -> 
     }
     // SAFETY: ARRAY, and the length is possible.
     Ok(unsafe { std::slice::from_raw_parts(pointer, len) })
+}
+
+/// Refuses a request for which there is no memory, before it is begun: an ordinary allocation that fails would end the
+/// process.
+pub(crate) fn room(bytes: usize, what: &str) -> Outcome {
+    match is_there(bytes) {
+        true => Ok(()),
+        false => {
+            let text = format!("no memory for {what}: {bytes} bytes");
+            Err(Failure::new(FYRIS_E_NO_SPACE, text))
+        }
+    }
 }
 
 /// Returns the number of bytes of the caller's.

@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::ffi::c_char;
+use std::io::ErrorKind;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The outcome of a call.
@@ -40,7 +41,9 @@ pub enum fyris_code {
     FYRIS_E_IO = 30,
     /// A file or a segment is not what it should be, damaged, or of another version; the error's text says where.
     FYRIS_E_DAMAGED = 31,
-    /// No memory or disk for what was asked.
+    /// No memory or disk for what was asked. Single large requests, such as a binary, a term to be decoded or printed, or
+    /// the objects of a table, are told so; where a small piece of memory cannot be had, nor what a table needs to grow,
+    /// the process ends by `abort`.
     FYRIS_E_NO_SPACE = 32,
     /// The kernel cannot do what was asked.
     FYRIS_E_UNSUPPORTED = 33,
@@ -237,6 +240,7 @@ impl From<::fyris_segment::Error> for Failure {
             NoSpace(_) => FYRIS_E_NO_SPACE,
             LockTimeout { .. } => FYRIS_E_TIMEOUT,
             Unsupported(_) => FYRIS_E_UNSUPPORTED,
+            Os { source, .. } if source.kind() == ErrorKind::OutOfMemory => FYRIS_E_NO_SPACE,
             Os { .. } => FYRIS_E_IO,
             _ => FYRIS_E_ARGUMENT,
         };

@@ -148,6 +148,11 @@ fn forked_children_are_told() {
     assert_eq!(said_by("tests/c/fork.c"), "fork: all good\n");
 }
 
+#[test]
+fn want_of_memory_is_told() {
+    assert_eq!(said_by("tests/c/memory.c"), "memory: all good\n");
+}
+
 /// The shared library, by `dlopen`, and the static one inside a shared library of the program's.
 #[test]
 fn any_thread_may_load_the_library() {

@@ -46,6 +46,8 @@ pub mod etf;
 pub mod key;
 mod macros;
 mod map;
+#[doc(hidden)]
+pub mod memory;
 mod order;
 mod serde_impl;
 pub mod term;

@@ -4,7 +4,7 @@ use ::fyris_term::Term;
 use fyris::{Iter, Table};
 
 use super::{boxed, fyris_table, place, table, term};
-use crate::args::handle_mut;
+use crate::args::{handle_mut, room};
 use crate::error::{Outcome, call, free, fyris_code, fyris_error, make};
 use crate::term::fyris_term;
 
@@ -182,7 +182,11 @@ pub unsafe extern "C" fn fyris_table_list(
     call(err, || {
         let out = place(objects)?;
         // SAFETY: HANDLE: the table.
-        let found = Term::List(unsafe { table(handle) }?.tab2list()?);
+        let table = unsafe { table(handle) }?;
+        // An object is a tuple of some terms.
+        let size = table.len().saturating_mul(4 * size_of::<Term>());
+        room(size, "the objects of a table")?;
+        let found = Term::List(table.tab2list()?);
         // SAFETY: OUT.
         unsafe { out.put(boxed(found)) };
         Ok(())

@@ -2,10 +2,11 @@
 
 use std::ffi::c_void;
 
+use ::fyris_term::etf::{DecodeErrorKind, EncodeError};
 use ::fyris_term::{Term, etf, text};
 
 use super::fyris_term;
-use crate::args::{Out, bytes, handle};
+use crate::args::{Out, bytes, handle, room};
 use crate::error::fyris_code::*;
 use crate::error::{Failure, Outcome, answer, call, fyris_code, fyris_error, make};
 
@@ -19,6 +20,7 @@ pub struct fyris_bytes {
 }
 
 impl fyris_bytes {
+    /// Makes them of bytes that have room for one more, or are few.
     pub(crate) fn new(mut bytes: Vec<u8>) -> fyris_bytes {
         let len = bytes.len();
         bytes.push(0);
@@ -66,7 +68,13 @@ pub unsafe extern "C" fn fyris_term_decode(
 
 /// Returns a term out of its external format.
 pub(crate) fn decode(bytes: &[u8]) -> Outcome<Term> {
-    etf::decode(bytes).map_err(|error| Failure::new(FYRIS_E_FORMAT, error.to_string()))
+    etf::decode(bytes).map_err(|error| {
+        let code = match error.kind() {
+            DecodeErrorKind::NoMemory { .. } => FYRIS_E_NO_SPACE,
+            _ => FYRIS_E_FORMAT,
+        };
+        Failure::new(code, error.to_string())
+    })
 }
 
 /// Writes a term in external format. O(its size).
@@ -91,7 +99,15 @@ pub unsafe extern "C" fn fyris_term_encode(
 /// Returns a term in external format, for C.
 pub(crate) fn encode(term: &Term) -> Outcome<fyris_bytes> {
     let encoded = etf::EncodeOptions::default().encode(term);
-    let encoded = encoded.map_err(|error| Failure::new(FYRIS_E_LIMIT, error.to_string()))?;
+    let mut encoded = encoded.map_err(|error| {
+        let code = match error {
+            EncodeError::NoMemory { .. } => FYRIS_E_NO_SPACE,
+            _ => FYRIS_E_LIMIT,
+        };
+        Failure::new(code, error.to_string())
+    })?;
+    let room = encoded.try_reserve_exact(1);
+    room.map_err(|_| Failure::new(FYRIS_E_NO_SPACE, "no memory for an encoded term"))?;
     Ok(fyris_bytes::new(encoded))
 }
 
@@ -107,11 +123,33 @@ pub unsafe extern "C" fn fyris_term_print(
     call(err, || {
         let out = Out::new(bytes, "the place for the text")?;
         // SAFETY: HANDLE: the term.
-        let text = text::print_p(&unsafe { handle(term, "the term") }?.0, &one_line());
+        let term = &unsafe { handle(term, "the term") }?.0;
+        room(text_size(term), "the text of a term")?;
+        let text = text::print_p(term, &one_line());
         // SAFETY: OUT.
         unsafe { out.put(fyris_bytes::new(text.into_bytes())) };
         Ok(())
     })
+}
+
+/// Returns about the size of a term's text, and no less than that of its largest part.
+fn text_size(term: &Term) -> usize {
+    let mut size = 0;
+    let mut open = vec![term];
+    while let Some(term) = open.pop() {
+        size += 2;
+        match term {
+            // As numbers: of up to three digits, with commas.
+            Term::Binary(bytes) => size += 4 * bytes.len(),
+            Term::Bits(bits) => size += 4 * bits.bytes().len(),
+            Term::Big(big) => size += big.bits() as usize / 3,
+            Term::Tuple(parts) | Term::List(parts) => open.extend(parts),
+            Term::Improper(parts, tail) => open.extend(parts.iter().chain([&**tail])),
+            Term::Map(map) => open.extend(map.iter().flat_map(|(key, value)| [key, value])),
+            _ => {}
+        }
+    }
+    size
 }
 
 fn one_line() -> text::PrintOptions {

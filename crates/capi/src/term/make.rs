@@ -5,7 +5,7 @@ use std::ffi::{c_char, c_void};
 use ::fyris_term::{Atom, Float, Map, Term};
 
 use super::{bounded, fyris_term};
-use crate::args::{array, bytes, handle, text};
+use crate::args::{array, bytes, handle, room, text};
 use crate::error::fyris_code::*;
 use crate::error::{Failure, Outcome, free, fyris_error, make};
 
@@ -69,6 +69,7 @@ pub unsafe extern "C" fn fyris_term_binary(
     make(err, || {
         // SAFETY: ARRAY: the bytes.
         let data = unsafe { bytes(data, len, "the bytes of a binary") }?;
+        room(len, "a binary")?;
         Ok(fyris_term(Term::binary(data)))
     })
 }
@@ -84,6 +85,7 @@ pub unsafe extern "C" fn fyris_term_text(
     make(err, || {
         // SAFETY: TEXT.
         let value = unsafe { text(value, "the text") }?;
+        room(value.len(), "a binary")?;
         Ok(fyris_term(Term::binary(value.as_bytes())))
     })
 }
@@ -106,6 +108,7 @@ pub unsafe extern "C" fn fyris_term_parse(
 
 /// Returns a term in Erlang's syntax.
 pub(crate) fn parse(text: &str) -> Outcome<Term> {
+    room(text.len(), "a term")?;
     Term::parse(text).map_err(|error| Failure::new(FYRIS_E_SYNTAX, error.to_string()))
 }
 
@@ -162,6 +165,7 @@ pub unsafe extern "C" fn fyris_term_map(
         let len = pairs.saturating_mul(2);
         // SAFETY: ARRAY: the elements; OWNED and THREAD: each of them.
         let mut elements = unsafe { take(elements, len, "map") }?.into_iter();
+        room(pairs.saturating_mul(size_of::<(Term, Term)>()), "a map")?;
         let mut map = Vec::with_capacity(pairs);
         while let (Some(key), Some(value)) = (elements.next(), elements.next()) {
             map.push((key, value));
@@ -179,16 +183,21 @@ unsafe fn take(elements: *const *mut fyris_term, len: usize, whole: &str) -> Out
     let name = format!("the array of a {whole}'s elements");
     // SAFETY: ARRAY: the elements.
     let elements = unsafe { array(elements, len, &name) }?;
+    let there = room(len.saturating_mul(size_of::<Term>()), &name);
     let mut missing = None;
-    let mut taken = Vec::with_capacity(len);
+    let mut taken = Vec::with_capacity(if there.is_ok() { len } else { 0 });
     for (i, &element) in elements.iter().enumerate() {
         if element.is_null() {
             missing.get_or_insert(i);
-        } else {
-            // SAFETY: OWNED and THREAD: a maker boxed it, and it is handed over here.
-            taken.push(unsafe { Box::from_raw(element) }.0);
+            continue;
+        }
+        // SAFETY: OWNED and THREAD: a maker boxed it, and it is handed over here.
+        let element = unsafe { Box::from_raw(element) }.0;
+        if there.is_ok() {
+            taken.push(element);
         }
     }
+    there?;
     let Some(i) = missing else { return Ok(taken) };
     let text = format!("element {i} of a {whole} is NULL: making it failed");
     Err(Failure::new(FYRIS_E_NULL, text))

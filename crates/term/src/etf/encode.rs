@@ -55,6 +55,14 @@ pub enum EncodeError {
         /// The length.
         len: usize,
     },
+    /// There is no memory for a part of it.
+    #[error("no memory for {what} of {len}")]
+    NoMemory {
+        /// The part.
+        what: &'static str,
+        /// Its length.
+        len: usize,
+    },
 }
 
 impl EncodeOptions {
@@ -169,11 +177,12 @@ impl Writer<'_> {
         Ok(())
     }
 
-    /// Writes a length of 32 bits.
+    /// Writes a length of 32 bits, and makes room for as many bytes.
     fn long(&mut self, len: usize, what: &'static str) -> Result<(), EncodeError> {
         let wide = u32::try_from(len).map_err(|_| EncodeError::TooLong { what, len })?;
         self.u32(wide);
-        Ok(())
+        let room = self.out.try_reserve(len);
+        room.map_err(|_| EncodeError::NoMemory { what, len })
     }
 
     fn u32(&mut self, value: u32) {

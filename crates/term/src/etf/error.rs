@@ -127,6 +127,14 @@ pub enum DecodeErrorKind {
     /// A compressed term has more elements than its compressed bytes can be trusted with.
     #[error("more elements than a compressed term may have here")]
     TooManyElements,
+    /// There is no memory for an item: the input is not to blame.
+    #[error("no memory for {what} of {len}")]
+    NoMemory {
+        /// The item.
+        what: &'static str,
+        /// Its length, in bytes or elements.
+        len: usize,
+    },
     /// The compressed data are damaged, or of another length than declared.
     #[error("the compressed data are damaged: {why}")]
     Damaged {

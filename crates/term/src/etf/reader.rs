@@ -1,6 +1,7 @@
 //! A cursor over the input that never steps outside it.
 
 use super::error::{DecodeError, DecodeErrorKind};
+use crate::{Term, memory};
 
 /// The input, how far it has been read, how many elements the open containers still wait for, and how many more
 /// elements the whole term may have.
@@ -58,6 +59,7 @@ impl<'a> Reader<'a> {
     ) -> Result<&'a [u8], DecodeError> {
         match self.rest().get(..count) {
             Some(bytes) => {
+                self.check_memory::<u8>(count, what)?;
                 self.at += count;
                 Ok(bytes)
             }
@@ -119,8 +121,21 @@ impl<'a> Reader<'a> {
             };
             return Err(DecodeError::new(self.at, kind));
         }
+        self.check_memory::<Term>(count, what)?;
         self.owed += count;
         self.allow(count, self.at)
+    }
+
+    /// Refuses an item for which there is no memory.
+    #[inline]
+    fn check_memory<T>(&self, len: usize, what: &'static str) -> Result<(), DecodeError> {
+        match memory::is_there_for::<T>(len) {
+            true => Ok(()),
+            false => Err(DecodeError::new(
+                self.at,
+                DecodeErrorKind::NoMemory { what, len },
+            )),
+        }
     }
 
     /// Takes `count` elements, of an item at `at`, from those that the whole term may have.
