@@ -41,10 +41,12 @@ pub enum Error {
         /// [`Segment::diff`](crate::Segment::diff) the whole pages, which may be equal.
         ranges: Vec<Range<usize>>,
     },
-    /// Another thread of this process is inside an operation on the same segment; or another process has kept its file
-    /// locked for ten seconds, as the first to open it does while it repairs; or a reader without permission to write
-    /// found no quiet moment between commits for as long ([`Options::read_only`](crate::Options::read_only)).
-    #[error("in use: another thread is in a call on this segment, or other processes keep it busy")]
+    /// A call on the same segment is under way in this process: of another thread, or of the callback's own caller; or
+    /// another process has kept its file locked for ten seconds, as the first to open it does while it repairs; or
+    /// others commit so fast that this process cannot catch up: the log went on without it a thousand times, or a reader
+    /// without permission to write found no quiet moment for ten seconds
+    /// ([`Options::read_only`](crate::Options::read_only)).
+    #[error("in use: a call on this segment is under way, or other processes keep it busy")]
     Busy,
     /// The process forked after the checkout; the working copy belongs to the parent.
     #[error("the working copy stayed with the parent of this forked process: reattach")]
@@ -138,12 +140,13 @@ pub enum Error {
     /// No memory or disk for what was asked, or all page frames are in use by living processes.
     #[error("no space for {0}")]
     NoSpace(&'static str),
-    /// The commit lock was held too long by a living process (stopped, or hostile).
+    /// The commit lock was held too long by one living process (stopped, or hostile). While it goes from one to the
+    /// next, however many they are, this process waits.
     #[error("process {pid} has held the commit lock for {millis} ms")]
     LockTimeout {
-        /// The holder; 0 if it is gone, but others were quicker all the time.
+        /// The holder.
         pid: u32,
-        /// The time that this process waited, in milliseconds.
+        /// How long it has held the lock, at least, in milliseconds.
         millis: u64,
     },
     /// The kernel cannot do what the options demand.

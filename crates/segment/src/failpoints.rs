@@ -22,7 +22,7 @@ macro_rules! failpoint {
 pub(crate) use failpoint;
 
 #[cfg(debug_assertions)]
-pub use armed::{arm, arm_stop_at, hurry, passed};
+pub use armed::{arm, arm_stop_at, at_each, hurry, passed};
 
 #[cfg(debug_assertions)]
 pub(crate) use armed::{pass, patience, tracking};
@@ -56,6 +56,10 @@ mod armed {
     static HURRY: AtomicU64 = AtomicU64::new(0);
     static NAMED: AtomicBool = AtomicBool::new(false);
     static NAME: Mutex<&str> = Mutex::new("");
+    static HOOK: Mutex<Option<Hook>> = Mutex::new(None);
+
+    /// A failpoint's name, and what is done there.
+    type Hook = (&'static str, Box<dyn FnMut() + Send>);
 
     /// Kills this process (SIGKILL) at the `n`-th failpoint from now on, counting from 1.
     pub fn arm(n: u64) {
@@ -74,6 +78,14 @@ mod armed {
     /// Returns the number of failpoints that this process has passed.
     pub fn passed() -> u64 {
         PASSED.load(Ordering::Relaxed)
+    }
+
+    /// Does something at each failpoint of this name from now on, but not within itself.
+    pub fn at_each(name: &'static str, act: impl FnMut() + Send + 'static) {
+        if let Ok(mut hook) = HOOK.lock() {
+            *hook = Some((name, Box::new(act)));
+        }
+        NAMED.store(true, Ordering::Relaxed);
     }
 
     /// Makes this process wait this many milliseconds at most for locks.
@@ -102,12 +114,24 @@ mod armed {
     /// Passes one failpoint.
     pub(crate) fn pass(name: &str) {
         let passed = PASSED.fetch_add(1, Ordering::Relaxed) + 1;
-        if NAMED.load(Ordering::Relaxed) && NAME.lock().is_ok_and(|armed| *armed == name) {
-            NAMED.store(false, Ordering::Relaxed);
-            stop();
+        if NAMED.load(Ordering::Relaxed) {
+            pass_named(name);
         }
         if passed == ARMED.load(Ordering::Relaxed) {
             let _ = kill_process(getpid(), Signal::KILL);
+        }
+    }
+
+    fn pass_named(name: &str) {
+        if NAME.lock().is_ok_and(|armed| *armed == name) {
+            NAMED.store(false, Ordering::Relaxed);
+            stop();
+        }
+        if let Ok(mut hook) = HOOK.try_lock()
+            && let Some((at, act)) = &mut *hook
+            && *at == name
+        {
+            act();
         }
     }
 

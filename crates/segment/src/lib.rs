@@ -21,7 +21,7 @@
 //!
 //! | part | bytes | content |
 //! |---|---|---|
-//! | header | 4096 | 0: `FYRISSEG`; 8: format; 16: unit; 24: pages; 32: slots; 40: frames kept at most; 48: log entries; 56: frames; 64: file length; 72: sum of these. Then what changes: 128: position; 136: version; 144: size; 192: lock; 256: tail; 264: applied; 272: frames that have or had space; 280: free frames (a hint); 288: gate; 296: pid namespace; 304: slots ever used; 312: a process sleeps; 320: frames kept; 328: overruns; 336: evictions; 344..368: the table of kept frames: its top, a cursor, the sum of the snapshots it was gone through for; 368: holes (a hint) |
+//! | header | 4096 | 0: `FYRISSEG`; 8: format; 16: unit; 24: pages; 32: slots; 40: frames kept at most; 48: log entries; 56: frames; 64: file length; 72: sum of these. Then what changes: 128: position; 136: version; 144: size; 192: lock; 196: how often it was taken; 256: tail; 264: applied; 272: frames that have or had space; 280: free frames (a hint); 288: gate; 296: pid namespace; 304: slots ever used; 312: a process sleeps; 320: frames kept; 328: overruns; 336: evictions; 344..368: the table of kept frames: its top, a cursor, the sum of the snapshots it was gone through for; 368: holes (a hint) |
 //! | slots | 64 each, and one for the doctor | 0: owner (process id and start time); 8: place; 16: commits; 24: base (see `trunk/slots.rs`) |
 //! | page heads | 16 a page | 0: frame; 8: log position after its last change |
 //! | log | 128 an entry | 0: page; 4: frame; 8: frame before; 12: its age; 16: version; the changed words: up to six with their values, or a mask of 512 bits (see `trunk/entry.rs`) |

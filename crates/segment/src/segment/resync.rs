@@ -61,9 +61,8 @@ impl Segment {
             return self.take_window(heads.at, heads.size, policy);
         }
         self.trunk.back(self.slot, self.position);
-        Err(Error::Corrupt(
-            "the log overruns this process again and again",
-        ))
+        // The segment is whole: others commit faster than this process reads.
+        Err(Error::Busy)
     }
 
     /// Brings the copy up to date page by page, without a base. The pages `ahead` are already at position `ahead_at`,
@@ -83,9 +82,11 @@ impl Segment {
                 self.trunk.leave(self.slot, self.position);
                 Err(error)
             }
-            None => Err(Error::Corrupt(
-                "the log overruns this process again and again",
-            )),
+            // As in `catch_up`.
+            None => {
+                self.trunk.leave(self.slot, self.position);
+                Err(Error::Busy)
+            }
         }
     }
 

@@ -37,6 +37,8 @@ pub(crate) mod word {
     pub(crate) const SIZE: usize = 144;
     /// The commit lock (4 bytes) on a line of its own.
     pub(crate) const LOCK: usize = 192;
+    /// How often it was taken (4 bytes).
+    pub(crate) const TURNS: usize = 196;
     pub(crate) const TAIL: usize = 256;
     pub(crate) const APPLIED: usize = 264;
     pub(crate) const READY: usize = 272;

@@ -2,7 +2,8 @@
 //!
 //! It orders commits and nothing else: updates and checkouts never look at it. A holder copies no
 //! pages under it (the frames of a commit are filled before), so it is held for some ten nanoseconds
-//! a page. A holder that died is found by its slot's process id and start time; the process that finds it takes
+//! a page. Each holder counts the turns of the lock: so who waits can tell one that stands still from many that go
+//! through, and loses patience with the former only. A holder that died is found by its slot's process id and start time; the process that finds it takes
 //! the lock over and repairs (invariant REPAIR).
 
 use fyris_sync::atomic::{AtomicU32, Ordering};
@@ -19,8 +20,9 @@ use crate::failpoints::{failpoint, patience};
 const WAITERS: u32 = 1 << 31;
 /// Looks at the lock before sleeping.
 const SPINS: usize = 200;
-/// The sleep between two looks whether the holder is alive.
+/// The first sleep between two looks whether the holder is alive; the next ones are each twice as long, so many times.
 const NAP: Duration = Duration::from_millis(5);
+const LONG_NAPS: u32 = 4;
 
 /// The held lock.
 #[derive(Debug)]
@@ -52,57 +54,76 @@ impl Trunk {
     ///
     /// # Errors
     ///
-    /// [`Error::LockTimeout`] if a living process does not let go; what repairing may find.
+    /// [`Error::LockTimeout`] if one living process does not let go; what repairing may find.
     #[inline]
     pub(crate) fn lock(&self, slot: usize) -> Result<Guard<'_>> {
         let mine = slot as u32 + 1;
-        // Acquire: pairs with the Release of the last holder.
-        let free = self
-            .lock_word()
-            .compare_exchange(0, mine, Ordering::Acquire, Ordering::Relaxed);
-        if free.is_err() {
-            return self.lock_slowly(mine);
+        match self.take(0, mine) {
+            Some(guard) => {
+                failpoint!("locked");
+                Ok(guard)
+            }
+            None => self.lock_slowly(mine),
         }
-        failpoint!("locked");
-        Ok(Guard { trunk: self })
+    }
+
+    /// Takes the lock if `seen` is what is there.
+    #[inline]
+    fn take(&self, seen: u32, mine: u32) -> Option<Guard<'_>> {
+        // Acquire: pairs with the Release of the last holder.
+        let lock = self.lock_word();
+        let took = lock.compare_exchange(seen, mine, Ordering::Acquire, Ordering::Relaxed);
+        took.ok()?;
+        // Relaxed, both: only the holder writes it, and waiters only compare.
+        let turns = self.half(word::TURNS);
+        turns.store(
+            turns.load(Ordering::Relaxed).wrapping_add(1),
+            Ordering::Relaxed,
+        );
+        // Made only if the lock was taken: a guard that is dropped unlocks, any process may hold the lock.
+        Some(Guard { trunk: self })
     }
 
     #[cold]
     fn lock_slowly(&self, mine: u32) -> Result<Guard<'_>> {
-        let lock = self.lock_word();
-        let start = Instant::now();
-        let mut spins = 0;
+        // One holder, for one time, and since when it has been seen.
+        let mut held = (0, 0);
+        let mut since = Instant::now();
+        let (mut spins, mut naps) = (0, 0);
         loop {
-            // Relaxed: only a look.
-            let seen = lock.load(Ordering::Relaxed);
-            let take = |flag: u32| {
-                // Acquire: pairs with the Release of the last holder.
-                let took =
-                    lock.compare_exchange(seen, mine | flag, Ordering::Acquire, Ordering::Relaxed);
-                // Made only if the lock was taken: a guard that is dropped unlocks, any process may hold the lock.
-                took.is_ok().then(|| Guard { trunk: self })
-            };
-            if seen != 0 && spins == SPINS && start.elapsed() > patience() {
-                let pid = self.holder(seen, mine).unwrap_or(0);
-                let millis = start.elapsed().as_millis() as u64;
-                return Err(Error::LockTimeout { pid, millis });
-            }
+            // Relaxed, both: only a look.
+            let seen = self.lock_word().load(Ordering::Relaxed);
+            let turn = self.half(word::TURNS).load(Ordering::Relaxed);
             if seen == 0 {
                 // Others may still be asleep: keep the flag for them.
-                if let Some(guard) = take(WAITERS) {
+                if let Some(guard) = self.take(seen, mine | WAITERS) {
                     failpoint!("locked after waiting");
                     return Ok(guard);
                 }
-            } else if spins < SPINS {
+                continue;
+            }
+            if spins < SPINS {
                 spins += 1;
                 std::hint::spin_loop();
-            } else if self.holder(seen, mine).is_some() {
-                self.nap(seen);
-            } else if let Some(guard) = take(WAITERS) {
+                continue;
+            }
+            // Only who has seen one holder throughout a nap asks whether it lives, and how long that takes: a thousand
+            // processes may wait for a lock that goes round.
+            let now = (seen & !WAITERS, turn);
+            if held != now && !(cfg!(fyris_mutant = "segment_one_patience") && naps > 0) {
+                (held, since) = (now, Instant::now());
+            } else if let Some(pid) = self.holder(seen, mine) {
+                if since.elapsed() > patience() {
+                    let millis = since.elapsed().as_millis() as u64;
+                    return Err(Error::LockTimeout { pid, millis });
+                }
+            } else if let Some(guard) = self.take(seen, mine | WAITERS) {
                 failpoint!("lock taken over");
                 self.recover(&guard)?;
                 return Ok(guard);
             }
+            self.nap(seen, NAP * (1 << naps));
+            naps = (naps + 1).min(LONG_NAPS);
         }
     }
 
@@ -117,7 +138,7 @@ impl Trunk {
         process.alive().then(|| process.pid())
     }
 
-    fn nap(&self, seen: u32) {
+    fn nap(&self, seen: u32, time: Duration) {
         let lock = self.lock_word();
         // Relaxed: only says that a process sleeps.
         let flagged =
@@ -125,7 +146,7 @@ impl Trunk {
         if flagged.is_ok() {
             let time = futex::Timespec {
                 tv_sec: 0,
-                tv_nsec: NAP.as_nanos() as i64,
+                tv_nsec: time.as_nanos() as i64,
             };
             // Woken, timed out or changed: look again in every case.
             let _ = futex::wait(lock, futex::Flags::empty(), seen | WAITERS, Some(&time));

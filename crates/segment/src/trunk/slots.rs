@@ -311,6 +311,7 @@ impl Trunk {
 
     /// Enters the slot at a position up to which all page heads are in place, and returns it.
     pub(crate) fn enter(&self, slot: usize) -> Result<u64> {
+        let first = self.applied();
         for _ in 0..TRIES {
             let position = self.applied();
             if position <= POSITION && self.hold(slot, position) {
@@ -318,7 +319,10 @@ impl Trunk {
             }
             // The gate went past between the two loads: others commit quickly; again.
         }
-        Err(Error::Corrupt("the gate is ahead of what was applied"))
+        match self.applied() == first {
+            true => Err(Error::Corrupt("the gate is ahead of what was applied")),
+            false => Err(Error::Busy),
+        }
     }
 
     /// Holds the log from `position` on; false if it is too late for that.

@@ -2,6 +2,8 @@
 //! are written over meanwhile.
 
 use std::collections::HashMap;
+use std::os::unix::fs::FileExt;
+use std::time::{Duration, Instant};
 
 use fyris_segment::{Doctor, PAGE, Segment};
 
@@ -53,6 +55,49 @@ fn stop_in(peer: &mut Peer, step: &str, command: &str) {
     peer.ask(&format!("stop {}", number(step))).unwrap();
     peer.tell(command);
     stopped(peer);
+}
+
+/// Many processes commit at once, and the lock goes from one to the next: who waits for longer than one holder may take
+/// waits on.
+#[test]
+fn a_lock_that_goes_round_is_waited_for() {
+    let name = Name::new("round");
+    let segment = Segment::checkout(&name.0, PAGES * PAGE, &options("auto")).unwrap();
+    let (holder, mut waiter) = (Peer::new(&name.0, "auto"), Peer::new(&name.0, "auto"));
+    waiter.ask("write 4096 8 2").unwrap();
+    waiter.ask("hurry 500").unwrap();
+    let file = std::fs::OpenOptions::new().write(true).open(segment.path());
+    let file = file.unwrap();
+    // The lock, held by the process of a slot, and the turn that it is.
+    let hold = |slot: u32, turn: u32| {
+        let words = u64::from(slot + 1) | u64::from(turn) << 32;
+        file.write_all_at(&words.to_le_bytes(), 192).unwrap();
+    };
+    hold(0, 1000);
+    waiter.tell("merge");
+    let begun = Instant::now();
+    for turn in 1000.. {
+        hold(turn % 2, turn);
+        std::thread::sleep(Duration::from_millis(20));
+        if begun.elapsed() > Duration::from_millis(1500) {
+            break;
+        }
+    }
+    // Of one that stands still its own time is told.
+    hold(1, 5000);
+    let refused = waiter.answer().unwrap();
+    let named = format!("LockTimeout {{ pid: {}, millis: ", holder.pid());
+    let millis = refused
+        .strip_prefix(&named)
+        .and_then(|rest| rest.split_once(" }"));
+    let millis = millis.and_then(|(millis, _)| millis.parse().ok());
+    let range = 500..1500;
+    assert!(
+        millis.is_some_and(|millis: u64| range.contains(&millis)),
+        "{refused}"
+    );
+    file.write_all_at(&[0; 4], 192).unwrap();
+    assert!(waiter.ask("merge").unwrap().starts_with('1'));
 }
 
 #[test]
