@@ -175,6 +175,8 @@ segment_base_not_kept   |                    | -p fyris-segment --test basic dis
 segment_base_moves_first |                   | -p fyris-segment --test processes stop::
 segment_hole_is_free    |                    | -p fyris-segment --test hostile a_full
 segment_fork_unnoticed  |                    | -p fyris-segment --test processes fork::
+segment_one_patience    |                    | -p fyris-segment --test processes goes_round
+segment_change_ends_early |                  | -p fyris-capi --test c segments_answer
 segment_parents_row     |                    | -p fyris-segment --test processes fork::
 segment_ranges_unseen   |                    | -p fyris-segment --test basic skipped
 segment_looks_once      |                    | -p fyris-segment --test processes reader::

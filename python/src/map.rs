@@ -6,15 +6,16 @@
 use std::ops::Bound as Limit;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
 use fyris_segment::versioned_map::Cursor;
-use fyris_segment::{Inside, MapError, Options, Origin, Reattach, Shared, VersionedMap as Store};
+use fyris_segment::{
+    Inside, MapError, Options, Origin, Reattach, Shared, VersionedMap as Store, let_others_pass,
+};
 use pyo3::exceptions::{PyKeyError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
 
-use crate::errors::{self, Behind, Closed};
+use crate::errors::{self, Closed};
 use crate::segment::{Made, Updated, Watcher, again, kept_name};
 
 /// An ordered map of bytes to bytes that processes share, in a segment.
@@ -80,6 +81,10 @@ fn pair<'py>(py: Python<'py>, entry: &(Vec<u8>, Vec<u8>)) -> Pair<'py> {
     (PyBytes::new(py, &entry.0), PyBytes::new(py, &entry.1))
 }
 
+fn closed() -> PyErr {
+    Closed::new_err("the map is closed")
+}
+
 fn missing(key: &[u8], py: Python<'_>) -> PyErr {
     PyKeyError::new_err((PyBytes::new(py, key).unbind(),))
 }
@@ -93,7 +98,7 @@ impl VersionedMap {
     fn with<T>(&self, operation: impl FnOnce(&mut Store) -> Result<T, MapError>) -> PyResult<T> {
         match &mut self.state()?.map {
             Some(map) => operation(map).map_err(errors::map),
-            None => Err(Closed::new_err("the map is closed")),
+            None => Err(closed()),
         }
     }
 
@@ -104,6 +109,16 @@ impl VersionedMap {
         operation: impl FnOnce(&mut Store) -> Result<T, MapError> + Send,
     ) -> PyResult<T> {
         py.detach(|| self.with(operation))
+    }
+
+    /// Commits a change, if it is to be kept; whether it is: otherwise it was taken back.
+    fn end_change(&self, py: Python<'_>, keep: bool) -> PyResult<bool> {
+        py.detach(|| {
+            let mut state = self.map.lock_in_turn().map_err(errors::segment)?;
+            let map = state.map.as_mut().ok_or_else(closed)?;
+            let version = map.end_change(keep).map_err(errors::map)?;
+            Ok(version.is_some())
+        })
     }
 
     fn find(&self, key: &[u8]) -> PyResult<Option<Vec<u8>>> {
@@ -465,31 +480,25 @@ impl VersionedMap {
 
     /// Calls change(self) on the latest version and commits what it did, as one step; returns what it returned. It is
     /// called again, on a newer version, whenever another writer was faster, so what it does beside must bear
-    /// repetition. If it raises, nothing of what it did remains. Raises Uncommitted if there were changes before.
+    /// repetition. If it raises, nothing of what it did remains. Raises Uncommitted if there were changes before. While
+    /// change runs update(), commit(), discard() and another write() raise Busy.
     fn write<'py>(
         slf: &Bound<'py, Self>,
         change: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (py, this) = (slf.py(), slf.get());
-        for lost in 0u64.. {
-            this.run(py, Store::update)?;
-            let done = change.call1((slf,)).and_then(|answer| {
-                this.run(py, Store::commit)?;
-                Ok(answer)
-            });
-            match done {
-                Ok(answer) => return Ok(answer),
-                Err(error) => {
-                    this.run(py, Store::discard)?;
-                    if !error.is_instance_of::<Behind>(py) {
-                        return Err(error);
-                    }
-                }
+        for lost in 0.. {
+            this.run(py, Store::begin_change)?;
+            let answer = change.call1((slf,));
+            let committed = this.end_change(py, answer.is_ok());
+            let answer = answer?;
+            if committed? {
+                return Ok(answer);
             }
             // The process that was faster may go on; this one comes back later each time.
-            py.detach(|| std::thread::sleep(Duration::from_micros(20 * lost.min(50))));
+            py.detach(|| let_others_pass(lost));
         }
-        unreachable!("a writer that lost 2^64 times")
+        unreachable!("a writer that lost more often than a number can say")
     }
 
     /// Reads the whole map and verifies it. Raises Damaged with the first thing that is wrong.

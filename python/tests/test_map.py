@@ -90,6 +90,51 @@ def test_processes_count_together(name):
     m.check()
 
 
+def test_a_write_hands_on_what_is_behind_elsewhere(name):
+    m, runs = fyris.VersionedMap(name, 1 << 20), []
+
+    def fail(m):
+        m[b"n"] = b"1"
+        runs.append(1)
+        assert len(runs) < 10
+        raise fyris.Behind("another map is")
+
+    with pytest.raises(fyris.Behind, match="another map is"):
+        m.write(fail)
+    assert runs == [1] and len(m) == 0 and not m.dirty
+
+
+@pytest.mark.parametrize("within", ["commit", "update", "discard", "write"])
+def test_a_write_begins_and_ends_by_itself(name, within):
+    m = fyris.VersionedMap(name, 1 << 20)
+    before = m.version
+
+    def change(m):
+        m[b"a"] = b"1"
+        with pytest.raises(fyris.Busy):
+            getattr(m, within)(*([change] if within == "write" else []))
+        m[b"b"] = b"2"
+
+    m.write(change)
+    assert dict(m.items()) == {b"a": b"1", b"b": b"2"} and m.version == before + 1
+
+
+def test_a_damaged_map_ends_a_walk(name):
+    m = fyris.VersionedMap(name, 1 << 20)
+    keys = [b"key %02d" % n for n in range(20)]
+    m.write(lambda m: m.update(dict.fromkeys(keys, b"")))
+    raw = fyris.Segment(name)
+    raw[raw[:].index(b"key 05") + 4] = ord("9")
+    raw.commit()
+    m.update()
+    for walk in (m, reversed(m), m.items(), m.values()):
+        seen = 0
+        with pytest.raises(fyris.Damaged, match="ascend"):
+            for _ in walk:
+                seen += 1
+                assert seen < 100
+
+
 def test_a_change_that_fails_leaves_nothing(name):
     m = fyris.VersionedMap(name, 1 << 16)
 

@@ -60,6 +60,45 @@ def test_a_transaction_begins_again_when_another_was_faster(name, tracking):
     assert b[100] == 1
 
 
+def test_a_transaction_hands_on_what_is_behind_elsewhere(name):
+    segment, runs = fyris.Segment(name, 8192), []
+
+    def fail(segment):
+        runs.append(add_one(segment))
+        assert len(runs) < 10
+        raise fyris.Behind("another segment is")
+
+    with pytest.raises(fyris.Behind, match="another segment is"):
+        segment.transaction(fail)
+    assert runs == [1] and segment.diff() == [] and segment.version == 0
+
+
+@pytest.mark.parametrize(
+    "within",
+    [
+        lambda s: s.commit(),
+        lambda s: s.commit(merge=True, on_conflict=lambda *a: "local"),
+        lambda s: s.update(),
+        lambda s: s.update(on_conflict=lambda *a: "local"),
+        lambda s: s.discard(),
+        lambda s: s.begin().__enter__(),
+        lambda s: s.transaction(add_one),
+    ],
+)
+def test_a_transaction_begins_and_ends_by_itself(name, within):
+    segment = fyris.Segment(name, 8192)
+
+    def change(segment):
+        add_one(segment)
+        with pytest.raises(fyris.Busy):
+            within(segment)
+        segment.touch(0, 8)
+        return add_one(segment)
+
+    assert segment.transaction(change) == 2
+    assert segment.version == 1 and segment.diff() == [] and number(segment) == 2
+
+
 def count(segment, times):
     for _ in range(times):
         segment.transaction(add_one)

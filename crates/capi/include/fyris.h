@@ -423,7 +423,8 @@ typedef struct fyris_segment_state {
 /**
  * Changes the working copy, of `size` bytes at `data`. 0: commit; anything else: give up, and nothing of it remains.
  * May be called several times, each time on a newer version, so what it does beside must bear repetition. It must not
- * leave by `longjmp` or an exception. With the option `declared` it calls `fyris_segment_touch`.
+ * leave by `longjmp` or an exception. With the option `declared` it calls `fyris_segment_touch`; calls with the segment
+ * that update, commit, discard or begin say FYRIS_E_BUSY.
  */
 typedef int32_t (*fyris_segment_change)(void *context, void *data, size_t size);
 
@@ -983,7 +984,7 @@ enum fyris_code fyris_segment_begin(const struct fyris_segment *segment,
  * Fails with FYRIS_E_GAVE_UP, and as `fyris_segment_begin` and `fyris_segment_commit`, but never with FYRIS_E_BEHIND.
  * Nothing of the changes remains then.
  *
- * Threads: any; no other thread should use the segment until it returns.
+ * Threads: any; while the function runs other threads are told FYRIS_E_BUSY as it is.
  */
 enum fyris_code fyris_segment_transaction(const struct fyris_segment *segment,
                                           fyris_segment_change change,

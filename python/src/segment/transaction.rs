@@ -6,7 +6,7 @@ use fyris_segment::let_others_pass;
 use pyo3::prelude::*;
 
 use super::Segment;
-use crate::errors::{self, BadValue, Behind};
+use crate::errors::{self, BadValue};
 
 /// The sleep between two looks whether Python has a signal to handle.
 const NAP: Duration = Duration::from_millis(100);
@@ -54,26 +54,20 @@ impl Segment {
     /// change(self), commits, and returns what change returned. It is called again, on a newer version, whenever
     /// another process committed meanwhile, so what it does beside must bear repetition. If it raises, nothing of what
     /// it did remains. Raises Uncommitted if there were changes before; BaseLost if that cannot be told because this
-    /// process lagged too far (discard() first).
+    /// process lagged too far (discard() first). While change runs it may read and write the segment; update(), commit(),
+    /// discard() and another transaction raise Busy.
     fn transaction<'py>(
         slf: &Bound<'py, Self>,
         change: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (py, this) = (slf.py(), slf.get());
         for lost in 0.. {
-            this.run(py, |segment| segment.begin())?;
-            let done = change.call1((slf,)).and_then(|answer| {
-                this.run(py, |segment| segment.commit())?;
-                Ok(answer)
-            });
-            match done {
-                Ok(answer) => return Ok(answer),
-                Err(error) => {
-                    this.run(py, |segment| segment.discard())?;
-                    if !error.is_instance_of::<Behind>(py) {
-                        return Err(error);
-                    }
-                }
+            this.run(py, |segment| segment.begin_change())?;
+            let answer = change.call1((slf,));
+            let committed = this.end_change(py, answer.is_ok());
+            let answer = answer?;
+            if committed? {
+                return Ok(answer);
             }
             py.detach(|| let_others_pass(lost));
         }
@@ -126,5 +120,16 @@ impl Segment {
         let watcher = slf.get()._watcher()?;
         let module = slf.py().import("fyris._segment")?;
         module.call_method1("wait_async", (watcher, timeout))
+    }
+}
+
+impl Segment {
+    /// Commits a change, if it is to be kept; whether it is: otherwise it was taken back.
+    fn end_change(&self, py: Python<'_>, keep: bool) -> PyResult<bool> {
+        py.detach(|| {
+            let mut state = self.state.lock_in_turn().map_err(errors::segment)?;
+            let version = state.open()?.end_change(keep).map_err(errors::segment)?;
+            Ok(version.is_some())
+        })
     }
 }

@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::time::Duration;
 
-use ::fyris_segment::{Error, Segment, let_others_pass};
+use ::fyris_segment::{Segment, let_others_pass};
 
 use super::commit::tell;
 use super::{fyris_segment, fyris_updated, update, with};
@@ -34,7 +34,8 @@ pub unsafe extern "C" fn fyris_segment_begin(
 
 /// Changes the working copy, of `size` bytes at `data`. 0: commit; anything else: give up, and nothing of it remains.
 /// May be called several times, each time on a newer version, so what it does beside must bear repetition. It must not
-/// leave by `longjmp` or an exception. With the option `declared` it calls `fyris_segment_touch`.
+/// leave by `longjmp` or an exception. With the option `declared` it calls `fyris_segment_touch`; calls with the segment
+/// that update, commit, discard or begin say FYRIS_E_BUSY.
 pub type fyris_segment_change =
     Option<unsafe extern "C" fn(context: *mut c_void, data: *mut c_void, size: usize) -> i32>;
 
@@ -45,7 +46,7 @@ pub type fyris_segment_change =
 /// Fails with FYRIS_E_GAVE_UP, and as `fyris_segment_begin` and `fyris_segment_commit`, but never with FYRIS_E_BEHIND.
 /// Nothing of the changes remains then.
 ///
-/// Threads: any; no other thread should use the segment until it returns.
+/// Threads: any; while the function runs other threads are told FYRIS_E_BUSY as it is.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_segment_transaction(
     segment: *const fyris_segment,
@@ -62,27 +63,21 @@ pub unsafe extern "C" fn fyris_segment_transaction(
         let shared = &unsafe { handle(segment, "the segment") }?.0;
         for lost in 0.. {
             let (data, size) = shared.with(|segment| {
-                segment.begin()?;
+                segment.begin_change()?;
                 Ok((segment.as_ptr().cast_mut(), segment.len()))
             })?;
             // SAFETY: CALLBACK: a function of this type; HANDLE: the working copy stays while the segment does, and is
             // writable.
             let said = unsafe { change(context, data.cast(), size) };
+            let committed = shared.lock_in_turn()?.end_change(said == 0);
             if said != 0 {
-                shared.with(Segment::discard)?;
                 let text = format!("the function gave up: {said}");
                 return Err(Failure::new(FYRIS_E_GAVE_UP, text));
             }
-            match shared.with(Segment::commit) {
-                Ok(committed) => return tell(committed, version),
-                Err(error) => {
-                    shared.with(Segment::discard)?;
-                    if !matches!(error, Error::Behind { .. }) {
-                        return Err(error.into());
-                    }
-                }
+            match committed? {
+                Some(committed) => return tell(committed, version),
+                None => let_others_pass(lost),
             }
-            let_others_pass(lost);
         }
         unreachable!("lost more often than a number can say")
     })

@@ -138,6 +138,20 @@ static int32_t add_one(void *context, void *data, size_t size) {
   return *(int32_t *)context;
 }
 
+/* What a function that changes a segment may not do. */
+static int32_t change_within(void *segment, void *data, size_t size) {
+  fyris_segment *a = segment;
+  fyris_error mine;
+  ((uint64_t *)data)[102] += size;
+  int refused = fyris_segment_commit(a, NULL, &mine) == FYRIS_E_BUSY &&
+                fyris_segment_commit_merge(a, NULL, &mine) == FYRIS_E_BUSY &&
+                fyris_segment_update(a, NULL, &mine) == FYRIS_E_BUSY &&
+                fyris_segment_discard(a, &mine) == FYRIS_E_BUSY &&
+                fyris_segment_begin(a, NULL, &mine) == FYRIS_E_BUSY &&
+                fyris_segment_transaction(a, change_within, a, NULL, &mine) == FYRIS_E_BUSY;
+  return refused && fyris_segment_touch(a, 816, 8, &mine) == FYRIS_OK ? 7 : 8;
+}
+
 static void transactions(fyris_segment *a, fyris_segment *b) {
   uint64_t *x = fyris_segment_data(a, &err), version = 0;
   int32_t said = 0;
@@ -149,6 +163,8 @@ static void transactions(fyris_segment *a, fyris_segment *b) {
   said = 7;
   SAYS(fyris_segment_transaction(a, add_one, &said, NULL, &err), FYRIS_E_GAVE_UP);
   EXPECT(x[100] == 11 && strchr(err.text, '7') != NULL);
+  SAYS(fyris_segment_transaction(a, change_within, a, NULL, &err), FYRIS_E_GAVE_UP);
+  EXPECT(x[102] == 0 && strchr(err.text, '7') != NULL);
   SAYS(fyris_segment_transaction(a, NULL, NULL, NULL, &err), FYRIS_E_NULL);
   SAYS(fyris_segment_transaction(NULL, add_one, &said, NULL, &err), FYRIS_E_NULL);
   x[101] = 1;

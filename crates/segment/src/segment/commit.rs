@@ -62,6 +62,7 @@ impl Segment {
     /// *Source*: CONVERSION, sections 3.1, 3.5 and 3.7.
     pub fn commit(&mut self) -> Result<u64> {
         self.check_writable()?;
+        self.check_between()?;
         self.check_current()?;
         self.prepare()?;
         self.check_base()?;
@@ -96,6 +97,7 @@ impl Segment {
 
     fn merge_and_commit(&mut self, policy: &mut Policy<'_>) -> Result<u64> {
         self.check_writable()?;
+        self.check_between()?;
         self.update_and_prepare(policy)?;
         if self.prepared.records.is_empty() {
             return Ok(self.unchanged());
@@ -130,7 +132,8 @@ impl Segment {
                 break;
             }
         }
-        done
+        // Never `Behind`: it is others that commit too fast for this process.
+        done.map_err(|_| Error::Busy)
     }
 
     /// Returns an error unless the pages were compared with their base, and not with other content that was written

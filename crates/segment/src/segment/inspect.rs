@@ -20,6 +20,7 @@ impl Segment {
     /// [`Error::ReadOnly`], [`Error::Corrupt`], [`Error::Forked`].
     pub fn discard(&mut self) -> Result<()> {
         self.check_writable()?;
+        self.check_between()?;
         let candidates = self.candidates()?;
         for &page in &candidates {
             let private = self.private_values(page);

@@ -79,6 +79,8 @@ pub struct Segment {
     /// Words of pages that are private in part: page, word, bits.
     private_words: Vec<(u32, u16, u64)>,
     written: Written,
+    /// Within a change of a binding: see [`Segment::begin_change`].
+    changing: bool,
     place: Place,
     options: Options,
 }
@@ -219,6 +221,7 @@ impl Segment {
             populated: 0..0,
             private_words,
             written: Written::No,
+            changing: false,
             place: place.clone(),
             options: options.clone(),
         };
@@ -371,6 +374,14 @@ impl Segment {
     fn check(&self) -> Result<()> {
         match self.is_forked() {
             true => Err(Error::Forked),
+            false => Ok(()),
+        }
+    }
+
+    /// Returns [`Error::Busy`] within a change, which begins and ends by itself.
+    pub(crate) fn check_between(&self) -> Result<()> {
+        match self.changing && !cfg!(fyris_mutant = "segment_change_ends_early") {
+            true => self.check().and(Err(Error::Busy)),
             false => Ok(()),
         }
     }

@@ -11,7 +11,7 @@ use std::fmt;
 use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 
-use super::{Origin, Segment};
+use super::{Origin, Segment, let_others_pass};
 use crate::error::{Error, Result};
 use crate::map::this_process;
 use crate::versioned_map::{MapError, VersionedMap};
@@ -112,6 +112,18 @@ impl<T: Reattach> Shared<T> {
             _ if holder == this_process() => Error::Busy,
             _ => Error::Forked,
         })
+    }
+
+    /// Goes inside when the other threads are outside: to end what this thread has begun.
+    #[doc(hidden)]
+    pub fn lock_in_turn(&self) -> Result<Inside<'_, T>> {
+        for turn in 0.. {
+            match self.lock() {
+                Err(Error::Busy) => let_others_pass(turn),
+                done => return done,
+            }
+        }
+        unreachable!("a thread that stays inside for ever")
     }
 
     /// Goes inside if `found` is there, otherwise says what is.

@@ -99,6 +99,7 @@ impl Segment {
     /// process lagged too far: discard first; [`Error::ReadOnly`]; the others of [`Segment::update`].
     pub fn begin(&mut self) -> Result<Updated> {
         self.check_writable()?;
+        self.check_between()?;
         self.check_settled()?;
         let updated = match self.update() {
             // Pages that were written to before count as written again, see `copy`: these are not.
@@ -192,6 +193,40 @@ impl Segment {
             Err(Error::Behind { .. }) => Ok(false),
             done => done.map(|_| true),
         }
+    }
+}
+
+/// Transactions of bindings, whose callers have no `&mut` that keeps them from a second call.
+impl Segment {
+    /// Begins a transaction as [`Segment::begin`]. Until [`Segment::end_change`] the copy can be read and written to,
+    /// and the segment can grow; updates, commits and discards are [`Error::Busy`], as is another change.
+    #[doc(hidden)]
+    pub fn begin_change(&mut self) -> Result<Updated> {
+        let updated = self.begin()?;
+        self.changing = true;
+        Ok(updated)
+    }
+
+    /// Ends it: commits, if the changes are to be kept, and returns the version. `None`: they were taken back, also
+    /// because another process was faster.
+    #[doc(hidden)]
+    pub fn end_change(&mut self, keep: bool) -> Result<Option<u64>> {
+        self.changing = false;
+        let committed = match keep {
+            true => self.commit_first(),
+            false => Ok(false),
+        };
+        if let Ok(true) = committed {
+            return Ok(Some(self.version));
+        }
+        let undone = self.discard();
+        committed?;
+        undone.map(|()| None)
+    }
+
+    /// Begins a change of a map, which was updated.
+    pub(crate) fn set_changing(&mut self, on: bool) {
+        self.changing = on;
     }
 }
 

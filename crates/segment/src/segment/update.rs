@@ -121,6 +121,7 @@ impl Segment {
     #[inline]
     pub fn update(&mut self) -> Result<Updated> {
         self.check()?;
+        self.check_between()?;
         match self.trunk.position() == self.position {
             true => Ok(self.nothing_new()),
             false => self.update_by(&mut Policy::LocalWins),
@@ -135,6 +136,7 @@ impl Segment {
     ///
     /// *Source*: CONVERSION, section 3.2, the flag VALIDATE.
     pub fn update_validated(&mut self) -> Result<Updated> {
+        self.check_between()?;
         self.update_by(&mut Policy::Validate)
     }
 
@@ -150,6 +152,7 @@ impl Segment {
         &mut self,
         mut decide: impl FnMut(Conflict<'_>) -> Choice,
     ) -> Result<Updated> {
+        self.check_between()?;
         self.update_by(&mut Policy::Ask(&mut decide))
     }
 

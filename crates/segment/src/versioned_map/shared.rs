@@ -229,6 +229,7 @@ impl VersionedMap {
     /// [`Uncommitted`](MapError::Uncommitted): maps cannot be merged; [`Merged`](MapError::Merged) if they were merged
     /// by other means; the segment's errors.
     pub fn update(&mut self) -> Result<Updated> {
+        self.segment().check_between()?;
         if self.dirty {
             return Err(MapError::Uncommitted);
         }
@@ -266,6 +267,29 @@ impl VersionedMap {
             let_others_pass(lost);
             lost += 1;
         }
+    }
+
+    /// Begins a change of a binding, whose callers have no `&mut` that keeps them from a second call: until
+    /// [`VersionedMap::end_change`] updates, commits and discards are [`Error::Busy`], as is another change.
+    #[doc(hidden)]
+    pub fn begin_change(&mut self) -> Result<Updated> {
+        let updated = self.update()?;
+        self.map.region_mut().0.set_changing(true);
+        Ok(updated)
+    }
+
+    /// Ends it: commits, if the changes are to be kept, and returns the version. `None`: they were taken back, also
+    /// because another process was faster.
+    #[doc(hidden)]
+    pub fn end_change(&mut self, keep: bool) -> Result<Option<u64>> {
+        self.map.region_mut().0.set_changing(false);
+        let committed = match keep.then(|| self.commit()) {
+            Some(Ok(version)) => return Ok(Some(version)),
+            Some(Err(MapError::Segment(Error::Behind { .. }))) | None => Ok(None),
+            Some(Err(error)) => Err(error),
+        };
+        let undone = self.discard();
+        committed.and_then(|none| undone.map(|()| none))
     }
 
     /// Maps `key` to `value` in this process's copy; whether the key was there before. O(log n). The
@@ -320,6 +344,7 @@ impl VersionedMap {
     /// [`Error::Behind`]: another writer was first. [`discard`](VersionedMap::discard),
     /// [`update`](VersionedMap::update), and make the changes again.
     pub fn commit(&mut self) -> Result<u64> {
+        self.segment().check_between()?;
         if !self.dirty {
             return Ok(self.version());
         }
@@ -334,6 +359,7 @@ impl VersionedMap {
     ///
     /// The segment's.
     pub fn discard(&mut self) -> Result<()> {
+        self.segment().check_between()?;
         self.stamp = fresh_stamp();
         self.map.region_mut().0.discard()?;
         self.dirty = false;
