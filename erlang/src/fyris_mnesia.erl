@@ -86,6 +86,7 @@ register(Alias) ->
 %% @private
 -spec init_backend() -> ok | {error, term()}.
 init_backend() ->
+    ok = fyris_mnesia_rows:checked_here(),
     fyris_mnesia_keeper:ensure().
 
 %% @private
@@ -247,9 +248,16 @@ receiver_first_message(_, {first, Size}, _, _) ->
 
 %% @private
 -spec receive_data([tuple()], alias(), tab(), pid(), none) -> {more, none}.
-receive_data(Objects, _, Tab, _, none) ->
-    true = fyris:insert(table(Tab), Objects),
+receive_data(Objects, _, Tab, Sender, none) ->
+    try true = fyris:insert(table(Tab), Objects)
+    catch error:_ -> broken_off(Tab, Objects, Sender)
+    end,
     {more, none}.
+
+%% Without all rows there is no copy: loading ends as if the sender had, which leaves this node as it was.
+broken_off(Tab, Objects, Sender) ->
+    ok = fyris_mnesia_rows:report(Tab, Objects),
+    self() ! {copier_done, node(Sender)}.
 
 %% @private
 -spec receive_done(alias(), tab(), pid(), none) -> ok.
@@ -262,12 +270,16 @@ receive_done(_, Tab, _, none) ->
 %% @private
 -spec validate_key(alias(), tab(), atom(), arity(), atom(), term()) ->
           {atom(), arity(), atom()}.
-validate_key(_, _, Name, Arity, Type, _) -> {Name, Arity, Type}.
+validate_key(_, Tab, Name, Arity, Type, Key) ->
+    ok = fyris_mnesia_rows:checked(Tab, Key),
+    {Name, Arity, Type}.
 
 %% @private
 -spec validate_record(alias(), tab(), atom(), arity(), atom(), tuple()) ->
           {atom(), arity(), atom()}.
-validate_record(_, _, Name, Arity, Type, _) -> {Name, Arity, Type}.
+validate_record(_, Tab, Name, Arity, Type, Record) ->
+    ok = fyris_mnesia_rows:checked(Tab, Record),
+    {Name, Arity, Type}.
 
 %% @private
 -spec insert(alias(), tab(), tuple() | [tuple()]) -> ok.
@@ -275,26 +287,44 @@ insert(_, Tab, Objects) when ?IS_RETAINER(Tab) ->
     fyris_mnesia_checkpoint:insert(Tab, Objects);
 insert(_, Tab, Objects) ->
     Begins = erase(?COUNTER) =:= Tab,
-    change(Tab, {insert, Objects}),
+    try change(Tab, {insert, Objects})
+    catch error:Reason:Stack -> not_inserted(Tab, Objects, fyris_mnesia_schema:is_changing(), {Reason, Stack})
+    end,
     Begins andalso fyris_mnesia_keeper:written(Tab),
     ok.
+
+%% Mnesia says nothing when this fails. While it changes a schema, it would leave out all that comes after, too.
+not_inserted(Tab, Objects, Changing, {Reason, Stack}) ->
+    ok = fyris_mnesia_rows:report(Tab, lists:flatten([Objects])),
+    Changing orelse erlang:raise(error, Reason, Stack).
 
 %% @private
 -spec lookup(alias(), tab(), term()) -> [tuple()].
 lookup(_, Tab, Key) when ?IS_RETAINER(Tab) ->
     fyris_mnesia_checkpoint:lookup(Tab, Key);
 lookup(_, Tab, Key) ->
-    fyris:lookup(table(Tab), Key).
+    found(fun() -> fyris:lookup(table(Tab), Key) end, Key, []).
+
+%% What cannot be stored is nowhere.
+found(Read, Sought, Nothing) ->
+    try Read()
+    catch
+        error:Reason:Stack ->
+            case fyris_mnesia_rows:storable(Sought) of
+                true -> erlang:raise(error, Reason, Stack);
+                false -> Nothing
+            end
+    end.
 
 %% @private
 -spec delete(alias(), tab(), term()) -> ok.
 delete(_, Tab, Key) ->
-    change(Tab, {delete, Key}).
+    found(fun() -> change(Tab, {delete, Key}) end, Key, ok).
 
 %% @private
 -spec match_delete(alias(), tab(), tuple() | '_') -> ok.
 match_delete(_, Tab, Pattern) ->
-    change(Tab, {match_delete, Pattern}).
+    found(fun() -> change(Tab, {match_delete, Pattern}) end, Pattern, ok).
 
 %% @private When there is no counter yet, or it would be less than 0, Mnesia inserts one next. That has to be in the log
 %% when Mnesia answers, like any count: Mnesia does not count again when it recovers.
@@ -350,24 +380,24 @@ select(Continuation) ->
 %% @private
 -spec select(alias(), tab(), [tuple()]) -> [term()].
 select(_, Tab, Spec) ->
-    fyris:select(table(Tab), Spec).
+    found(fun() -> fyris:select(table(Tab), Spec) end, Spec, []).
 
 %% @private
 -spec select(alias(), tab(), [tuple()], pos_integer()) ->
           {[term()], fyris:continuation()} | '$end_of_table'.
 select(_, Tab, Spec, Limit) ->
-    fyris:select(table(Tab), Spec, Limit).
+    found(fun() -> fyris:select(table(Tab), Spec, Limit) end, Spec, '$end_of_table').
 
 %% @private
 -spec select_reverse(alias(), tab(), [tuple()]) -> [term()].
 select_reverse(_, Tab, Spec) ->
-    fyris:select_reverse(table(Tab), Spec).
+    found(fun() -> fyris:select_reverse(table(Tab), Spec) end, Spec, []).
 
 %% @private
 -spec select_reverse(alias(), tab(), [tuple()], pos_integer()) ->
           {[term()], fyris:continuation()} | '$end_of_table'.
 select_reverse(_, Tab, Spec, Limit) ->
-    fyris:select_reverse(table(Tab), Spec, Limit).
+    found(fun() -> fyris:select_reverse(table(Tab), Spec, Limit) end, Spec, '$end_of_table').
 
 %% @private
 -spec repair_continuation(fyris:continuation(), [tuple()]) ->

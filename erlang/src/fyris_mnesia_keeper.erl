@@ -234,6 +234,7 @@ init([]) ->
     case in_use() of
         [] ->
             ?DIRECTORY = fyris:new(?DIRECTORY, [named_table, protected, {keypos, #entry.tab}]),
+            ok = fyris_mnesia_rows:made(),
             persistent_term:put(?MODULE, fyris_mnesia_writer:ledger()),
             {ok, none};
         Tabs ->

@@ -13,6 +13,7 @@
 -type tab() :: fyris_mnesia_keeper:tab().
 -type reason() :: {memory_only, [node()]}
                 | {not_ready, [{node(), term()}]}
+                | {not_storable, [{node(), term()}]}
                 | {no_directory, [node()]}
                 | {snmp_stays, [node()]}
                 | {active_checkpoints, [term()]}.
@@ -27,6 +28,7 @@
 %%                        disc: Mnesia might load the empty copy and copy it to the disc
 %% {not_ready, Reasons}    when nodes that would get a copy cannot make it, by the reason of each: Mnesia would ask them
 %%                        when it has changed its schema, go on without a word, and the objects would be lost
+%% {not_storable, Rows}    when a copy would change to this storage and has a row that it cannot store
 %% {no_directory, Nodes}  when copies on such nodes would change to or from this storage: Mnesia does that by way of a
 %%                        file, and without it the objects would be lost
 %% {active_checkpoints,    when a copy would change to this storage while there are checkpoints of the table: Mnesia
@@ -40,7 +42,9 @@
 check(Alias, Tab, Nodes, Properties) ->
     Refused = refused([fun() -> memory_only(Nodes, Properties) end,
                        fun() -> changed(Alias, Tab, Properties) end,
-                       fun() -> all_ready(Tab, new(Alias, Tab, Nodes), Properties) end]),
+                       fun() -> all_ready(Tab, new(Alias, Tab, Nodes), Properties) end,
+                       fun() -> all_storable(Alias, Tab, Properties) end]),
+    ok = fyris_mnesia_rows:checked_on(mnesia_lib:val({current, db_nodes}) -- Nodes, Tab),
     case Refused of
         ok when Nodes =:= [] -> {ok, lists:delete({Alias, []}, Properties)};
         ok -> ok;
@@ -79,6 +83,17 @@ ready(Tab, Properties) ->
         ok -> fyris_mnesia_keeper:can_create(Tab, fyris_mnesia:options(Tab, Properties));
         NotReady -> NotReady
     end.
+
+%% Mnesia changes the schema first, and copies the rows as far as that goes.
+all_storable(Alias, Tab, Properties) ->
+    Replies = [{Node, rpc:call(Node, fyris_mnesia_rows, refused_in, [Tab, From])}
+               || {Node, From, To} <- changes(Tab, Properties), To =:= Alias, not is_external(From)],
+    case [Reply || {_, Answer} = Reply <- Replies, Answer =/= none] of
+        [] -> ok;
+        Refused -> {not_storable, Refused}
+    end.
+
+is_external(Storage) -> not lists:member(Storage, [ram_copies, disc_copies, disc_only_copies]).
 
 changed(Alias, Tab, Properties) ->
     Changes = [Change || {_, From, To} = Change <- changes(Tab, Properties), From =:= Alias orelse To =:= Alias],
