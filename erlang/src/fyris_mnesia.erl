@@ -109,7 +109,7 @@ semantics(_, storage) ->
         false -> disc_only_copies
     end;
 semantics(_, types) -> [set, ordered_set, bag];
-semantics(_, index_types) -> [ordered, bag];
+semantics(_, index_types) -> [bag, ordered];
 semantics(_, _) -> undefined.
 
 %% @private
