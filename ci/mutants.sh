@@ -159,6 +159,7 @@ rw_forgets_a_reader     | --cfg loom --cfg fyris_small    | -p fyris-sync --lib 
 rw_reader_barges        |                    | -p fyris-sync --lib lock::rw
 rw_writer_barges        |                    | -p fyris-sync --lib lock::rw
 rw_readers_apart        |                    | -p fyris-sync --test rw_locks gather
+rw_try_arrives_blindly  |                    | -p fyris-sync --test rw_starvation who_only_tries_does
 rw_readers_unchecked    | --cfg loom --cfg fyris_small    | -p fyris-sync --lib lock::rw --release
 rw_group_unchecked      | --cfg loom --cfg fyris_small    | -p fyris-sync --lib lock::rw --release
 rw_counter_first        | --cfg loom --cfg fyris_small    | -p fyris-sync --lib lock::rw --release

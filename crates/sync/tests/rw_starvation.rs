@@ -5,12 +5,12 @@
 //! same interface.
 #![cfg(not(any(loom, shuttle)))]
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 use fyris_sync::lock::rw::{Groups, InWord, Indicated, Pointers, RawFair, Readers, Waiting};
-use lock_api::RawRwLock;
+use lock_api::{RawRwLock, RawRwLockTimed, RawRwLockUpgradeTimed};
 
 /// A lock that tells who waits for it.
 trait Watched: RawRwLock + Sync {
@@ -213,4 +213,116 @@ fn a_lock_that_prefers_writers_starves_a_reader() {
     assert_eq!(readers_that_pass_a_writer(Preferring::<true>::INIT), 0);
     let passed = writers_that_pass_a_reader(Preferring::<true>::INIT);
     assert!(passed >= MOST, "{passed}");
+}
+
+/// Places of readers that count how often one arrives.
+struct Counting<R>(R, AtomicUsize);
+
+// SAFETY: those of `R`, which keep the contract.
+unsafe impl<R: Readers> Readers for Counting<R> {
+    const INIT: Self = Self(R::INIT, AtomicUsize::new(0));
+
+    fn stale(&self) -> u64 {
+        self.0.stale()
+    }
+
+    fn place(&self) -> usize {
+        self.0.place()
+    }
+
+    fn arrive(&self, word: &AtomicU64, place: usize) -> u64 {
+        self.1.fetch_add(1, Ordering::Relaxed);
+        self.0.arrive(word, place)
+    }
+
+    fn admit(&self, place: usize) {
+        self.0.admit(place);
+    }
+
+    fn noted(&self, word: u64, readers: u64) -> u64 {
+        self.0.noted(word, readers)
+    }
+
+    fn depart(&self, word: &AtomicU64, place: usize) -> u64 {
+        self.0.depart(word, place)
+    }
+
+    fn is_empty(&self, word: &AtomicU64) -> bool {
+        self.0.is_empty(word)
+    }
+}
+
+/// A thread that tries while another writes, or is about to, is not noted as a reader for a moment: many of them would
+/// look to the writer like a reader that stays.
+#[test]
+fn who_only_tries_does_not_arrive() {
+    fn check<R: Readers>() {
+        let lock = RawFair::with_readers(Counting::<R>::INIT);
+        lock.lock_exclusive();
+        for _ in 0..10 {
+            assert!(!lock.try_lock_shared());
+            assert!(!lock.try_lock_shared_for(Duration::ZERO));
+            assert!(!lock.try_lock_upgradable());
+            assert!(!lock.try_lock_upgradable_for(Duration::ZERO));
+        }
+        assert_eq!(lock.readers().1.load(Ordering::Relaxed), 0);
+        // SAFETY: locked above.
+        unsafe { lock.unlock_exclusive() };
+        assert!(lock.try_lock_shared());
+        // SAFETY: locked above.
+        unsafe { lock.unlock_shared() };
+    }
+    check::<InWord>();
+    check::<Indicated<Groups>>();
+    check::<Indicated<Pointers>>();
+}
+
+/// Threads that poll, each in its own way, keep neither writers out nor each other.
+#[test]
+fn who_only_tries_keeps_nobody_out() {
+    const WRITES: usize = 100;
+    const POLLING: usize = 16;
+    fn check<R: Readers>() {
+        let (lock, over) = (
+            &RawFair::<R>::with_readers(R::INIT),
+            &AtomicBool::new(false),
+        );
+        let moment = Duration::from_micros(1);
+        std::thread::scope(|s| {
+            for n in 0..POLLING {
+                s.spawn(move || {
+                    while !over.load(Ordering::Relaxed) {
+                        // SAFETY: each unlocks what it has locked.
+                        unsafe {
+                            match n % 4 {
+                                0 if lock.try_lock_shared() => lock.unlock_shared(),
+                                1 if lock.try_lock_shared_for(moment) => lock.unlock_shared(),
+                                2 if lock.try_lock_upgradable() => lock.unlock_upgradable(),
+                                3 if lock.try_lock_upgradable_for(moment) => {
+                                    lock.unlock_upgradable();
+                                }
+                                _ => {}
+                            }
+                        }
+                    }
+                });
+            }
+            let begun = Instant::now();
+            for write in 0..WRITES {
+                let got = lock.try_lock_exclusive_for(Duration::from_secs(5));
+                over.fetch_or(!got, Ordering::Relaxed);
+                assert!(
+                    got,
+                    "kept out of write {write}, after {:?}",
+                    begun.elapsed()
+                );
+                // SAFETY: locked above.
+                unsafe { lock.unlock_exclusive() };
+            }
+            over.store(true, Ordering::Relaxed);
+        });
+    }
+    check::<InWord>();
+    check::<Indicated<Groups>>();
+    check::<Indicated<Pointers>>();
 }

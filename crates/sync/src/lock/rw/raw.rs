@@ -10,6 +10,13 @@ use super::readers::Readers;
 use super::word::{DRAIN, NO_CLAIM, NO_READ, QUEUED, READERS, UPGRADER, WRITER};
 use crate::atomic::{AtomicU64, Ordering};
 
+/// What turns away a reader that has not waited.
+const TURNS_AWAY: u64 = if cfg!(fyris_mutant = "rw_reader_barges") {
+    WRITER
+} else {
+    NO_READ
+};
+
 /// A reader-writer lock that lets no thread starve. It protects nothing by itself; see
 /// [`FairRwLock`](super::FairRwLock) and its siblings. See the module.
 #[derive(Debug)]
@@ -81,15 +88,22 @@ impl<R> RawFair<R> {
 /// Reading.
 impl<R: Readers> RawFair<R> {
     /// Takes the lock for reading if no thread has or waits for the claim.
+    ///
+    /// It looks before it arrives: of threads that try again and again, some would always be noted on their way to be
+    /// turned away, and a writer would never see the readers gone.
     #[inline]
     pub fn try_lock_shared(&self) -> bool {
+        // Relaxed: a hint. Once the claim is seen a thread does not arrive any more until it is gone.
+        let turned_away = !cfg!(fyris_mutant = "rw_try_arrives_blindly")
+            && self.word.load(Ordering::Relaxed) & TURNS_AWAY != 0;
+        !turned_away && self.arrive()
+    }
+
+    /// Notes this thread as a reader, and takes that back if a thread has or waits for the claim.
+    #[inline]
+    fn arrive(&self) -> bool {
         let place = self.readers.place();
-        let no_read = if cfg!(fyris_mutant = "rw_reader_barges") {
-            WRITER
-        } else {
-            NO_READ
-        };
-        let got = self.readers.arrive(&self.word, place) & no_read == 0;
+        let got = self.readers.arrive(&self.word, place) & TURNS_AWAY == 0;
         if !got {
             self.depart(place);
         }
@@ -97,9 +111,15 @@ impl<R: Readers> RawFair<R> {
     }
 
     /// Takes the lock for reading; waits if need be. Returns false if the deadline passed first.
+    ///
+    /// A thread that waits without a deadline arrives once and is then in the queue, so it need not look first.
     #[inline]
     pub(super) fn read(&self, deadline: Option<Instant>) -> bool {
-        self.try_lock_shared() || self.read_slowly(deadline)
+        let got = match deadline {
+            None => self.arrive(),
+            Some(_) => self.try_lock_shared(),
+        };
+        got || self.read_slowly(deadline)
     }
 
     #[cold]
@@ -111,7 +131,7 @@ impl<R: Readers> RawFair<R> {
             if seen & QUEUED != 0 {
                 break;
             }
-            if seen & WRITER == 0 && self.try_lock_shared() {
+            if seen & WRITER == 0 && self.arrive() {
                 return true;
             }
         }
