@@ -24,6 +24,7 @@ hash_skip_moved_check   | --cfg fyris_small  | -p fyris-index --test hash_confor
 hash_lost_split         | --cfg fyris_small  | -p fyris-index --test hash_conformance
 hash_early_free         |                    | -p fyris-index --test map boxed
 hash_counts_late        |                    | -p fyris-index --test counts
+map_leaves_garbage      |                    | -p fyris-index --test garbage a_map_takes
 bytes_early_free        |                    | -p fyris-index --test map packed
 inline_unvalidated      |                    | -p fyris-index --test inline
 ordered_publish_early   |                    | -p fyris-index --test ordered_tree
@@ -145,6 +146,9 @@ sync_due_forgotten      |                    | -p fyris-sync --test guards
 sync_guards_uncounted   |                    | -p fyris-sync --test late
 sync_sum_unfenced       |                    | -p fyris-sync --lib counter
 sync_sum_looks_once     |                    | -p fyris-index --test counts
+sync_bags_stay          |                    | -p fyris-index --test garbage
+sync_never_due          |                    | -p fyris-index --test garbage few_large
+sync_takes_bag_of_pinned | --cfg loom        | -p fyris-sync --lib guard_cache --release
 sync_list_leaks         |                    | -p fyris-sync --test memory
 sync_child_waits        |                    | -p fyris-sync --test fork
 sync_child_counts       |                    | -p fyris-sync --test fork

@@ -23,6 +23,7 @@ pub mod library;
 pub mod linear_hash;
 pub mod list;
 pub mod locked;
+mod made;
 pub mod map;
 pub mod michael_hash;
 #[cfg(all(test, not(any(loom, shuttle))))]
@@ -31,6 +32,7 @@ pub mod ordered;
 pub mod plug;
 pub mod prefetch;
 pub mod relaxed_avl;
+mod retired;
 pub mod sequential;
 #[cfg(feature = "serde")]
 mod serde;

@@ -16,7 +16,7 @@
 
 use std::sync::OnceLock;
 
-use fyris_sync::reclaim;
+use fyris_sync::reclaim::{self, Guard};
 use fyris_term::{Blob, Fun, Reference, Term};
 
 /// The functions of a binding for keepers.
@@ -60,7 +60,7 @@ pub(crate) fn give_up_all(blobs: &[Blob]) {
     let flush = retire_all(blobs);
     release_all(blobs);
     if flush {
-        reclaim::flush();
+        reclaim::pin().flush_on_drop();
     }
 }
 

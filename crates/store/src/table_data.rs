@@ -398,7 +398,7 @@ impl AnyTableData {
         drop(self);
         // Once for all records: a flush for each would take as many barriers.
         if resource_ref::any() {
-            reclaim::flush();
+            reclaim::pin().flush_on_drop();
         }
     }
 }

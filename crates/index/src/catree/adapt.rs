@@ -1,5 +1,6 @@
 //! Decisions to split and join base nodes, by contention and by size, and replacing them in the tree.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
 
 use fyris_sync::reclaim::Guard;
@@ -71,9 +72,23 @@ impl<B: Base> Tree<B> {
         }
     }
 
-    /// Changes the shape of the base node, or finds that it should stay, and unlocks it.
+    /// Changes the shape of the base node, or finds that it should stay, and unlocks it. If a comparison panics the shape
+    /// stays as it is, and the operation that was to adapt it, which has been done, returns as always.
     #[cold]
     fn adapt<'p>(
+        &'p self,
+        why: Why,
+        base_ref: BaseRef<'p, B>,
+        held: HeldBase<'p, B>,
+        probe: &impl Probe<B::Key>,
+        pin: &'p impl Guard,
+    ) {
+        // Every change of the shape is one store, before which nothing is seen of it.
+        let adapt = AssertUnwindSafe(|| self.reshape(why, base_ref, held, probe, pin));
+        let _ = catch_unwind(adapt);
+    }
+
+    fn reshape<'p>(
         &'p self,
         why: Why,
         base_ref: BaseRef<'p, B>,
@@ -124,7 +139,6 @@ impl<B: Base> Tree<B> {
         probe: &impl Probe<B::Key>,
         pin: &'p impl Guard,
     ) {
-        self.counters.base_came();
         let splits = &self.counters;
         if contended {
             &splits.contention_splits
@@ -135,6 +149,7 @@ impl<B: Base> Tree<B> {
         let Halves { low, sep, high } = halves;
         let edit = Edit::Two(low.as_ptr().cast(), sep, high.as_ptr().cast());
         self.replace_base(base_ref, held, edit, probe, pin);
+        self.counters.base_came();
     }
 
     /// Replaces a locked base node.

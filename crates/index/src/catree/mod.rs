@@ -72,6 +72,7 @@ pub(crate) use inner::{Inner, Node};
 pub use stats::Stats;
 
 use crate::key::TreeKey;
+use crate::made::{AtEnd, for_all};
 use draft::Draft;
 use stats::Counters;
 
@@ -132,21 +133,24 @@ impl<B: Base> Tree<B> {
     ///
     /// The tree is being dropped: only the caller can reach the node.
     unsafe fn free(node: *mut Inner<B::Key>) {
+        // Also if the drop of a pair below panics.
         // SAFETY: the nodes are ours alone, and each child has one parent; the separators of living nodes are dropped
         // here only (SEPARATOR).
-        unsafe {
-            let inner = &*node;
-            for at in 0..inner.len() {
-                let child = inner.child(at);
-                if inner.level() > 1 {
-                    Self::free(child.cast());
-                } else {
-                    B::dispose(child.cast());
-                }
-            }
+        let _node = AtEnd::new(|| unsafe {
             Inner::drop_seps(node);
             Inner::free(node);
-        }
+        });
+        // SAFETY: as above.
+        let inner = unsafe { &*node };
+        let children = (0..inner.len()).map(|at| inner.child(at));
+        // SAFETY: as above.
+        for_all(children, |child| unsafe {
+            if inner.level() > 1 {
+                Self::free(child.cast());
+            } else {
+                B::dispose(child.cast());
+            }
+        });
     }
 }
 

@@ -79,11 +79,13 @@ use std::marker::PhantomData;
 use fyris_sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use fyris_sync::counter::Striped;
 use fyris_sync::reclaim::{Guard, PROTECT};
+use smallvec::SmallVec;
 
 use self::bucket::Bucket;
 pub(crate) use self::entries::Entries;
 use self::table::Table;
 pub(crate) use self::word::spread;
+use crate::made::for_all;
 use crate::{Action, Batch, Build, Entry, Figures, Index, IndexOptions, Range, Stamp, Stamped};
 
 /// The default hasher: fast, and seeded at random for each table.
@@ -302,18 +304,19 @@ impl<E: Entry, S> Drop for HashIndex<E, S> {
 ///
 /// `table` was the root of an index that no other thread can reach, and is not its root any more.
 unsafe fn dispose_of_tables<E: Entry>(mut table: *mut Table) {
-    while !table.is_null() {
+    let tables = std::iter::from_fn(|| {
         // SAFETY: tables come from `Box::into_raw`; those before the root were retired, the root
         // and its successor are the caller's alone.
-        let owned = unsafe { Box::from_raw(table) };
+        let owned = (!table.is_null()).then(|| unsafe { Box::from_raw(table) })?;
         table = owned
             .next()
             .map_or(std::ptr::null_mut(), |t| std::ptr::from_ref(t).cast_mut());
-        for i in 0..owned.len() {
-            // SAFETY: as above; entries of a moved bucket are disposed of in the next table.
-            unsafe { dispose::<E>(owned.nth(i)) };
-        }
-    }
+        Some(owned)
+    });
+    for_all(tables, |table| {
+        // SAFETY: as above; entries of a moved bucket are disposed of in the next table.
+        for_all(0..table.len(), |i| unsafe { dispose::<E>(table.nth(i)) });
+    });
 }
 
 /// Disposes of a bucket's entries and frees its overflow buckets, unless it has moved.
@@ -325,13 +328,15 @@ unsafe fn dispose<E: Entry>(bucket: &Bucket) {
     if bucket.was_moved() {
         return;
     }
-    bucket.for_each(|word| {
-        // SAFETY: the word of an entry in the index, which is being dropped; each is met once.
-        unsafe { E::from_bits(word::handle(word)).dispose() }
-    });
-    let chain: Vec<_> = bucket.overflow_chain().collect();
+    let mut words: SmallVec<[u64; 16]> = SmallVec::new();
+    bucket.for_each(|word| words.push(word));
+    let chain: SmallVec<[*mut Bucket; 4]> = bucket.overflow_chain().collect();
     for overflow in chain {
         // SAFETY: overflow buckets come from `Box::into_raw`, and this one is reached once.
         drop(unsafe { Box::from_raw(overflow) });
     }
+    // SAFETY: words of entries in the index, which is being dropped; each is met once.
+    for_all(words.into_iter(), |word| unsafe {
+        E::from_bits(word::handle(word)).dispose();
+    });
 }

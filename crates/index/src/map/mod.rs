@@ -56,6 +56,7 @@ pub use self::pinned::PinnedMap;
 pub use self::storage::{Boxed, Copied, Make, MapStorage, Packed, Remake};
 use crate::HashIndex;
 use crate::hash::RandomState;
+use crate::retired::Retired;
 
 /// A concurrent hash map with lock-free reads.
 ///
@@ -145,6 +146,32 @@ pub type BytesMap<V, H = RandomState> = Map<[u8], V, Packed, H>;
 /// Operations on a key are O(1), and hash the key. A hit waits for two cache misses, one after the other: the bucket
 /// and the pair. A pair takes 13 to 27 bytes of the table, and its own size in steps of the allocator.
 ///
+/// # Keys of your own
+///
+/// Closures run with no lock held, values are dropped with no lock held. But a write compares keys, and hashes them when the table grows, while it
+/// has the bucket's lock: a comparison that waits holds up writers of the bucket, and one that writes the same map
+/// may wait for itself for ever. If one panics the operation has not been done, and nothing else is lost. (The shape of
+/// a map adapts at the end of some operations; a panic there is reported by the panic hook and goes no further.)
+/// If the drops of values panic when a map is dropped, the others are dropped all the same; a second panic ends the
+/// process, as in the drop of a `Vec`.
+///
+/// # Forks
+///
+/// A child inherits a map as it is. If another thread was in a write at that moment its lock stays taken in the
+/// child, where a write of the same bucket waits for ever; reads go on. So a child of a process with several threads
+/// should leave inherited maps alone, or read them, before it calls `exec` or `_exit`.
+///
+/// # When values are dropped
+///
+/// A value that was replaced or removed is dropped when no pin could see it any more, and its thread hands in what has
+/// gathered: at the latest when it has retired 512 blocks or ends, or, of 16 blocks and more that have waited for two
+/// milliseconds, at its next write. What a thread that has gone quiet has left is dropped within a tenth of a second of
+/// a write by which another thread replaces or removes something; at once by
+/// [`reclaim::flush`](crate::reclaim::flush) on any thread that is not pinned; and when the map itself is dropped, which
+/// flushes if the map has ever replaced or removed anything. A value's drop that panics comes out of whatever freed it:
+/// the end of a pin, of any thread, a flush, or the drop of a map. What a value owns is not known: a map of large
+/// values [weighs](Self::with_weigher) them, so that at most 256 KiB wait for each thread.
+///
 /// # Variance
 ///
 /// A map is invariant in its keys and values, as everything is that can be changed through `&`:
@@ -158,6 +185,8 @@ pub type BytesMap<V, H = RandomState> = Map<[u8], V, Packed, H>;
 /// ```
 pub struct Map<K: ?Sized, V, S: MapStorage<K, V>, H = RandomState> {
     index: HashIndex<S::Entry, H>,
+    /// Goes after the index, whose pairs are dropped first.
+    retired: Retired<K, V>,
 }
 
 /// The value that [`Map::compute`] found, and the one that it left.
@@ -215,7 +244,22 @@ impl<K: ?Sized, V, S: MapStorage<K, V>, H> Map<K, V, S, H> {
     pub fn with_capacity_and_hasher(capacity: usize, hasher: H) -> Self {
         Self {
             index: HashIndex::with_capacity_and_hasher(capacity, hasher),
+            retired: Retired::new(),
         }
+    }
+
+    /// Weighs pairs that are replaced or removed: the function says how many bytes one owns besides itself, and what
+    /// waits to be freed is bounded by these too: 256 KiB for each thread, nothing of 64 KiB and more. It runs with no
+    /// lock held and must not panic.
+    ///
+    /// ```
+    /// let map = fyris_index::ConcurrentMap::new().with_weigher(|_, text: &Vec<u8>| text.capacity());
+    /// map.pin().insert(1, vec![0; 1 << 20]);
+    /// ```
+    #[must_use]
+    pub fn with_weigher(mut self, weigher: fn(&K, &V) -> usize) -> Self {
+        self.retired.weigh_by(weigher);
+        self
     }
 
     /// Returns the hasher.

@@ -8,6 +8,7 @@ use fyris_sync::reclaim::Guard;
 use super::storage::{Make, MapStorage, Remake};
 use super::{Computed, Map};
 use crate::hash::Entries;
+use crate::made::AtEnd;
 use crate::{Action, AsKey, Entry};
 
 impl<K, V, S, H> Map<K, V, S, H>
@@ -41,16 +42,19 @@ where
         // The bucket's line is on its way while the entry is made.
         self.index.prefetch(hash);
         let (entry, _) = S::make(key, value);
+        let made = Self::unless_put(entry);
         let old = self.index.upsert_hashed(
             hash,
             |e| e.key() == entry.key(),
             pin,
             |old| (Action::Put(entry), old),
         );
-        old.map(|old| Self::retire(old, pin).1)
+        made.defuse();
+        old.map(|old| self.retire(old, pin).1)
     }
 
-    /// Takes a key out and returns its value. O(1). Consistency as [`Map::insert`].
+    /// Takes a key out and returns its value. O(1). Consistency as [`Map::insert`]. When the value is dropped is said
+    /// [there](Map#when-values-are-dropped).
     ///
     /// ```
     /// let map = fyris_index::ConcurrentMap::from([("key", 1)]);
@@ -86,7 +90,7 @@ where
         let old = self
             .index
             .upsert_hashed(hash, is_it, pin, |old| (Action::Remove, old));
-        old.map(|old| Self::retire(old, pin))
+        old.map(|old| self.retire(old, pin))
     }
 
     /// Replaces, inserts or removes a key's value by the action that the closure returns for the present one; returns
@@ -193,9 +197,11 @@ where
             Some(old) => (Action::Keep, old),
             None => (Action::Put(made), made),
         };
+        let unless_put = Self::unless_put(made);
         let present = self
             .index
             .upsert_hashed(hash, |e| e.key() == made.key(), pin, put);
+        unless_put.defuse();
         if present != made {
             // SAFETY: made with `rest`; it was not put in, so no other thread has seen it.
             drop(unsafe { S::into_parts(made, rest) });
@@ -224,11 +230,12 @@ where
         Q::Key: Hash + Eq,
         S: Remake<K, V>,
     {
+        let key = key.as_key();
+        let hash = self.index.hash_of(key);
         loop {
-            let seen = self.find(key.as_key(), pin)?;
+            let seen = self.index.find(hash, |e| e.key().borrow() == key)?;
             // SAFETY: as in `compute`.
             let new = S::remake(seen, f(unsafe { S::value(seen) }));
-            let hash = self.index.hash_of(new.key());
             if self.swap(hash, new.key(), Some(seen), Some(new), pin) {
                 // SAFETY: as in `compute`.
                 return Some(unsafe { S::value(new) });
@@ -298,7 +305,8 @@ where
         }
     }
 
-    /// Takes everything out that is there throughout. O(pairs). Consistency as [`Map::retain`].
+    /// Takes everything out that is there throughout. O(pairs). Consistency as [`Map::retain`]. When the values are
+    /// dropped is said [there](Map#when-values-are-dropped).
     ///
     /// ```
     /// let map = fyris_index::ConcurrentMap::from([("key", 1)]);
@@ -311,11 +319,13 @@ where
 
     /// Puts an entry in and retires the one that it replaces.
     pub(super) fn put(&self, entry: S::Entry, pin: &impl Guard) {
+        let made = Self::unless_put(entry);
         let hash = self.index.hash_of(entry.key());
         let put = |old| (Action::Put(entry), old);
         let is_it = |e: &S::Entry| e.key() == entry.key();
         let old = self.index.upsert_hashed(hash, is_it, pin, put);
-        old.map(|old| Self::retire(old, pin));
+        made.defuse();
+        old.map(|old| self.retire(old, pin));
     }
 
     /// Puts `new` (or nothing) in the place of `seen` (or nothing) if that is still there; returns whether it was.
@@ -327,21 +337,31 @@ where
         new: Option<S::Entry>,
         pin: &impl Guard,
     ) -> bool {
+        let made = new.map(Self::unless_put);
         let swapped = self.index.swap(hash, |e| e.key() == key, seen, new, pin);
+        made.map(AtEnd::defuse);
         if let (true, Some(old)) = (swapped, seen) {
-            Self::retire(old, pin);
+            self.retire(old, pin);
         }
         swapped
     }
 
+    /// Frees an entry if a hash or a comparison panics before it is in the map.
+    #[inline]
+    fn unless_put(entry: S::Entry) -> AtEnd<impl FnMut()> {
+        // SAFETY: called once at most, when an upsert has panicked: then it has put nothing in.
+        AtEnd::new(move || unsafe { entry.dispose() })
+    }
+
     /// Retires an entry that this thread took out; returns its key and value, which can be used under the pin.
     #[inline]
-    fn retire(old: S::Entry, pin: &impl Guard) -> (&K, &V) {
+    fn retire<'g>(&self, old: S::Entry, pin: &'g impl Guard) -> (&'g K, &'g V) {
+        // SAFETY: it was in the map under the pin (RECLAIM).
+        let (key, value) = unsafe { S::pair(old) };
+        self.retired.note(key, value, pin);
         // SAFETY: an upsert of this thread took it out, and hands it out once. It is freed after
         // the pin is gone (RECLAIM). Its key and value borrow nothing, or are `Copy`: the storages see to that.
-        unsafe {
-            old.retire(pin);
-            S::pair(old)
-        }
+        unsafe { old.retire(pin) };
+        (key, value)
     }
 }

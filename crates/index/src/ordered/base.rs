@@ -14,6 +14,7 @@ use super::{LeafRef, SLOTS, Tree};
 use crate::catree::{Base, Bounds, Halves, Held, Learnt, Sep};
 use crate::key::probe::{Fence, Probe};
 use crate::key::{Separator, TreeKey};
+use crate::made::{AtEnd, for_all};
 
 /// The place of a new entry among the parts of a leaf, as far as it matters to where they are cut.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -85,12 +86,13 @@ unsafe impl<I: Item> Base for Leaf<I> {
     }
 
     unsafe fn dispose(leaf: *mut Self) {
+        // Also if the drop of a pair panics.
         // SAFETY: the caller's contract: the leaf and what its items name are ours alone.
-        unsafe {
-            let view = (*leaf).view();
-            (0..view.len()).for_each(|pos| view.item(pos).dispose());
-            Self::free(leaf);
-        }
+        let _leaf = AtEnd::new(|| unsafe { Self::free(leaf) });
+        // SAFETY: as above.
+        let view = unsafe { (*leaf).view() };
+        // SAFETY: as above.
+        for_all(0..view.len(), |pos| unsafe { view.item(pos).dispose() });
     }
 }
 

@@ -9,6 +9,7 @@ use super::item::{InlineValue, Item};
 use crate::Entry;
 use crate::bytes_entry::BytesRef;
 use crate::key::{PrefixKey, TreeKey};
+use crate::retired::Retired;
 
 /// Each pair in a box of its own: any types, 8 bytes in the leaf.
 #[derive(Clone, Copy, Debug, Default)]
@@ -54,7 +55,7 @@ pub trait Sealed<K: TreeKey + ?Sized, V> {
     /// # Safety
     ///
     /// This thread took it out of the tree, and retires it once.
-    unsafe fn retire(item: &Self::Item, pin: &impl Guard);
+    unsafe fn retire(item: &Self::Item, retired: &Retired<K, V>, pin: &impl Guard);
 
     /// Returns the value. Valid as long as the item's slot (invariant WRITTEN_ONCE) and the pin (RECLAIM).
     fn value(item: &Self::Item) -> &V;
@@ -195,7 +196,9 @@ macro_rules! box_storage {
         {
             type Item = BoxedPair<K, V>;
 
-            unsafe fn retire(item: &BoxedPair<K, V>, pin: &impl Guard) {
+            unsafe fn retire(item: &BoxedPair<K, V>, retired: &Retired<K, V>, pin: &impl Guard) {
+                let (key, value) = item.pair();
+                retired.note(key, value, pin);
                 // SAFETY: the caller's contract.
                 unsafe { pin.retire(item.0.as_ptr().cast::<Gone<K, V>>()) }
             }
@@ -277,7 +280,7 @@ where
 {
     type Item = InlineValue<K, V>;
 
-    unsafe fn retire(_: &InlineValue<K, V>, _: &impl Guard) {}
+    unsafe fn retire(_: &InlineValue<K, V>, _: &Retired<K, V>, _: &impl Guard) {}
 
     #[inline]
     fn value(item: &InlineValue<K, V>) -> &V {
@@ -375,7 +378,10 @@ impl<V: Send + Sync + 'static> Storage<[u8], V> for Packed {
 impl<V: Send + Sync + 'static> Sealed<[u8], V> for Packed {
     type Item = PackedPair<V>;
 
-    unsafe fn retire(item: &PackedPair<V>, pin: &impl Guard) {
+    unsafe fn retire(item: &PackedPair<V>, retired: &Retired<[u8], V>, pin: &impl Guard) {
+        // SAFETY: it was in the tree under the pin (RECLAIM).
+        let (key, value) = unsafe { item.0.pair() };
+        retired.note(key, value, pin);
         // SAFETY: the caller's contract.
         unsafe { item.0.retire(pin) }
     }

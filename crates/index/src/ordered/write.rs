@@ -12,6 +12,7 @@ use super::{LeafRef, SLOTS, Tree};
 use crate::Action;
 use crate::key::TreeKey;
 use crate::key::probe::{ByKey, Probe};
+use crate::made::AtEnd;
 
 /// Live entries up to which a leaf whose slots have run out is rewritten as one leaf. A fuller one splits, because it
 /// would run out again at once.
@@ -21,7 +22,7 @@ impl<I: Item> Tree<I> {
     /// Runs `f` on the item at `key` under its leaf's lock, and does as it says.
     ///
     /// Linearizable: takes effect when a permutation word or a child pointer is stored, or, if nothing changes, while
-    /// the lock is held. If `f` panics the leaf is unlocked and unchanged.
+    /// the lock is held. If `f` or a comparison panics the leaf is unlocked and nothing has changed.
     #[inline]
     pub(crate) fn upsert<'p, Q, R>(
         &'p self,
@@ -94,7 +95,11 @@ impl<I: Item> Tree<I> {
             self.counters.entries.add(1);
         }
         if view.perm.is_full() {
-            return self.renew(leaf_ref, held, view, new, probe, pin);
+            let counted = -i64::from(!new.found);
+            let counted = AtEnd::new(|| _ = self.counters.entries.add(counted));
+            let slot = self.renew(leaf_ref, held, view, new, probe, pin);
+            counted.defuse();
+            return slot;
         }
         let New {
             key_prefix,

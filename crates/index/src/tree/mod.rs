@@ -21,6 +21,7 @@ pub use crate::map::Computed;
 use crate::ordered::cursor::Cursor;
 pub use crate::ordered::storage::{Boxed, Copied, Inline, Make, Packed, Remake, Storage};
 use crate::ordered::{Stats, Tree, TreeKey};
+use crate::retired::Retired;
 
 pub use iter::{Iter, Keys, Range, Values};
 pub use pinned::PinnedTree;
@@ -110,6 +111,32 @@ pub type BytesTree<V> = TreeMap<[u8], V, Packed>;
 /// thread reads. An iteration reads the pairs of a leaf (up to 15) at one moment; a pair that
 /// is there throughout is met exactly once, in order.
 ///
+/// # Keys of your own
+///
+/// Closures run with no lock held, values are dropped with no lock held. But a write compares keys while it
+/// has the leaf's lock: a comparison that waits holds up writers of the leaf, and one that writes the same tree
+/// may wait for itself for ever. If one panics the operation has not been done, and nothing else is lost. (The shape of
+/// a tree adapts at the end of some operations; a panic there is reported by the panic hook and goes no further.)
+/// If the drops of values panic when a tree is dropped, the others are dropped all the same; a second panic ends the
+/// process, as in the drop of a `Vec`.
+///
+/// # Forks
+///
+/// A child inherits a tree as it is. If another thread was in a write at that moment its lock stays taken in the
+/// child, where a write of the same leaf waits for ever; reads go on. So a child of a process with several threads
+/// should leave inherited trees alone, or read them, before it calls `exec` or `_exit`.
+///
+/// # When values are dropped
+///
+/// A value that was replaced or removed is dropped when no pin could see it any more, and its thread hands in what has
+/// gathered: at the latest when it has retired 512 blocks or ends, or, of 16 blocks and more that have waited for two
+/// milliseconds, at its next write. What a thread that has gone quiet has left is dropped within a tenth of a second of
+/// a write by which another thread replaces or removes something; at once by
+/// [`reclaim::flush`](crate::reclaim::flush) on any thread that is not pinned; and when the tree itself is dropped, which
+/// flushes if the tree has ever replaced or removed anything. A value's drop that panics comes out of whatever freed it:
+/// the end of a pin, of any thread, a flush, or the drop of a tree. What a value owns is not known: a tree of large
+/// values [weighs](Self::with_weigher) them, so that at most 256 KiB wait for each thread.
+///
 /// # Pins
 ///
 /// The result of an operation lives as long as the pin it was given, even if the pair is replaced
@@ -128,6 +155,8 @@ pub type BytesTree<V> = TreeMap<[u8], V, Packed>;
 /// ```
 pub struct TreeMap<K: TreeKey + ?Sized, V, S: Storage<K, V>> {
     tree: Tree<S::Item>,
+    /// Goes after the tree, whose pairs are dropped first.
+    retired: Retired<K, V>,
 }
 
 impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
@@ -140,7 +169,22 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
     pub fn new() -> Self {
         Self {
             tree: Tree::empty(),
+            retired: Retired::new(),
         }
+    }
+
+    /// Weighs pairs that are replaced or removed: the function says how many bytes one owns besides itself, and what
+    /// waits to be freed is bounded by these too: 256 KiB for each thread, nothing of 64 KiB and more. It runs with no
+    /// lock held and must not panic.
+    ///
+    /// ```
+    /// let tree = fyris_index::ConcurrentTree::new().with_weigher(|_, text: &Vec<u8>| text.capacity());
+    /// tree.pin().insert(1, vec![0; 1 << 20]);
+    /// ```
+    #[must_use]
+    pub fn with_weigher(mut self, weigher: fn(&K, &V) -> usize) -> Self {
+        self.retired.weigh_by(weigher);
+        self
     }
 
     /// Pins this thread and returns a view of the tree whose methods need no pin. A few nanoseconds.

@@ -6,7 +6,9 @@ use fyris_sync::reclaim::Guard;
 
 use super::{Computed, Make, Remake, Storage, TreeMap};
 use crate::key::probe::ByKey;
+use crate::made::AtEnd;
 use crate::ordered::TreeKey;
+use crate::ordered::item::Item;
 use crate::{Action, AsKey};
 
 impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
@@ -31,13 +33,16 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
         S: Make<G, K, V>,
     {
         let (name, item) = S::make(key, value);
+        let made = Self::unless_put(item);
         let old = self
             .tree
             .upsert(S::named(&name), pin, |old| (Action::Put(item), old));
+        made.defuse();
         self.taken_out(old, pin)
     }
 
-    /// Takes a key out and returns its value. O(log n). Consistency as [`TreeMap::insert`].
+    /// Takes a key out and returns its value. O(log n). Consistency as [`TreeMap::insert`]. When the value is dropped is
+    /// said [there](TreeMap#when-values-are-dropped).
     ///
     /// ```
     /// let tree = fyris_index::ConcurrentTree::from([(1, "value")]);
@@ -216,7 +221,9 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
             Some(_) => (Action::Keep, old),
             None => (Action::Put(item), None),
         };
+        let made = Self::unless_put(item);
         let (old, now) = self.tree.upsert_in_place(S::named(&name), pin, put);
+        made.defuse();
         if let Some(now) = now {
             return S::value(now);
         }
@@ -320,7 +327,8 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
         }
     }
 
-    /// Takes out every pair that is there throughout; those that come meanwhile may stay. O(n log n).
+    /// Takes out every pair that is there throughout; those that come meanwhile may stay. O(n log n). When the values are
+    /// dropped is said [there](TreeMap#when-values-are-dropped).
     ///
     /// ```
     /// let tree = fyris_index::InlineTree::from([(1, 1.5)]);
@@ -331,12 +339,19 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
         self.retain(pin, |_, _| false);
     }
 
+    /// Frees an item if a comparison panics before it is in the tree.
+    #[inline]
+    fn unless_put(item: S::Item) -> AtEnd<impl FnMut()> {
+        // SAFETY: called once at most, when an upsert has panicked: then it has put nothing in.
+        AtEnd::new(move || unsafe { item.dispose() })
+    }
+
     /// Retires an item that this thread has just taken out; returns its value, which stays readable under the pin.
     #[inline]
     fn taken_out<'g>(&self, old: Option<&'g S::Item>, pin: &'g impl Guard) -> Option<&'g V> {
         let old = old?;
         // SAFETY: taken out by the caller; the slot that names it stays until the pin ends.
-        unsafe { S::retire(old, pin) };
+        unsafe { S::retire(old, &self.retired, pin) };
         Some(S::value(old))
     }
 
@@ -348,6 +363,10 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
         action: Action<S::Item>,
         pin: &'g impl Guard,
     ) -> Option<Option<&'g S::Item>> {
+        let made = match action {
+            Action::Put(item) => Some(Self::unless_put(item)),
+            _ => None,
+        };
         let (done, now) = self.tree.upsert_in_place(key, pin, |old| {
             let unchanged = match (seen, old) {
                 (None, None) => true,
@@ -356,6 +375,7 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
             };
             (if unchanged { action } else { Action::Keep }, unchanged)
         });
+        made.map(AtEnd::defuse);
         if !done {
             return None;
         }

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::ops::Range;
 
-use fyris_sync::reclaim;
+use fyris_sync::reclaim::{self, Guard};
 use fyris_term::key::KeyBuf;
 use fyris_term::value::IntBytes;
 use fyris_term::{Blob, Term, value};
@@ -80,7 +80,7 @@ impl Drop for NewRecord {
         }
         // SAFETY: never published.
         if unsafe { self.0.newest().free() } {
-            reclaim::flush();
+            reclaim::pin().flush_on_drop();
         }
     }
 }

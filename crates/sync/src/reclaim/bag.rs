@@ -3,12 +3,24 @@
 use std::cell::{Cell, UnsafeCell};
 use std::mem::ManuallyDrop;
 
+use super::clock::millis;
+
 /// Blocks a thread gathers before it hands them in: that costs a barrier, a system call on Linux that interrupts every
 /// processor on which the process runs. With two threads one costs 9 us on the virtual machine this was measured on.
 pub(super) const BLOCKS: usize = if cfg!(fyris_small) { 4 } else { 512 };
 
 /// Bytes that are gathered, of the blocks that say how many they hold.
 pub(super) const BYTES: usize = if cfg!(fyris_small) { 512 } else { 256 << 10 };
+
+/// Blocks that wait no longer than [`PATIENCE`] if their thread goes on retiring: some may own much that nobody weighed.
+/// Also the number of blocks after which a thread that is busy looks at the clock again.
+const SOME: usize = if cfg!(fyris_small) { 2 } else { 16 };
+
+/// Milliseconds in which a round costs a thread no more than a hundredth of its time.
+const PATIENCE: u64 = 2;
+
+/// Milliseconds that the bags of a process wait if any of its threads goes on retiring.
+pub(super) const AGE: u64 = 100;
 
 /// A block that holds as many bytes is not kept at rest.
 const HEAVY: usize = 64 << 10;
@@ -24,6 +36,11 @@ struct Retired {
 pub(super) struct Bag {
     blocks: Vec<Retired>,
     bytes: usize,
+    /// The number of blocks at which to look whether it is full.
+    look_at: usize,
+    /// When the first block came, and when it was looked at last; 0 before that.
+    since: u64,
+    looked: u64,
 }
 
 // SAFETY: retired blocks may be reclaimed on any thread, as `push` demands.
@@ -34,17 +51,52 @@ impl Bag {
         Self {
             blocks: Vec::new(),
             bytes: 0,
+            look_at: 0,
+            since: 0,
+            looked: 0,
         }
     }
 
-    /// Takes a block in, 16 bytes.
+    /// Takes a block in, 16 bytes. Returns whether it is time to [look](Bag::look).
     ///
     /// # Safety
     ///
     /// When the bag is dropped, on whatever thread, `reclaim` may be called with the block.
     #[inline]
-    pub(super) unsafe fn push(&mut self, block: *mut (), reclaim: unsafe fn(*mut ())) {
+    pub(super) unsafe fn push(&mut self, block: *mut (), reclaim: unsafe fn(*mut ())) -> bool {
         self.blocks.push(Retired { block, reclaim });
+        self.blocks.len() >= self.look_at
+    }
+
+    /// Returns whether the bag is full: of blocks, of bytes, or of blocks that have waited for long. Says when to look
+    /// again: at the next block of a thread that retires seldom.
+    pub(super) fn look(&mut self) -> bool {
+        let (now, blocks) = (millis(), self.blocks.len());
+        if self.since == 0 {
+            self.since = now;
+        }
+        let age = now - self.since;
+        let many = blocks >= BLOCKS || self.bytes >= BYTES;
+        let full = many || (blocks >= SOME && age >= PATIENCE) || age >= AGE;
+        let step = if now > self.looked { 1 } else { SOME };
+        self.looked = now;
+        // Once is enough: the bag is handed in when the pin ends.
+        self.look_at = if full {
+            usize::MAX
+        } else {
+            BLOCKS.min(blocks + step)
+        };
+        full && !cfg!(fyris_mutant = "sync_never_due")
+    }
+
+    /// Takes in the blocks of another bag.
+    pub(super) fn append(&mut self, other: &mut Bag) {
+        let mut other = std::mem::take(other);
+        if self.blocks.is_empty() {
+            std::mem::swap(&mut self.blocks, &mut other.blocks);
+        } else {
+            self.blocks.append(&mut other.blocks);
+        }
     }
 
     /// Counts bytes that a block in the bag holds; the bag is full if they are many.
@@ -53,23 +105,21 @@ impl Bag {
         if !cfg!(fyris_mutant = "sync_weighs_nothing") {
             let counts = if bytes < HEAVY { bytes } else { BYTES };
             self.bytes = self.bytes.saturating_add(counts);
+            if self.bytes >= BYTES {
+                // The block comes next.
+                self.look_at = 0;
+            }
         }
-    }
-
-    #[inline]
-    pub(super) fn is_full(&self) -> bool {
-        self.blocks.len() >= BLOCKS || self.bytes >= BYTES
     }
 
     pub(super) fn is_empty(&self) -> bool {
         self.blocks.is_empty()
     }
 
-    /// Takes the bag away, with no more memory than its blocks need.
-    pub(super) fn take(&mut self) -> Bag {
-        let mut bag = std::mem::take(self);
-        bag.blocks.shrink_to_fit();
-        bag
+    /// Returns the bag, with no more memory than its blocks need.
+    pub(super) fn shrunk(mut self) -> Bag {
+        self.blocks.shrink_to_fit();
+        self
     }
 }
 

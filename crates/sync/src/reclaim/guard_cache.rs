@@ -1,4 +1,4 @@
-//! A guard that stays where its thread can take it up again.
+//! A guard that stays where its thread can take it up again, and what the thread gathers under it.
 //!
 //! # Why
 //!
@@ -36,8 +36,17 @@
 //! barrier, so it finds the state even then, and drops the guard itself. And a state is made odd before the guard is
 //! entered, so that step 2 misses no guard that step 1 has met. So retired blocks wait for no thread that is not
 //! pinned.
+//!
+//! ## Invariant BAG: the bag of a thread that is not pinned may be taken
+//!
+//! In the slot lies also what the thread gathers. It touches that while it is pinned, or else under the lock. Another
+//! thread takes it as it takes guards: under the lock, after a barrier before which it saw the state even, if it sees
+//! the same state and a depth of zero then. As in OWNER: a thread that pinned before the barrier is seen to be pinned,
+//! or has left, and what it put in is seen (its depth is lowered by a Release store); one that pins later finds the
+//! state even, so it takes the lock before it touches the bag.
 
-use crate::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
+use crate::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
+use crate::cell::UnsafeCell;
 use crate::lock::SpinLock;
 
 /// Bit of a state: the guard may be used without asking. Otherwise the slot has none, or one that a thread has marked
@@ -47,9 +56,9 @@ const STAYS: u64 = 1;
 /// Whether barriers are fences on both sides, because a tool has to see them.
 const FENCED: bool = cfg!(any(loom, shuttle, miri, fyris_sanitize));
 
-/// The place of a thread's guard `G`. Not aligned by itself: a library that is loaded at run time, as into the Erlang
+/// The place of a thread's guard `G` and its bag `B`. Not aligned by itself: a library that is loaded at run time, as into the Erlang
 /// machine, is refused if it has thread-local values of more than 64 bytes' alignment.
-pub(super) struct Slot<G> {
+pub(super) struct Slot<G, B> {
     /// The number of pins of the thread. Written by the thread alone.
     depth: AtomicU64,
     /// Twice the number of guards that were made to go so far, and [`STAYS`].
@@ -57,27 +66,65 @@ pub(super) struct Slot<G> {
     /// The section that the thread is in: see `section`. Written by the thread alone.
     pub(super) section: AtomicUsize,
     guard: SpinLock<Option<G>>,
+    /// See invariant BAG.
+    bag: UnsafeCell<B>,
+    /// Whether there is something in the bag. Of no use but to save barriers.
+    filled: AtomicBool,
 }
 
-impl<G> Slot<G> {
+// SAFETY: the guard is behind a lock, and the bag moves to another thread as a whole (invariant BAG).
+unsafe impl<G: Send, B: Send> Sync for Slot<G, B> {}
+
+impl<G, B> Slot<G, B> {
     #[cfg(not(any(loom, shuttle)))]
-    pub(super) const fn new(section: usize) -> Self {
+    pub(super) const fn new(section: usize, bag: B) -> Self {
         Self {
             depth: AtomicU64::new(0),
             state: AtomicU64::new(0),
             section: AtomicUsize::new(section),
             guard: SpinLock::new(None),
+            bag: UnsafeCell::new(bag),
+            filled: AtomicBool::new(false),
         }
     }
 
     #[cfg(any(loom, shuttle))]
-    pub(super) fn new(section: usize) -> Self {
+    pub(super) fn new(section: usize, bag: B) -> Self {
         Self {
             depth: AtomicU64::new(0),
             state: AtomicU64::new(0),
             section: AtomicUsize::new(section),
             guard: SpinLock::new(None),
+            bag: UnsafeCell::new(bag),
+            filled: AtomicBool::new(false),
         }
+    }
+
+    /// Shows the bag to the slot's thread, which calls this.
+    ///
+    /// # Safety
+    ///
+    /// The thread is pinned (invariant BAG), and `f` does not come back here.
+    #[inline]
+    pub(super) unsafe fn with_bag<R>(&self, f: impl FnOnce(&mut B) -> R) -> R {
+        // SAFETY: the caller's contract: no other thread touches it, nor does this one further out.
+        self.bag.with_mut(|bag| f(unsafe { &mut *bag }))
+    }
+
+    /// Works like [`Slot::with_bag`] for a thread that need not be pinned.
+    pub(super) fn with_bag_locked<R>(&self, f: impl FnOnce(&mut B) -> R) -> R {
+        // SAFETY: under the lock (invariant BAG), under which nothing is called that takes it again.
+        self.guard.with(|_| unsafe { self.with_bag(f) })
+    }
+
+    /// Says that there is something in the bag, or that there may be nothing.
+    pub(super) fn fill(&self, filled: bool) {
+        // Relaxed, as the load: who must know has synchronized with the thread since.
+        self.filled.store(filled, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_filled(&self) -> bool {
+        self.filled.load(Ordering::Relaxed)
     }
 
     /// Pins the slot's thread, which calls this; `make` enters the collector if need be. The guard stays if
@@ -184,6 +231,38 @@ impl<G> Slot<G> {
         })
     }
 
+    /// Sees to it that the state is even, and returns it: the number to [take](Slot::take_bag) the bag by, after a
+    /// barrier.
+    pub(super) fn note(&self) -> u64 {
+        loop {
+            // Relaxed: the barrier that follows orders it.
+            let seen = self.state.load(Ordering::Relaxed);
+            if seen & STAYS == 0 {
+                return seen;
+            }
+            self.mark();
+        }
+    }
+
+    /// Shows the bag to another thread, which has [noted](Slot::note) this number before a barrier, and hands it the
+    /// guard, unless the slot's thread is pinned or has been since.
+    pub(super) fn take_bag(&self, noted: u64, f: impl FnOnce(&mut B)) -> Option<G> {
+        self.guard.with(|guard| {
+            // Relaxed: as in `take`.
+            let same = self.state.load(Ordering::Relaxed) == noted;
+            // Acquire: pairs with the Release in `leave`: what the thread put in is seen (invariant BAG).
+            let pinned = self.depth.load(Ordering::Acquire) != 0
+                && !cfg!(fyris_mutant = "sync_takes_bag_of_pinned");
+            if !same || pinned {
+                return None;
+            }
+            self.fill(false);
+            // SAFETY: (invariant BAG) under the lock, the thread not pinned, the state even since before a barrier.
+            unsafe { self.with_bag(f) };
+            guard.take()
+        })
+    }
+
     /// Gives back the guard that stayed. For the slot's thread when it ends; `Err` if it is still pinned, and then
     /// unpinning drops the guard.
     pub(super) fn close(&self) -> Result<Option<G>, ()> {
@@ -196,13 +275,24 @@ impl<G> Slot<G> {
     }
 
     /// Forgets the guard in the child of a fork: with `make` the slot's thread, which is the caller, gets another if it
-    /// is pinned; else the slot is as new, and in this section.
+    /// is pinned; else the slot is as new, and in this section. With `bag` it forgets the bag for this one: a thread that
+    /// the child does not have may have been at it.
     ///
     /// # Safety
     ///
     /// There is no other thread.
     #[cfg(not(any(loom, shuttle)))]
-    pub(super) unsafe fn renew(&self, section: usize, make: Option<impl FnOnce() -> G>) {
+    pub(super) unsafe fn renew(
+        &self,
+        section: usize,
+        make: Option<impl FnOnce() -> G>,
+        bag: Option<B>,
+    ) {
+        if let Some(new) = bag {
+            // SAFETY: written over, not dropped, where there is no other thread.
+            self.bag.with_mut(|bag| unsafe { bag.write(new) });
+            self.fill(false);
+        }
         let guard = make.filter(|_| self.is_pinned()).map(|make| make());
         if guard.is_none() {
             // Relaxed, both: there is no other thread. A section of the caller is under a pin.
@@ -304,18 +394,57 @@ mod tests {
         }
     }
 
-    fn pinned(slot: &Slot<Held>, guards: &Arc<Guards>) {
+    /// A slot with a number in its bag.
+    type Slot = super::Slot<Held, u64>;
+
+    fn pinned(slot: &Slot, guards: &Arc<Guards>) {
         slot.enter(|| true, || Held::new(guards));
+        // SAFETY: pinned.
+        unsafe { slot.with_bag(|bag| *bag += 1) };
         let mine = guards.living.load(Ordering::Relaxed);
         assert_ne!(mine, 0, "a pinned thread has a guard");
         thread::yield_now();
         let now = guards.living.load(Ordering::Relaxed);
         assert_eq!(mine, now, "and keeps it");
+        // SAFETY: as above.
+        unsafe { slot.with_bag(|bag| *bag += 1) };
         slot.leave();
     }
 
+    /// Takes the bag of a thread that is not pinned; returns what was in it.
+    fn collected(slot: &Slot) -> u64 {
+        fence(Ordering::Acquire);
+        let noted = slot.note();
+        heavy();
+        let mut all = 0;
+        drop(slot.take_bag(noted, |bag| all = std::mem::take(bag)));
+        all
+    }
+
+    /// A thread pins and puts in, another takes what lies there: whole, and nothing twice.
+    #[test]
+    fn a_bag_is_taken_beside_pins() {
+        loom::model(|| {
+            let slot = Arc::new(Slot::new(0, 0));
+            let guards = Arc::new(Guards {
+                entered: AtomicU64::new(0),
+                made: Plain::new(0),
+                living: Plain::new(0),
+            });
+            let other = {
+                let slot = Arc::clone(&slot);
+                thread::spawn(move || collected(&slot))
+            };
+            pinned(&slot, &guards);
+            pinned(&slot, &guards);
+            let taken = other.join().unwrap();
+            assert!(taken.is_multiple_of(2), "under a pin");
+            assert_eq!(taken + slot.with_bag_locked(|bag| *bag), 4);
+        });
+    }
+
     /// Hands in a batch and sweeps; returns the guard that the batch waits for.
-    fn swept(slot: &Slot<Held>, guards: &Guards) -> u64 {
+    fn swept(slot: &Slot, guards: &Guards) -> u64 {
         heavy();
         // Relaxed, and an Acquire fence: pairs with the Release fence in `ask`, which comes before the guard is
         // entered.
@@ -329,7 +458,7 @@ mod tests {
 
     fn check(sweepers: usize, pins: usize) {
         loom::model(move || {
-            let slot = Arc::new(Slot::new(0));
+            let slot = Arc::new(Slot::new(0, 0));
             let guards = Arc::new(Guards {
                 entered: AtomicU64::new(0),
                 made: Plain::new(0),
@@ -351,7 +480,7 @@ mod tests {
     }
 
     /// Pins within a pin: the guard is the outer one's.
-    fn nested(slot: &Slot<Held>, guards: &Arc<Guards>) {
+    fn nested(slot: &Slot, guards: &Arc<Guards>) {
         slot.enter(|| true, || Held::new(guards));
         let outer = guards.living.load(Ordering::Relaxed);
         slot.enter(|| true, || unreachable!("a guard is there"));
@@ -363,7 +492,7 @@ mod tests {
     }
 
     /// Pins, and retires under the pin: it marks its own guard, which is dropped with it.
-    fn marked_by_itself(slot: &Slot<Held>, guards: &Arc<Guards>) {
+    fn marked_by_itself(slot: &Slot, guards: &Arc<Guards>) {
         slot.enter(|| true, || Held::new(guards));
         slot.mark();
         let mine = guards.living.load(Ordering::Relaxed);
@@ -374,9 +503,9 @@ mod tests {
 
     /// Checks that a slot can be reused: one thread uses it in the ways of `first`, gives it back, and another has it
     /// then.
-    fn check_reuse(first: fn(&Slot<Held>, &Arc<Guards>)) {
+    fn check_reuse(first: fn(&Slot, &Arc<Guards>)) {
         loom::model(move || {
-            let slot = Arc::new(Slot::new(0));
+            let slot = Arc::new(Slot::new(0, 0));
             let guards = Arc::new(Guards {
                 entered: AtomicU64::new(0),
                 made: Plain::new(0),

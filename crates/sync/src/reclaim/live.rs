@@ -5,7 +5,8 @@
 //!
 //! Threads do not enter and leave it at every pin: see [`guard_cache`](super::guard_cache). The blocks that a thread
 //! retires gather in its [bag](super::bag), and the bag is retired as one block in a *round*, where the thread's
-//! outermost pin ends. So retiring runs no foreign code, whatever locks are held.
+//! outermost pin ends. So retiring runs no foreign code, whatever locks are held. A round may take the bags of all
+//! threads that are not pinned: one in a tenth of a second does, if any thread retires, and that of [`flush`].
 //!
 //! # The end of a thread
 //!
@@ -14,7 +15,7 @@
 //! collector, and hands the bag in. For a thread whose first pin is in such a destructor there is a key of our own, as
 //! nothing drops thread-local values any more.
 
-use std::cell::{Cell, UnsafeCell};
+use std::cell::Cell;
 use std::mem::ManuallyDrop;
 use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence};
@@ -23,9 +24,10 @@ use std::sync::{Arc, LazyLock};
 use seize::Collector;
 
 use super::Retire;
-use super::bag::{self, Bag, Busy};
+use super::bag::{self, AGE, Bag, Busy};
+use super::clock::millis;
 use super::gate::{self, Entered};
-use super::guard_cache::{Slot, heavy, is_possible};
+use super::guard_cache::{self, heavy, is_possible};
 use super::owned::{self, Group};
 use super::section;
 
@@ -36,17 +38,19 @@ const SLOTS: usize = if cfg!(fyris_small) { 8 } else { 256 };
 /// barrier for each of them.
 const ROOM: usize = 128;
 
+type Slot = guard_cache::Slot<Entered, ManuallyDrop<Bag>>;
+
 /// A slot of a thread, on lines of its own, and whether one has it.
 #[repr(align(128))]
 struct Place {
     taken: AtomicBool,
-    slot: Slot<Entered>,
+    slot: Slot,
 }
 
 static PLACES: [Place; SLOTS] = [const {
     Place {
         taken: AtomicBool::new(false),
-        slot: Slot::new(section::NONE),
+        slot: Slot::new(section::NONE, ManuallyDrop::new(Bag::new())),
     }
 }; SLOTS];
 
@@ -56,12 +60,15 @@ static POSSIBLE: LazyLock<bool> = LazyLock::new(is_possible);
 /// The number of first places that have ever been taken.
 static USED: AtomicUsize = AtomicUsize::new(0);
 
-/// The blocks that a thread has retired and not handed in. Without a destructor, so that destructors of other values
-/// may use it.
+/// When the bags of all threads were taken last.
+static COLLECTED: AtomicU64 = AtomicU64::new(0);
+
+/// What a thread knows of its rounds. Without a destructor, so that destructors of other values may use it.
 struct Mine {
-    bag: UnsafeCell<ManuallyDrop<Bag>>,
     /// A round is to be made when the thread is not pinned.
     due: Cell<bool>,
+    /// It takes the bags of other threads.
+    of_all: Cell<bool>,
     /// A call further out on the stack makes rounds until none is due.
     busy: Cell<bool>,
     /// The thread has given its place back.
@@ -72,14 +79,14 @@ struct Mine {
 
 thread_local! {
     /// This thread's slot, once it has one.
-    static HERE: Cell<*const Slot<Entered>> = const { Cell::new(null()) };
-    /// For threads that have none of [`PLACES`], or no longer: nothing stays in it. Without a destructor, as [`Mine`].
-    static SPARE: ManuallyDrop<Slot<Entered>> =
-        const { ManuallyDrop::new(Slot::new(section::UNKNOWN)) };
+    static HERE: Cell<*const Slot> = const { Cell::new(null()) };
+    /// For threads that have none of [`PLACES`], or no longer: no guard stays in it. Without a destructor, as [`Mine`].
+    static SPARE: ManuallyDrop<Slot> =
+        const { ManuallyDrop::new(Slot::new(section::UNKNOWN, ManuallyDrop::new(Bag::new()))) };
     static MINE: Mine = const {
         Mine {
-            bag: UnsafeCell::new(ManuallyDrop::new(Bag::new())),
             due: Cell::new(false),
+            of_all: Cell::new(false),
             busy: Cell::new(false),
             ended: Cell::new(false),
             stands: Cell::new(false),
@@ -159,11 +166,13 @@ fn end() {
     while std::panic::catch_unwind(last).is_err() {}
 }
 
-/// Gives the place of a thread that has ended back, unless a guard in another thread-local value still pins it.
-fn give_place_back() {
+/// Gives the place of a thread that has ended back, unless a guard in another thread-local value still pins it; hands
+/// over what is in its bag.
+fn give_place_back(bag: &mut Bag) {
     let Some(place) = PLACE.get() else { return };
     if let Ok(guard) = place.slot.close() {
         PLACE.set(None);
+        take_bag(&place.slot, bag);
         drop(guard);
         // Release: pairs with the Acquire in `find_place`.
         place.taken.store(false, Ordering::Release);
@@ -172,14 +181,14 @@ fn give_place_back() {
 
 /// Returns this thread's slot.
 #[inline]
-fn slot() -> *const Slot<Entered> {
+fn slot() -> *const Slot {
     let here = HERE.get();
     if here.is_null() { lease() } else { here }
 }
 
 #[cold]
 #[inline(never)]
-fn lease() -> *const Slot<Entered> {
+fn lease() -> *const Slot {
     #[cfg(unix)]
     super::process::watch_forks(before_fork, after_fork, in_child);
     // A thread-local value that is gone already: the thread has ended.
@@ -200,12 +209,12 @@ fn lease() -> *const Slot<Entered> {
 }
 
 /// Returns the slot in which nothing stays.
-fn spare() -> *const Slot<Entered> {
+fn spare() -> *const Slot {
     SPARE.with(|slot| &raw const **slot)
 }
 
 /// Takes a free place. Runs no foreign code: entering the collector comes later.
-fn find_place() -> Option<*const Slot<Entered>> {
+fn find_place() -> Option<*const Slot> {
     if !*POSSIBLE {
         return None;
     }
@@ -243,6 +252,37 @@ fn sweep() {
     }
 }
 
+/// Takes the bags of all threads that are not pinned, and their guards with them, which the caller drops when it has
+/// handed the bag in: that may run anything.
+fn collect(bag: &mut Bag) -> Vec<Entered> {
+    // Relaxed: whoever has filled a bag that the caller knows of took a place before.
+    let used = USED.load(Ordering::Relaxed);
+    if !PLACES[..used].iter().any(|place| place.slot.is_filled()) {
+        return Vec::new();
+    }
+    // Acquire: as in `sweep`.
+    fence(Ordering::Acquire);
+    let noted: Vec<u64> = PLACES[..used]
+        .iter()
+        .map(|place| place.slot.note())
+        .collect();
+    heavy();
+    let take = |(noted, place): (&u64, &Place)| {
+        (place.slot).take_bag(*noted, |full| {
+            if !cfg!(fyris_mutant = "sync_bags_stay") {
+                bag.append(full);
+            }
+        })
+    };
+    noted.iter().zip(&PLACES[..used]).filter_map(take).collect()
+}
+
+/// Takes the bag out of a slot of this thread.
+fn take_bag(slot: &Slot, bag: &mut Bag) {
+    slot.fill(false);
+    slot.with_bag_locked(|full| bag.append(full));
+}
+
 /// Hands a bag in. The thread is not pinned.
 fn hand_in(bag: Bag) {
     // A batch waits for no pin that begins later.
@@ -273,16 +313,23 @@ fn settle() {
             return;
         }
         if mine.ended.get() {
-            give_place_back();
+            // What is left there goes on in the slot that stays.
+            let mut left = Bag::new();
+            give_place_back(&mut left);
+            slot.with_bag_locked(|bag| bag.append(&mut left));
         }
         mine.busy.set(true);
         let _busy = Busy(&mine.busy);
-        // SAFETY: of this thread alone; the reference ends before anything is called.
-        let take = || unsafe { (*mine.bag.get()).take() };
-        // SAFETY: as above.
-        let is_late = || mine.ended.get() && unsafe { !(*mine.bag.get()).is_empty() };
+        let is_late = || mine.ended.get() && slot.with_bag_locked(|bag| !bag.is_empty());
         while mine.due.replace(false) || is_late() {
-            hand_in(take());
+            let mut bag = Bag::new();
+            take_bag(slot, &mut bag);
+            let guards = match mine.of_all.replace(false) {
+                true => collect(&mut bag),
+                false => Vec::new(),
+            };
+            hand_in(bag.shrunk());
+            drop(guards);
         }
         if mine.ended.get() && mine.stands.replace(false) {
             gate::uncount();
@@ -290,26 +337,44 @@ fn settle() {
     });
 }
 
-/// # Safety
-///
-/// As [`super::Guard::retire`].
-#[inline]
-unsafe fn retire<T: Retire>(ptr: *mut T) {
+/// Looks whether a bag of this thread is full, in which a block was put; `full` says so.
+#[cold]
+#[inline(never)]
+fn look(slot: &Slot, full: bool) {
+    slot.fill(true);
+    let now = millis();
+    // Relaxed, both: a number; who changes it first makes the round.
+    let last = COLLECTED.load(Ordering::Relaxed);
+    let of_all = now.saturating_sub(last) >= AGE
+        && (COLLECTED.compare_exchange(last, now, Ordering::Relaxed, Ordering::Relaxed)).is_ok()
+        && others_wait(slot);
     MINE.with(|mine| {
-        // SAFETY: of this thread alone, and nothing is called that could come back here.
-        let bag = unsafe { &mut *mine.bag.get() };
-        // SAFETY: the caller's contract.
-        unsafe { bag.push(ptr.cast(), reclaim::<T>) };
-        if bag.is_full() {
+        if of_all {
+            mine.of_all.set(true);
+        }
+        if full || of_all {
             make_due(mine);
         }
     });
 }
 
-#[inline]
-fn weigh(bytes: usize) {
-    // SAFETY: as in `retire`.
-    MINE.with(|mine| unsafe { (*mine.bag.get()).weigh(bytes) });
+/// Returns whether something waits in the bag of another thread.
+fn others_wait(slot: &Slot) -> bool {
+    // Relaxed: as in `collect`; of what came a moment ago the next round takes care.
+    let used = USED.load(Ordering::Relaxed);
+    let other = |place: &Place| !std::ptr::eq(&place.slot, slot) && place.slot.is_filled();
+    PLACES[..used].iter().any(other)
+}
+
+/// Frees what this thread and those that are not pinned have retired, if anything waits: see [`super::flush`].
+pub(super) fn flush() {
+    // SAFETY: as in `settle`.
+    let slot = unsafe { &*slot() };
+    if slot.is_filled() || others_wait(slot) {
+        let pin = enter();
+        MINE.with(|mine| mine.of_all.set(true));
+        pin.flush_on_drop();
+    }
 }
 
 /// Makes a round due when the thread's outermost pin ends: its guard does not stay, so unpinning takes the slow path,
@@ -336,7 +401,7 @@ pub(super) type Local = LocalPin;
 pub(super) type Owned = OwnedPin;
 
 /// A pin of the thread whose slot this is.
-pub(super) struct LocalPin(*const Slot<Entered>);
+pub(super) struct LocalPin(*const Slot);
 
 #[inline]
 pub(super) fn enter() -> LocalPin {
@@ -355,7 +420,7 @@ fn slot_guard() -> Entered {
 }
 
 /// Returns whether the guard of an outermost pin may stay in the slot when the pin ends.
-fn may_stay(slot: *const Slot<Entered>) -> bool {
+fn may_stay(slot: *const Slot) -> bool {
     slot != spare() && !MINE.with(|mine| mine.due.get())
 }
 
@@ -375,13 +440,25 @@ impl LocalPin {
     /// As [`super::Guard::retire`].
     #[inline]
     pub(super) unsafe fn retire<T: Retire>(&self, ptr: *mut T) {
-        // SAFETY: the caller's contract.
-        unsafe { retire(ptr) }
+        let slot = self.slot();
+        // SAFETY: (BAG) this thread is pinned by this; the caller's contract.
+        let is_time = unsafe { slot.with_bag(|bag| bag.push(ptr.cast(), reclaim::<T>)) };
+        if is_time {
+            // SAFETY: as above.
+            look(slot, unsafe { slot.with_bag(|bag| bag.look()) });
+        }
     }
 
     #[inline]
     pub(super) fn weigh(&self, bytes: usize) {
-        weigh(bytes);
+        // SAFETY: as in `retire`.
+        unsafe { self.slot().with_bag(|bag| bag.weigh(bytes)) }
+    }
+
+    #[inline]
+    fn slot(&self) -> &Slot {
+        // SAFETY: of this thread, which is there as long as the thread, and the pin stays on it.
+        unsafe { &*self.0 }
     }
 
     pub(super) fn flush_on_drop(&self) {
@@ -391,8 +468,7 @@ impl LocalPin {
     /// Returns the word in which the thread stores the section that it is in.
     #[inline]
     pub(super) fn word(&self) -> Option<&AtomicUsize> {
-        // SAFETY: a slot of this thread, which is there as long as the thread, and the pin stays on it.
-        Some(unsafe { &(*self.0).section })
+        Some(&self.slot().section)
     }
 }
 
@@ -427,14 +503,19 @@ impl OwnedPin {
     ///
     /// As [`super::Guard::retire`].
     pub(super) unsafe fn retire<T: Retire>(&self, ptr: *mut T) {
-        // Its thread must know that it is to hand something in when it ends.
-        slot();
+        // Its thread must know that it is to hand something in when it ends. SAFETY: as in `settle`.
+        let slot = unsafe { &*slot() };
         // SAFETY: the caller's contract.
-        unsafe { retire(ptr) }
+        let push = |bag: &mut ManuallyDrop<Bag>| unsafe { bag.push(ptr.cast(), reclaim::<T>) };
+        // This thread need not be pinned.
+        if slot.with_bag_locked(push) {
+            look(slot, slot.with_bag_locked(|bag| bag.look()));
+        }
     }
 
     pub(super) fn weigh(&self, bytes: usize) {
-        weigh(bytes);
+        // SAFETY: as in `settle`.
+        unsafe { &*slot() }.with_bag_locked(|bag| bag.weigh(bytes));
     }
 
     pub(super) fn flush_on_drop(&self) {
@@ -500,17 +581,18 @@ extern "C" fn in_child() {
     let used = USED.load(Ordering::Relaxed);
     for place in &PLACES[..used] {
         let is_mine = mine.is_some_and(|mine| std::ptr::eq(mine, place));
+        let bag = (!is_mine).then(|| ManuallyDrop::new(Bag::new()));
         // SAFETY: there is no other thread.
         unsafe {
             place
                 .slot
-                .renew(section::NONE, is_mine.then_some(slot_guard))
+                .renew(section::NONE, is_mine.then_some(slot_guard), bag)
         };
         // Relaxed: there is no other thread.
         place.taken.store(is_mine, Ordering::Relaxed);
     }
     // SAFETY: as above.
-    SPARE.with(|slot| unsafe { slot.renew(section::UNKNOWN, Some(slot_guard)) });
+    SPARE.with(|slot| unsafe { slot.renew(section::UNKNOWN, Some(slot_guard), None) });
     // SAFETY: `before_fork` took the lock, and this is the only thread.
     unsafe {
         owned::renew(collector());

@@ -33,8 +33,10 @@
 //! # The amount of garbage that waits
 //!
 //! At rest, for each living thread: fewer than 512 blocks, which hold less than 64 KiB each and less than 256 KiB in
-//! all, as [`Guard::weigh`] counts them (a bag that passes a bound is handed in when the pin ends). A thread that ends
-//! leaves nothing. While a thread is pinned, every block that is retired from then on waits for it, with 16 bytes for
+//! all, as [`Guard::weigh`] counts them (a bag that passes a bound is handed in when the pin ends); and what nobody
+//! weighed, of 16 blocks and more, no longer than two milliseconds if the thread goes on retiring. While any thread
+//! retires, a round in a tenth of a second takes the bags of all threads that are not pinned (of the first 256 of a
+//! process, where there is a barrier to do it with); [`flush`] does it at once. A thread that ends leaves nothing. While a thread is pinned, every block that is retired from then on waits for it, with 16 bytes for
 //! each block and 4 KiB for each bag: keep pins short. An [`OwnedGuard`] may hold back blocks that were retired since
 //! the last bag was handed in before it began, too. For a block that must not wait at all, such as a whole table, there
 //! is [`Guard::flush_on_drop`], which pays for two barriers. A thread that wants its garbage freed calls [`flush`].
@@ -54,6 +56,8 @@ use crate::atomic::Ordering;
 
 #[cfg(not(any(loom, shuttle)))]
 mod bag;
+#[cfg(not(any(loom, shuttle)))]
+mod clock;
 #[cfg(not(any(loom, shuttle)))]
 mod gate;
 #[cfg_attr(
@@ -141,7 +145,8 @@ pub struct OwnedGuard(scheme::Owned);
 /// Pins the current thread. Nested pins are cheap.
 ///
 /// A few nanoseconds, no lock, no line shared with other readers. While a guard lives nothing that
-/// was reachable since is freed, so guards should be short-lived.
+/// was reachable since is freed, so guards should be short-lived. One that is forgotten (`std::mem::forget`) holds back
+/// what every thread of the process retires from then on, also after its own thread has ended.
 #[inline]
 pub fn pin() -> LocalGuard {
     LocalGuard(scheme::enter())
@@ -152,11 +157,14 @@ pub fn pin_owned() -> OwnedGuard {
     OwnedGuard(scheme::enter_owned())
 }
 
-/// Frees the blocks that this thread has retired, except those that wait for a pin of another thread.
+/// Frees the blocks that this thread has retired, and those that other threads have which are not pinned, except those
+/// that wait for a pin of another thread.
 ///
-/// Does nothing under a pin of the same thread. For tests, and for threads about to be idle.
+/// Two barriers in all threads and some microseconds if anything waits, else a look at 256 words at most. Under a pin of
+/// the same thread it is done when that ends. For threads that want what they have removed dropped now, such as a channel
+/// closed or a file.
 pub fn flush() {
-    pin().flush_on_drop();
+    scheme::flush();
 }
 
 macro_rules! impl_pin {

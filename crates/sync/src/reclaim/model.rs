@@ -90,6 +90,9 @@ pub fn assert_not_reclaimed<T>(ptr: *const T) {
 pub(super) type Local = ModelPin;
 pub(super) type Owned = ModelPin;
 
+/// Does nothing: a model frees at its end.
+pub(super) fn flush() {}
+
 /// Does nothing: a model has no words to wait for.
 pub(super) fn wait_for_words(_address: usize) {}
 
