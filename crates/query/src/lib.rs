@@ -24,7 +24,7 @@
 //! | `and`, `or` | any number of arguments, all evaluated, all booleans |
 //! | `andalso`, `orelse` | any number of arguments, evaluated until the value is known; the last may be any term |
 //!
-//! The functions are those that the newest OTP has for tables, and `is_record/2`. A [`SpecError`] lists every problem
+//! The functions are those that OTP 29 has for tables. A [`SpecError`] lists every problem
 //! of a specification with its place.
 //!
 //! # The floors

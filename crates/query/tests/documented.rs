@@ -225,6 +225,10 @@ fn types_are_told() {
         ("{is_boolean,'$2'}", "false"),
         ("{is_boolean,true}", "true"),
         ("{is_function,fun lists:map/2}", "true"),
+        ("{is_function,fun lists:map/2,2}", "true"),
+        ("{is_function,fun lists:map/2,1}", "false"),
+        ("{is_function,'$1',1180591620717411303424}", "false"),
+        ("{is_function,'$1',-1}", "'EXIT'"),
         ("{is_pid,{self}}", "true"),
         ("{is_port,'$1'}", "false"),
         ("{is_reference,'$1'}", "false"),
@@ -244,9 +248,14 @@ fn records_are_told_by_name_and_size() {
         ("{is_record,{{foo}},foo,-1}", "false"),
         ("{is_record,'$1',foo,2}", "false"),
         ("{is_record,'$1','$1',2}", "'EXIT'"),
-        ("{is_record,'$1',foo,'$2'}", "'EXIT'"),
-        ("{is_record,{{foo,'$1'}},foo}", "true"),
-        ("{is_record,{{}},foo}", "false"),
+        ("{is_record,'$1',foo,'$2'}", "false"),
+        ("{is_record,'$1',foo,1.0}", "'EXIT'"),
+        (
+            "{is_record,{{foo,'$1'}},foo,1180591620717411303424}",
+            "'EXIT'",
+        ),
+        ("{is_record,{{foo,'$1'}},foo,foo}", "false"),
+        ("{is_record,{{}},foo,0}", "false"),
     ]);
 }
 
@@ -277,6 +286,8 @@ fn functions_take_terms_apart() {
         ("{binary_part,<<1,2,3>>,3,-2}", "<<2,3>>"),
         ("{binary_part,<<1,2,3>>,{{0,2}}}", "<<1,2>>"),
         ("{binary_part,<<1,2,3>>,2,2}", "'EXIT'"),
+        ("{binary_part,<<1,2:5>>,0,1}", "'EXIT'"),
+        ("{binary_part,<<1,2:5>>,{{0,1}}}", "'EXIT'"),
         ("{node,{self}}", "nonode@nohost"),
         ("{node,'$1'}", "'EXIT'"),
         ("{max,'$1','$2'}", "a"),

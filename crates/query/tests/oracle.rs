@@ -61,6 +61,13 @@ fn meets_negative_zero(case: &Case) -> bool {
             .any(|name| text.contains(name))
 }
 
+/// Whether a case may take a part of a bitstring, which OTP 25 gives and 29 does not.
+fn parts_a_bitstring(case: &Case) -> bool {
+    let text = format!("{} {}", case.spec, Term::List(case.objects.clone()));
+    let bits = (1..8).any(|bits| text.contains(&format!(":{bits}>>")));
+    bits && text.contains("binary_part")
+}
+
 #[test]
 fn erlang_gives_the_same() {
     let count = std::env::var("FYRIS_ORACLE_CASES")
@@ -87,7 +94,7 @@ fn erlang_gives_the_same() {
             .filter(|one| one.as_list() != Some(&[]))
             .count();
         exits += usize::from(found.to_string().contains("'EXIT'"));
-        if found != *expected && !meets_negative_zero(case) {
+        if found != *expected && !meets_negative_zero(case) && !parts_a_bitstring(case) {
             different.push(format!(
                 "{}\n  {}\n  fyris {found}\n  erlang {expected}",
                 case.spec,

@@ -148,6 +148,16 @@ pub enum Fun {
     Local(LocalFun),
 }
 
+impl Fun {
+    /// Returns the number of arguments.
+    pub fn arity(&self) -> u8 {
+        match self {
+            Fun::External { arity, .. } => *arity,
+            Fun::Local(fun) => fun.arity,
+        }
+    }
+}
+
 /// A closure, as the external format carries it.
 ///
 /// Equality (`=:=`) is Erlang's: module, index, old checksum and captured values. The rest follows from

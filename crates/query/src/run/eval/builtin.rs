@@ -1,10 +1,12 @@
 //! The functions of the language. `None` is a failure: an argument of the wrong type, an element that does not exist.
 
 use std::borrow::Cow;
+use std::ops::RangeInclusive;
 
 use fyris_term::key::KeyKind;
 use fyris_term::value::{self, View};
 use fyris_term::{Atom, Map, Term};
+use num_bigint::Sign;
 
 use crate::program::{Id, kinds};
 use crate::run::eval::arithmetic;
@@ -13,6 +15,9 @@ use crate::run::value::{Ref, Subject, Value};
 use crate::syntax::function::Function;
 
 type Eval<'e, 'a> = Evaluation<'e, 'a>;
+
+/// The integers that Erlang keeps in a word.
+const SMALL: RangeInclusive<i64> = -(1 << 59)..=(1 << 59) - 1;
 
 /// Evaluates the arguments and calls a function.
 pub(crate) fn call<'a>(eval: &Eval<'_, 'a>, function: Function, parts: &[Id]) -> Option<Value<'a>> {
@@ -70,7 +75,7 @@ fn binary<'a>(
         Function::Element => element(eval, &a, &b),
         Function::MapGet => map_get(eval, &a, &b),
         Function::IsMapKey => is_map_key(eval, &a, &b).map(truth),
-        Function::IsRecord => is_record(eval, &a, &b, None).map(truth),
+        Function::IsFunOfArity => is_fun_of(eval, &a, &b).map(truth),
         Function::BinaryPart => {
             let part = eval.context.borrowed(&b);
             let [start, len] = part.as_tuple()? else {
@@ -121,7 +126,7 @@ fn ternary<'a>(
     c: &Value<'a>,
 ) -> Option<Value<'a>> {
     match function {
-        Function::IsRecordOfSize => is_record(eval, a, b, Some(c)).map(truth),
+        Function::IsRecord => is_record(eval, a, b, c).map(truth),
         Function::BinaryPartOf => {
             let (start, len) = (int(eval, b)?, int(eval, c)?);
             binary_part(eval, a, start, len)
@@ -307,35 +312,41 @@ fn is_map_key<'a>(eval: &Eval<'_, 'a>, key: &Value<'a>, map: &Value<'a>) -> Opti
     Some(map.as_map()?.contains_key(&key))
 }
 
-/// Computes `is_record/2` and `is_record/3`; fails unless the name is an atom and the size, if given, an integer.
+/// Computes `is_record/3`; fails unless the name is an atom, and the last argument a small integer, the size of a
+/// tuple, or an atom: then a module and a name of native records, which no other term fits.
 fn is_record<'a>(
     eval: &Eval<'_, 'a>,
     record: &Value<'a>,
     name: &Value<'a>,
-    size: Option<&Value<'a>>,
+    size: &Value<'a>,
 ) -> Option<bool> {
     let name = eval.context.borrowed(name).as_atom()?;
-    let size = match size {
-        Some(size) => Some(integer_size(eval, size)?),
-        None => None,
+    let size = match &*eval.context.borrowed(size) {
+        Term::Int(size) if SMALL.contains(size) => *size,
+        Term::Atom(_) => return Some(false),
+        _ => return None,
     };
-    let Some(arity) = tuple_size(eval, record) else {
-        return Some(false);
-    };
-    if arity == 0 || size.is_some_and(|size| size != Some(arity)) {
+    if size < 1 || tuple_size(eval, record) != usize::try_from(size).ok() {
         return Some(false);
     }
     let first = element(eval, &Value::Int(1), record)?;
     Some(eval.context.borrowed(&first).as_atom() == Some(name))
 }
 
-/// Returns a tuple size: `None` if it is no integer, `Some(None)` if no tuple can have it.
-fn integer_size(eval: &Eval<'_, '_>, size: &Value<'_>) -> Option<Option<usize>> {
-    match &*eval.context.borrowed(size) {
-        Term::Int(size) => Some(usize::try_from(*size).ok()),
-        Term::Big(_) => Some(None),
-        _ => None,
+/// Computes `is_function/2`; fails unless the arity is an integer that is not negative.
+fn is_fun_of(eval: &Eval<'_, '_>, value: &Value<'_>, arity: &Value<'_>) -> Option<bool> {
+    let arity = match &*eval.context.borrowed(arity) {
+        Term::Int(arity) if *arity >= 0 => *arity,
+        Term::Big(arity) if arity.sign() == Sign::Plus => i64::MAX,
+        _ => return None,
+    };
+    if eval.context.kind(value) != KeyKind::Fun {
+        return Some(false);
     }
+    Some(match &*eval.context.borrowed(value) {
+        Term::Fun(fun) => i64::from(fun.arity()) == arity,
+        _ => false,
+    })
 }
 
 /// Computes `is_integer(T, Low, High)`; fails unless both bounds are integers.
@@ -373,8 +384,7 @@ fn binary_part<'a>(
             owner = eval.context.borrowed(whole);
             match &*owner {
                 Term::Binary(bytes) => bytes,
-                // Its whole bytes, as OTP 25 has it.
-                Term::Bits(bits) => bits.bytes().split_last()?.1,
+                // Of a bitstring, too: OTP 25 took its whole bytes, 29 does not.
                 _ => return None,
             }
         }
