@@ -5,6 +5,20 @@
 //!   binaries that are text, which they write as text.
 //! - [`print_p`] lays it out like `io:format("~tp")`: strings as strings, long terms over several lines.
 //!
+//! # Releases
+//!
+//! Text is read as OTP 29 reads it. What differs between releases:
+//!
+//! | text | OTP 25 | OTP 29 | Fyris |
+//! |---|---|---|---|
+//! | three quotes and a line end | two strings, the second with its line ends | text of several lines | as 29 |
+//! | `"""abc"""` | `"abc"` | refused | as 29 |
+//! | `"a""b"` | `"ab"` | refused | as 25 |
+//! | `~"abc"`, `~s(abc)`, `~B`, `~S`, `~b` | refused | a binary or a string | as 29 |
+//! | `16#1.8#e2` | refused | 384.0 | as 29 |
+//! | `maybe`, `else` | atoms | reserved words | as 25, read and printed |
+//! | `#m:n{x = 1}`, a native record | refused | refused in a term | refused |
+//!
 //! # Names of nodes
 //!
 //! OTP prints a pid of another node as `<5827.1.2>`, where `5827` means something in that run of that system only.
@@ -20,6 +34,7 @@ mod float;
 mod identifier;
 mod parse;
 mod pretty;
+mod quoted;
 mod scan;
 mod write;
 

@@ -34,6 +34,7 @@ impl<'a> Parser<'a> {
                 self.scan.character()
             }
             Some('"') => self.string(),
+            Some('~') => self.scan.sigil(),
             Some('[') => self.nested(Self::list),
             Some('{') => self.nested(Self::tuple),
             Some('<') if rest.starts_with("<<") => self.bitstring(),
@@ -86,7 +87,7 @@ impl<'a> Parser<'a> {
     pub(super) fn strings(&mut self) -> Result<String, Wrong> {
         let mut text = String::new();
         loop {
-            text += &self.scan.quoted('"', "a string")?;
+            text += &self.scan.string()?;
             let end = self.scan.at;
             self.scan.skip_blank();
             if self.scan.peek() != Some('"') {

@@ -4,7 +4,7 @@
 //! of `text`, and slicing there cannot panic.
 
 use num_bigint::BigInt;
-use num_traits::Num;
+use num_traits::{Num, ToPrimitive};
 
 use super::chars::{continues_name, is_reserved, starts_atom};
 use super::error::{ParseErrorKind, Wrong};
@@ -159,7 +159,7 @@ impl<'a> Scanner<'a> {
     }
 
     /// Reads the escape behind a backslash. `inside`: the quotes it is in, unclosed if the text ends here.
-    fn escape(&mut self, inside: Option<&'static str>) -> Result<char, Wrong> {
+    pub(super) fn escape(&mut self, inside: Option<&'static str>) -> Result<char, Wrong> {
         let start = self.at - 1;
         let Some(c) = self.bump() else {
             let kind = match inside {
@@ -324,11 +324,51 @@ impl<'a> Scanner<'a> {
         };
         self.bump();
         let digits = self.digits(radix);
+        let fraction = self.rest().strip_prefix('.');
+        let fraction = fraction.and_then(|rest| rest.chars().next());
+        if fraction.is_some_and(|c| c.is_digit(radix)) {
+            return self.based_float(start, digits, radix, negative);
+        }
         if digits.is_empty() {
             return Err(self.unexpected("digits of this base"));
         }
         let term = self.integer(start, &digits, radix, negative)?;
         self.ends_number(start).map(|()| term)
+    }
+
+    /// Reads `.Digits` and perhaps `#eExponent`, a power of the base, the cursor on the point. Calculates as OTP does: of
+    /// the digits as an integer, so the last bit may be another one than that of the nearest float.
+    fn based_float(
+        &mut self,
+        start: usize,
+        whole: String,
+        radix: u32,
+        negative: bool,
+    ) -> Result<Term, Wrong> {
+        self.bump();
+        let fraction = self.digits(radix);
+        let mut exponent = String::from("0");
+        if self.peek() == Some('#') {
+            self.bump();
+            if !matches!(self.peek(), Some('e' | 'E')) {
+                return Err(self.unexpected("`e` and an exponent"));
+            }
+            exponent.clear();
+            self.exponent(start, &mut exponent)?;
+            exponent.remove(0);
+        }
+        self.ends_number(start)?;
+        let fraction = fraction.trim_end_matches('0');
+        let beyond = || self.wrong_number(start, "a float beyond what 64 bits hold");
+        let digits = match self.integer(start, &format!("0{whole}{fraction}"), radix, negative)? {
+            Term::Big(digits) => digits.to_f64(),
+            digits => digits.as_int().map(|digits| digits as f64),
+        };
+        let exponent = exponent.parse::<i32>().map_err(|_| beyond())?;
+        let power = f64::from(radix).powf(f64::from(exponent) - fraction.len() as f64);
+        let sign = if negative { -1.0 } else { 1.0 };
+        let value = (digits.unwrap_or(f64::INFINITY) * power).abs() * sign;
+        Float::new(value).map(Term::Float).ok_or_else(beyond)
     }
 
     fn integer(
