@@ -615,7 +615,7 @@ generate(Table, Generator) ->
             true;
         {Objects, Next} when is_list(Objects), is_function(Next, 1) ->
             %% As ets has it, this ends in an exit.
-            try insert(Table, Objects)
+            try insert(Table, unnested(Objects))
             catch error:Reason:Stack ->
                     ignore_errors(fun() -> Next(close) end),
                     exit({Reason, Stack})
@@ -623,6 +623,13 @@ generate(Table, Generator) ->
             generate(Table, Next);
         Other ->
             exit(Other)
+    end.
+
+%% What a generator gives may be lists of objects, as in ets.
+unnested(Objects) ->
+    case lists:any(fun is_list/1, Objects) of
+        true -> lists:flatmap(fun(Object) -> if is_list(Object) -> Object; true -> [Object] end end, Objects);
+        false -> Objects
     end.
 
 %% ---------------------------------------------------------------------------

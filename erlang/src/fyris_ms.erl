@@ -8,13 +8,29 @@
 %% which is `[{{'$1', odd}, [{'>', '$1', 1}], ['$1']}]' in the compiled module.
 -module(fyris_ms).
 
--export([parse_transform/2, parse_transform_info/0, from_shell/1]).
+-export([parse_transform/2, parse_transform_info/0, format_error/1, from_shell/1]).
 
 %% @doc Returns the forms of a module with each call of `fyris:fun2ms/1' replaced by a match specification. Called by
 %% the compiler.
 -spec parse_transform(Forms, list()) -> Forms when Forms :: term().
 parse_transform(Forms, Options) ->
-    ms_transform:parse_transform(rename(Forms), Options).
+    case ms_transform:parse_transform(rename(Forms), Options) of
+        {error, Errors, Warnings} -> {error, ours(Errors), ours(Warnings)};
+        {warning, New, Warnings} -> {warning, New, ours(Warnings)};
+        New -> New
+    end.
+
+ours(Problems) ->
+    [{File, [case Problem of
+                 {Place, ms_transform, Code} -> {Place, ?MODULE, Code};
+                 Other -> Other
+             end || Problem <- InFile]} || {File, InFile} <- Problems].
+
+%% @doc Returns the text of an error, which names the call as it was written. Called by the compiler.
+-spec format_error(term()) -> string().
+format_error(Code) ->
+    Text = lists:flatten(ms_transform:format_error(Code)),
+    re:replace(Text, "ets(/dbg)?:fun2ms", "fyris:fun2ms", [global, unicode, {return, list}]).
 
 %% @doc Returns what the compiler asks of a parse transform: errors have columns.
 -spec parse_transform_info() -> map().
@@ -48,7 +64,7 @@ from_shell(Other) ->
     erlang:error({badarg, {fyris, fun2ms, Other}}).
 
 checked({error, [{_, [{_, _, Code} | _]} | _], _}) ->
-    io:format("Error: ~ts~n", [ms_transform:format_error(Code)]),
+    io:format("Error: ~ts~n", [format_error(Code)]),
     {error, transform_error};
 checked(Spec) ->
     Spec.

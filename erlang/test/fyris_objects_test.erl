@@ -214,7 +214,10 @@ init_table_test() ->
     ?same_types(?ALL, begin
         M:insert(T, {old}), {M:init_table(T, Generate(1)), lists:sort(M:tab2list(T))}
     end),
-    ?same_types(?ALL, fyris_same:try_it(fun() -> M:init_table(T, fun(read) -> oops end) end)).
+    ?same_types(?ALL, fyris_same:try_it(fun() -> M:init_table(T, fun(read) -> oops end) end)),
+    %% Lists of objects among the objects.
+    Nested = fun(read) -> {[{1, a}, [{2, b}, {1, c}], []], fun(_) -> end_of_input end} end,
+    ?same_types(?ALL, {M:init_table(T, Nested), lists:sort(M:tab2list(T))}).
 
 folds_test() ->
     ?same_types(?ALL, begin

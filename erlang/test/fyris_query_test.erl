@@ -177,6 +177,18 @@ fun2ms_test() ->
                  fyris:fun2ms(fun({A, B}) when B > 3 -> A end)),
     ?assertError({badarg, _}, apply(fyris, fun2ms, [foo])).
 
+%% Errors name the call as it was written.
+fun2ms_errors_test() ->
+    [begin
+         {ok, Tokens, _} = erl_scan:string("f(X) -> fyris:fun2ms(" ++ Argument ++ ")."),
+         {ok, Form} = erl_parse:parse_form(Tokens),
+         {error, [{_, [{_, Module, Code} | _]} | _], _} =
+             fyris_ms:parse_transform([{attribute, 1, file, {"m.erl", 1}}, {attribute, 1, module, m}, Form], []),
+         Text = lists:flatten(Module:format_error(Code)),
+         ?assertEqual({Text, true, nomatch}, {Text, is_list(string:find(Text, Said)), string:find(Text, "ets")})
+     end || {Argument, Said} <- [{"X", "fyris:fun2ms/1"}, {"fun(A, B) -> {A, B} end", "fyris:fun2ms requires"},
+                                 {"fun(A) when foo(A) -> A end", "foo"}]].
+
 a_table_changes_between_slices_test() ->
     T = fyris:new(t, [public]),
     fyris:insert(T, [{I} || I <- lists:seq(1, 20_000)]),
