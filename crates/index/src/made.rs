@@ -30,7 +30,7 @@ pub(crate) fn for_all<I: Iterator>(items: I, f: impl FnMut(I::Item)) {
 
     impl<I: Iterator, F: FnMut(I::Item)> Rest<I, F> {
         fn go(&mut self) {
-            while let Some(item) = self.0.next() {
+            for item in self.0.by_ref() {
                 (self.1)(item);
             }
         }

@@ -339,7 +339,9 @@ where
     ) -> bool {
         let made = new.map(Self::unless_put);
         let swapped = self.index.swap(hash, |e| e.key() == key, seen, new, pin);
-        made.map(AtEnd::defuse);
+        if let Some(made) = made {
+            made.defuse();
+        }
         if let (true, Some(old)) = (swapped, seen) {
             self.retire(old, pin);
         }

@@ -375,7 +375,9 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
             };
             (if unchanged { action } else { Action::Keep }, unchanged)
         });
-        made.map(AtEnd::defuse);
+        if let Some(made) = made {
+            made.defuse();
+        }
         if !done {
             return None;
         }
