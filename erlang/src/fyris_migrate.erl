@@ -14,7 +14,8 @@
 %% == What it leaves alone ==
 %%
 %% Calls on tables that OTP makes for itself (`ets:lookup(global_locks, Id)'), unless the file makes one of that name:
-%% they stay with `ets', and a note says so.
+%% they stay with `ets', and a note says so. So do tables that are handed to other modules of OTP (`dets:to_ets(Dets, T)'),
+%% which read those of `ets' only: each call is listed, with what there is instead. Native records of OTP 29 are listed, too.
 %%
 %% == What it does not see ==
 %%
@@ -150,6 +151,17 @@ uses([], _, _) -> [];
 uses([{atom, _, ets} = Atom | Rest], Known, Before) ->
     {Use, Arguments} = use(Rest, Before, Known),
     [{at(Atom), Use, of_otp(Use, Arguments, Known)} | uses(Rest, Known, [Atom | Before])];
+uses([{atom, _, Module} = Token, {':', _}, {atom, _, F} | Rest] = Tokens, Known, Before) ->
+    Uses = uses(tl(Tokens), Known, [Token | Before]),
+    case fyris_migrate_rules:takes_table(Module, F) of
+        true ->
+            {{F, Arity}, _} = named(F, Rest),
+            [{at(Token), {Module, F, Arity}, none} | Uses];
+        false ->
+            Uses
+    end;
+uses([{'-', _}, {atom, _, record} = Token, {'#', _} | Rest], Known, Before) ->
+    [{at(Token), native_record, none} | uses(Rest, Known, [Token | Before])];
 uses([Token | Rest], Known, Before) ->
     uses(Rest, Known, [Token | Before]).
 
@@ -256,7 +268,10 @@ print_one(#{file := File, line := Line, column := Column, call := Use,
 used({'_', _}) -> "ets:F";
 used({F, unknown}) -> lists:concat(["ets:", F]);
 used({F, Arity}) -> lists:concat(["ets:", F, "/", Arity]);
+used({Module, F, unknown}) -> lists:concat([Module, ":", F]);
+used({Module, F, Arity}) -> lists:concat([Module, ":", F, "/", Arity]);
 used(type) -> "a type of ets";
+used(native_record) -> "a native record";
 used(_) -> "ets".
 
 shown(keep) -> "stays";

@@ -2,12 +2,14 @@
 %% @hidden
 -module(fyris_migrate_rules).
 
--export([change/2, exists/2, is_type/1, table_argument/1, is_of_otp/1]).
+-export([change/2, exists/2, is_type/1, table_argument/1, is_of_otp/1, takes_table/2]).
 
 -export_type([use/0]).
 
-%% A call, a type, a module that calls are made with, or an atom that may mean something else.
--type use() :: {atom(), arity() | unknown} | type | module | reference.
+%% A call, a call of another module of OTP that is handed a table, a type, a module that calls are made with, an atom
+%% that may mean something else, or a native record.
+-type use() :: {atom(), arity() | unknown} | {module(), atom(), arity() | unknown} | type | module | reference
+             | native_record.
 
 %% @doc Returns what a use becomes, or `keep', and perhaps a note. The second argument is the table of OTP that a call
 %% is about, or `none'.
@@ -23,6 +25,14 @@ change(module) ->
     #{becomes => "fyris", note => "the module, for the calls that are made with it"};
 change(type) ->
     #{becomes => "the type of the same name in fyris"};
+change(native_record) ->
+    #{becomes => keep, note => "a native record of OTP 29: what tables do with them is in FROM_ETS.md"};
+change({dets, to_ets, _}) ->
+    #{becomes => keep, note => "writes to tables of ets only: fyris:from_dets(Table, Dets) empties the table and fills it"};
+change({dets, from_ets, _}) ->
+    #{becomes => keep, note => "reads tables of ets only: fyris:to_dets(Table, Dets)"};
+change({_, _, _}) ->
+    #{becomes => keep, note => "takes a table of ets only"};
 change({'_', _}) ->
     #{becomes => "fyris:F", note => "the function is known at run time only"};
 change({F, Arity}) ->
@@ -50,6 +60,12 @@ exists(F, Arity) ->
 is_type(Name) ->
     lists:member(Name, [tid, tab, table, continuation, table_type, table_access, match_pattern, match_spec,
                         compiled_match_spec, comp_match_spec]).
+
+%% @doc Returns whether a function of another module of OTP is handed a table.
+-spec takes_table(module(), atom()) -> boolean().
+takes_table(Module, F) ->
+    lists:member({Module, F}, [{dets, to_ets}, {dets, from_ets}, {httpd_util, lookup}, {httpd_util, multi_lookup},
+                               {httpd_util, lookup_mime}, {httpd_util, lookup_mime_default}]).
 
 %% @doc Returns which argument of a function is the table.
 -spec table_argument(atom()) -> pos_integer().

@@ -76,6 +76,25 @@ tables_of_otp_stay_test() ->
                  rewritten("f() -> ets:new(logger, []), ets:lookup(logger, 1).")),
     ?assertEqual(<<"f(K) -> fyris:lookup(mine, K).">>, rewritten("f(K) -> ets:lookup(mine, K).")).
 
+%% Other modules of OTP take tables of ets only: the calls are listed, and stay.
+tables_handed_to_otp_test() ->
+    [begin
+         ?assertEqual([{Use, keep, true}],
+                      [{Found, Becomes, is_list(Note)} || #{call := Found, becomes := Becomes, note := Note} <- scan(Text)]),
+         ?assertEqual(list_to_binary(Text), rewritten(Text))
+     end || {Use, Text} <- [{{dets, to_ets, 2}, "f(D, T) -> dets:to_ets(D, T)."},
+                            {{dets, from_ets, 2}, "f(D, T) -> ok = dets:from_ets(D, T)."},
+                            {{dets, from_ets, 2}, "f() -> fun dets:from_ets/2."},
+                            {{httpd_util, lookup, 3}, "f(T) -> httpd_util:lookup(T, port, 80)."},
+                            {native_record, "-record #pair{a, b = 1}."}]],
+    ?assertEqual([], scan("f(D) -> dets:lookup(D, 1). -record(pair, {a, b = #pair{}}).")),
+    ?assertEqual([{dets, to_ets, 2}, {new, 2}], calls("f(D) -> dets:to_ets(D, ets:new(t, [])).")).
+
+%% What is printed has the call and the note.
+handed_tables_are_printed_test() ->
+    [#{call := Call, note := Note}] = scan("f(D, T) -> dets:to_ets(D, T)."),
+    ?assertEqual({{dets, to_ets, 2}, true}, {Call, is_list(string:find(Note, "fyris:from_dets"))}).
+
 atoms_that_stay_test() ->
     ?assertEqual([reference], calls("f() -> {ets, [compressed]}.")),
     ?assertEqual([reference], calls("f() -> {ets, no_such_function, x}.")),

@@ -30,6 +30,13 @@ defmodule Fyris.MigrateTest do
     assert rewritten("m = :ets\nm.all()") == "m = :fyris\nm.all()"
   end
 
+  test "tables that other modules of OTP are handed stay, and are listed" do
+    assert calls("fn d, t -> :dets.to_ets(d, t) end") == [{:dets, :to_ets, :unknown}]
+    assert calls("d |> :dets.from_ets(:ets.new(:t, []))") == [{:dets, :from_ets, :unknown}, {:new, 2}]
+    assert rewritten(":dets.to_ets(d, t)") == ":dets.to_ets(d, t)"
+    assert calls(":dets.lookup(d, 1)") == []
+  end
+
   test "atoms stay, and are listed" do
     for source <- ["use Cache, backend: :ets", "@backend :ets", "[:ets, :dets]", "~w(ets dets)a", "m = :ets"] do
       assert calls(source) == [:reference]

@@ -118,12 +118,19 @@ defmodule Fyris.Migrate do
   defp uses({:__block__, _, [one]}, known), do: uses(one, known)
 
   defp uses({caller, _, args}, known) when is_list(args) do
-    uses(caller, known) ++ applied(name(caller), args, known)
+    handed(caller) ++ uses(caller, known) ++ applied(name(caller), args, known)
   end
 
   defp uses({left, right}, known), do: uses(left, known) ++ uses(right, known)
   defp uses(list, known) when is_list(list), do: applied(nil, list, known)
   defp uses(_, _), do: []
+
+  # Other modules of OTP that are handed a table.
+  defp handed({:., _, [{:__block__, meta, [module]}, f]}) when is_atom(module) and is_atom(f) do
+    if :fyris_migrate_rules.takes_table(module, f), do: [{meta, {module, f, :unknown}, :none}], else: []
+  end
+
+  defp handed(_), do: []
 
   defp name({:., _, [_, name]}), do: name
   defp name(name), do: name

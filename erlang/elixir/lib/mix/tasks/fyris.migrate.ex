@@ -46,6 +46,7 @@ defmodule Mix.Tasks.Fyris.Migrate do
   defp used({:_, _}), do: ":ets.f"
   defp used({f, :unknown}), do: ":ets.#{f}"
   defp used({f, arity}), do: ":ets.#{f}/#{arity}"
+  defp used({module, f, _}), do: ":#{module}.#{f}"
   defp used(:type), do: "a type of :ets"
   defp used(_), do: ":ets"
 
