@@ -118,6 +118,7 @@ store_name_unchecked    |                    | -p fyris --test owners
 store_dead_is_found     |                    | -p fyris --lib registry
 store_hint_believed     |                    | -p fyris --lib registry
 store_no_second_look    |                    | -p fyris --test life looks_twice
+store_scan_has_no_horizon |                  | -p fyris --test ranges writers_do_not
 store_writes_unwaited   |                    | -p fyris --test life a_change_waits
 store_fix_unwaited      |                    | -p fyris --test life fixing_waits
 store_foreign_unweighed |                    | -p fyris --test foreign few_wait
@@ -161,9 +162,9 @@ sync_section_unfenced   | --cfg loom         | -p fyris-sync --lib section --rel
 rw_lost_wake_up         | --cfg loom --cfg fyris_small    | -p fyris-sync --lib lock::rw --release
 rw_forgets_a_reader     | --cfg loom --cfg fyris_small    | -p fyris-sync --lib lock::rw --release
 rw_reader_barges        |                    | -p fyris-sync --lib lock::rw
+rw_try_arrives_blindly  |                    | -p fyris-sync --test rw_starvation who_only_tries_does
 rw_writer_barges        |                    | -p fyris-sync --lib lock::rw
 rw_readers_apart        |                    | -p fyris-sync --test rw_locks gather
-rw_try_arrives_blindly  |                    | -p fyris-sync --test rw_starvation who_only_tries_does
 rw_readers_unchecked    | --cfg loom --cfg fyris_small    | -p fyris-sync --lib lock::rw --release
 rw_group_unchecked      | --cfg loom --cfg fyris_small    | -p fyris-sync --lib lock::rw --release
 rw_counter_first        | --cfg loom --cfg fyris_small    | -p fyris-sync --lib lock::rw --release

@@ -1850,8 +1850,9 @@ lookup_slices(Table, Keys, Done) ->
 
 %% @doc Deletes the objects of an `ordered_set' whose keys lie between two, both included, and returns their number.
 %%
-%% The atom ``'_' '' leaves an end open. Each object is deleted atomically, the range as a whole is not; objects that
-%% are inserted meanwhile may be deleted or stay. O(log n) and what is deleted.
+%% The atom ``'_' '' leaves an end open. Each object is deleted atomically, the range as a whole is not. The call goes
+%% from key to key upwards, once: objects that are inserted meanwhile may be deleted or stay, and writers of ever higher
+%% keys cannot keep it from its end. O(log n) and what is deleted.
 %%
 %% Fails with `badarg' if the table is no `ordered_set'. If the table goes away half-way, objects that were deleted
 %% before stay deleted.
@@ -1863,9 +1864,19 @@ lookup_slices(Table, Keys, Done) ->
 %% '''
 -spec delete_range(table(), term(), term()) -> non_neg_integer().
 delete_range(Table, From, To) ->
-    ?CALL(take_slices(resolve(Table), bound(From, included), bound(To, included), true,
-                      fun(Keys, Count) -> length(Keys) + Count end, 0),
-          [Table, From, To]).
+    ?CALL(begin
+              T = resolve(Table),
+              delete_slices(T, place_of_range(T, From, To, true), 0)
+          end, [Table, From, To]).
+
+place_of_range(Table, From, To, Keys) ->
+    fyris_nif:range(Table, bound(From, included), bound(To, included), false, Keys).
+
+delete_slices(Table, Place, Count) ->
+    case fyris_nif:take_slice(Table, Place, []) of
+        {true, More, _} -> delete_slices(Table, Place, Count + More);
+        {false, More, _} -> Count + More
+    end.
 
 %% @doc Deletes the objects of an `ordered_set' whose keys lie between two, both included, and returns them, in the
 %% order of keys.
@@ -1882,24 +1893,24 @@ delete_range(Table, From, To) ->
 %% '''
 -spec take_range(table(), term(), term()) -> [tuple()].
 take_range(Table, From, To) ->
-    ?CALL(lists:reverse(
-            take_slices(resolve(Table), bound(From, included), bound(To, included),
-                        false, fun lists:reverse/2, [])),
-          [Table, From, To]).
+    ?CALL(begin
+              T = resolve(Table),
+              lists:reverse(take_slices(T, place_of_range(T, From, To, false), []))
+          end, [Table, From, To]).
 
-take_slices(Table, From, To, Keys, Add, Sofar) ->
-    try fyris_nif:take_some(Table, From, To, Keys) of
-        [] -> Sofar;
-        Taken -> take_slices(Table, From, To, Keys, Add, Add(Taken, Sofar))
+take_slices(Table, Place, Sofar) ->
+    try fyris_nif:take_slice(Table, Place, Sofar) of
+        {true, _, More} -> take_slices(Table, Place, More);
+        {false, _, All} -> All
     catch
         %% Objects that are out of the table are nowhere else.
-        error:_ when is_list(Sofar), Sofar =/= [] -> Sofar
+        error:_ when Sofar =/= [] -> Sofar
     end.
 
 %% @doc Deletes all objects and returns them.
 %%
 %% Each object that is there when the call begins is returned, or was deleted or taken by another process; one that is
-%% inserted meanwhile is returned or stays. If the table goes away half-way this is as in {@link take_range/3}. Runs on
+%% inserted meanwhile is returned or stays, and writers of ever higher keys cannot keep the call from its end. If the table goes away half-way this is as in {@link take_range/3}. Runs on
 %% a dirty scheduler.
 %% ```
 %% > T = fyris:new(numbers, [ordered_set]).

@@ -17,7 +17,7 @@
          is_place/1, repair/3]).
 -export([match_spec_compile/1, is_compiled_ms/1, run_spec/3, test_ms/2]).
 -export([open/2, range/5, prefix/4, range_slice/4, seek/3, nth/2, rank/2, count_between/3, lookup_some/2,
-         take_some/4, drain/1, cas/3, get_in/3, explain/2]).
+         take_slice/3, drain/1, cas/3, get_in/3, explain/2]).
 -export([inflated/2, memory/0]).
 %% {Tables, Monitored processes, Resources}: for tests that look for leaks.
 -export([counts/0]).
@@ -181,7 +181,7 @@ nth(_, _) -> ?STUB.
 rank(_, _) -> ?STUB.
 count_between(_, _, _) -> ?STUB.
 lookup_some(_, _) -> ?STUB.
-take_some(_, _, _, _) -> ?STUB.
+take_slice(_, _, _) -> ?STUB.
 drain(_) -> ?STUB.
 cas(_, _, _) -> ?STUB.
 get_in(_, _, _) -> ?STUB.

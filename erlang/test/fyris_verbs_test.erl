@@ -122,6 +122,54 @@ get_in_test() ->
     T = fyris:new(t, []),
     fyris:insert(T, {joe, #{lang => [erlang, prolog], big => binary:copy(<<"x">>, 1000)}, {a, {b}}}),
     ?assertEqual({ok, prolog}, fyris:get_in(T, joe, [2, lang, 2])),
+%% Two processes put keys back into a range while it is taken out slice by slice: each key comes up once, in order.
+a_range_is_gone_through_once_test() ->
+    Keys = lists:seq(0, 20_000),
+    [begin
+         T = fyris:new(t, [ordered_set, public, {index, Index}]),
+         Put = fun Put() -> fyris:insert(T, {rand:uniform(20_001) - 1}), Put() end,
+         with_writers(Put, fun() ->
+                 [begin
+                      fyris:insert(T, [{K} || K <- Keys]),
+                      ?assert(fyris:delete_range(T, 0, 20_000) =< 20_001),
+                      fyris:insert(T, [{K} || K <- Keys]),
+                      Taken = fyris:take_range(T, 0, '_'),
+                      ?assertEqual(lists:usort(Taken), Taken)
+                  end || _ <- [1, 2, 3]]
+         end),
+         fyris:delete(T)
+     end || Index <- [ordered, avl, judysl]].
+
+%% Two processes put ever higher keys in: what takes a table out, and what walks through it, comes to its end. (A fold
+%% of an `ordered_set' sees what is written ahead, as that of ets.)
+writers_do_not_keep_calls_from_their_end_test_() ->
+    {timeout, 60, fun() -> [calls_end(Index) || Index <- [ordered, skip_list]] end}.
+
+calls_end(Index) ->
+    T = fyris:new(t, [ordered_set, public, {index, Index}]),
+    Next = counters:new(1, []),
+    Put = fun Put() ->
+                  counters:add(Next, 1, 1),
+                  fyris:insert(T, {counters:get(Next, 1), self(), Next}),
+                  Put()
+          end,
+    with_writers(Put, fun() ->
+            [F() || F <- [fun() -> fyris:take_range(T, '_', '_') end,
+                          fun() -> fyris:delete_range(T, 0, '_') end,
+                          fun() -> fyris:drain(T) end,
+                          fun() -> fyris:select(T, [{'_', [], ['$_']}]) end,
+                          fun() -> fyris:range(T, '_', '_') end]]
+    end),
+    fyris:delete(T).
+
+with_writers(Put, Run) ->
+    Writers = [spawn_monitor(Put) || _ <- [1, 2]],
+    try Run()
+    after
+        [exit(Writer, kill) || {Writer, _} <- Writers],
+        [receive {'DOWN', Ref, process, _, _} -> ok end || {_, Ref} <- Writers]
+    end.
+
     ?assertEqual({ok, b}, fyris:get_in(T, joe, [3, 2, 1])),
     ?assertEqual({ok, joe}, fyris:get_in(T, joe, [1])),
     ?assertEqual({ok, binary:copy(<<"x">>, 1000)}, fyris:get_in(T, joe, [2, big])),

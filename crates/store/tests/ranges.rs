@@ -9,7 +9,10 @@ use std::sync::atomic::{self, AtomicUsize};
 use std::thread;
 
 use common::{float, int, tuple};
-use fyris::{Error, Object, Options, Owner, Prefix, RangeOptions, Store, Table, TableType};
+use fyris::{
+    Continuation, Cursor, Error, MatchSpec, Object, Options, Owner, Prefix, Query, RangeOptions,
+    Store, Table, TableType,
+};
 use fyris_term::{Term, arbitrary};
 use proptest::prelude::*;
 
@@ -293,6 +296,113 @@ fn a_cursor_goes_on_over_changes() {
         }
         assert_eq!(keys, want);
     }
+}
+
+/// A scan in steps. Returns whether there is more to come.
+type Step = Box<dyn FnMut(&Table) -> bool>;
+
+fn spec(text: &str) -> MatchSpec {
+    MatchSpec::new(&Term::parse(text).unwrap()).unwrap()
+}
+
+fn ranging(table: &Table, options: RangeOptions) -> Step {
+    let mut cursor = table.range_cursor(int(-500_000).., options).unwrap();
+    Box::new(move |table| {
+        let (pin, mut out) = (fyris::pin(), Vec::new());
+        cursor.next_batch(table, 10, &pin, &mut out).unwrap()
+    })
+}
+
+fn querying(mut query: Query) -> Step {
+    Box::new(move |_| query.step(10).unwrap())
+}
+
+fn draining(table: &Table) -> Step {
+    let (mut cursor, mut taken) = (table.drain_cursor(), 0);
+    Box::new(move |table| {
+        let more = cursor.take_batch(table, 10, |_| taken += 1).unwrap();
+        assert!(more || taken >= 1000, "{taken}");
+        more
+    })
+}
+
+fn walking() -> Step {
+    let mut cursor = Cursor::new();
+    Box::new(move |table| {
+        let pin = fyris::pin();
+        cursor.next_batch(table, &pin, &mut Vec::new()).unwrap()
+    })
+}
+
+fn looking_in_vain(table: &Table) -> Step {
+    let query = table.query(&spec("[{{'_', 7}, [], [true]}]"));
+    let mut place = Continuation::before(query, 1).unwrap();
+    Box::new(move |_| place.step(10).unwrap())
+}
+
+/// A scan in steps ends, though before each step a writer puts in ahead of it more than a step visits; and shows all
+/// that was there before it began.
+#[test]
+fn writers_do_not_keep_a_scan_from_its_end() {
+    let (up, down) = (RangeOptions::new(), RangeOptions::new().reverse());
+    let all = "[{{'_', '_'}, [], [true]}]";
+    let some = "[{{'$1', 1}, [{'>', '$1', 0}], [true]}]";
+    let same = "[{{'$1', '$2'}, [], [{{'$1', '$2'}}]}]";
+    type Make<'a> = &'a dyn Fn(&Table) -> Step;
+    let ways: [(i64, Make<'_>); 10] = [
+        (1, &|table| ranging(table, up)),
+        (-1, &|table| ranging(table, down)),
+        (1, &|table| querying(table.query(&spec(all)))),
+        (1, &|table| querying(table.query(&spec(some)).counting())),
+        (-1, &|table| querying(table.query(&spec(all)).reverse())),
+        (1, &|table| querying(table.query(&spec(some)).deleting())),
+        (1, &|table| {
+            querying(table.query(&spec(same)).replacing().unwrap())
+        }),
+        (1, &draining),
+        (1, &|_| walking()),
+        (1, &looking_in_vain),
+    ];
+    for (way, make) in ways {
+        let owner = owner();
+        let keys: Vec<Term> = (0..1000).map(int).collect();
+        let table = filled(&owner, &keys);
+        let mut step = make(&table);
+        let mut ahead = if way > 0 { 1000 } else { -1 };
+        let mut steps = 0;
+        while step(&table) {
+            for _ in 0..500 {
+                table.insert(&tuple([int(ahead), int(1)])).unwrap();
+                ahead += way;
+            }
+            steps += 1;
+            assert!(steps < 1000, "it runs behind the writer");
+        }
+    }
+}
+
+/// Where a chunk ends the next one goes on, with all that has come ahead of it since.
+#[test]
+fn a_next_chunk_shows_what_has_come() {
+    let owner = owner();
+    let keys: Vec<Term> = (0..1000).map(int).collect();
+    let table = filled(&owner, &keys);
+    let query = table.query(&spec("[{{'$1', '_'}, [], ['$1']}]"));
+    let (mut place, mut found) = (Continuation::before(query, 400).unwrap(), 0);
+    for more in 0..100 {
+        let chunk = place.next().unwrap();
+        found += chunk.results.len() as i64;
+        if more < 5 {
+            assert_eq!(found, 400 * (more + 1));
+            (0..300).for_each(|n| {
+                let key = int(1000 + 300 * more + n);
+                table.insert(&tuple([key, int(1)])).unwrap();
+            });
+        }
+        let Some(next) = chunk.next else { break };
+        place = next;
+    }
+    assert_eq!(found, 2500);
 }
 
 /// A queue: several threads take from the front.

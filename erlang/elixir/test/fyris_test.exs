@@ -142,6 +142,24 @@ defmodule FyrisTest do
       assert Fyris.prefix!(names, {:a, :_}, reverse: true) == [{{:a, 2}}, {{:a, 1}}]
     end
 
+    test "a run over a table ends, whatever is put in ahead of it" do
+      table = filled(:ordered_set, 2_000)
+      # Three objects ahead for each that is read.
+      ahead = fn object, last ->
+        Fyris.insert!(table, for(n <- 1..3, do: {last + n}))
+        {[object], last + 3}
+      end
+
+      for run <- [table, Fyris.stream(table)] do
+        assert run |> Stream.transform(1_000_000, ahead) |> Enum.take(50_000) |> length() < 50_000
+      end
+
+      # The atom of an open end is a key as well.
+      Fyris.insert!(table, for(n <- 1..600, do: {[:_ | n]}))
+      Fyris.insert!(table, [{:_}, {:a}])
+      assert {:_} in Enum.to_list(table)
+    end
+
     test "streams of ranges" do
       table = filled(:ordered_set, 2_345)
       all = for i <- 1..2_345, do: {i, i * i}

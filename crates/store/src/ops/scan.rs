@@ -17,14 +17,41 @@ use crate::table_data::TableData;
 pub(crate) struct Span {
     pub(crate) from: Bound<Vec<u8>>,
     pub(crate) to: Bound<Vec<u8>>,
+    horizon: Horizon,
+}
+
+/// The end of a scan of several steps in a table in order, which would run for ever behind a writer that puts ever
+/// higher keys in as fast as it goes (or ever lower ones, where it goes down).
+///
+/// Invariant **HORIZON**: an object that is there throughout lies in the span up to its horizon, because that is a key
+/// at or behind the last one of the span at some moment of the scan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Horizon {
+    /// The end of the span: of a first step, which many scans end with.
+    Open,
+    /// The key that the next step finds to be the last.
+    Wanted,
+    /// This key.
+    Key(Vec<u8>),
 }
 
 impl Span {
     /// The whole table.
-    pub(crate) const ALL: Span = Span {
-        from: Bound::Unbounded,
-        to: Bound::Unbounded,
-    };
+    pub(crate) const ALL: Span = Span::new(Bound::Unbounded, Bound::Unbounded);
+
+    /// Returns the span between two bounds, of which nothing is visited yet.
+    pub(crate) const fn new(from: Bound<Vec<u8>>, to: Bound<Vec<u8>>) -> Span {
+        Span {
+            from,
+            to,
+            horizon: Horizon::Open,
+        }
+    }
+
+    /// Takes the horizon away: a scan that goes on later shows what came meanwhile.
+    pub(crate) fn widen(&mut self) {
+        self.horizon = Horizon::Open;
+    }
 
     /// Leaves the rest of the span behind a key that the scan has come to.
     pub(crate) fn leave(&mut self, key: &[u8], back: bool) {
@@ -38,10 +65,23 @@ impl Span {
             }
             Bound::Unbounded => *end = Bound::Excluded(key.to_vec()),
         }
+        if self.horizon == Horizon::Open && !cfg!(fyris_mutant = "store_scan_has_no_horizon") {
+            self.horizon = Horizon::Wanted;
+        }
     }
 
     fn range<K: KeyKind>(&self) -> Range<'_, K::Key> {
         (key_bound::<K>(&self.from), key_bound::<K>(&self.to))
+    }
+
+    /// Returns the range up to the horizon.
+    fn in_sight<K: KeyKind>(&self, back: bool) -> Range<'_, K::Key> {
+        let (from, to) = self.range::<K>();
+        match &self.horizon {
+            Horizon::Key(key) if back => (Bound::Included(K::from_bytes(key)), to),
+            Horizon::Key(key) => (from, Bound::Included(K::from_bytes(key))),
+            _ => (from, to),
+        }
     }
 }
 
@@ -96,13 +136,30 @@ where
         pin: &impl Guard,
         out: &mut Vec<Content>,
     ) -> bool {
+        if K::ORDERED && !self.set_horizon(span, back, pin) {
+            return false;
+        }
         let mut entries: Batch<Slot<K>> = Vec::with_capacity(want + want / 8);
-        let more = self.scan(span.range::<K>(), back, want, pin, &mut entries);
+        let more = self.scan(span.in_sight::<K>(back), back, want, pin, &mut entries);
         if let Some(last) = entries.last().filter(|_| more) {
             span.leave(K::bytes(last.key()), back && K::ORDERED);
         }
         self.hand_out(&mut entries, back, undo, out);
         more
+    }
+
+    /// Finds the horizon of a span if that is wanted now. Returns `false` if nothing is left in the span.
+    fn set_horizon(&self, span: &mut Span, back: bool, pin: &impl Guard) -> bool {
+        if span.horizon != Horizon::Wanted {
+            return true;
+        }
+        let mut last: Batch<Slot<K>> = Vec::new();
+        self.scan(span.range::<K>(), !back, 1, pin, &mut last);
+        let Some(last) = last.first() else {
+            return false;
+        };
+        span.horizon = Horizon::Key(K::bytes(last.key()).to_vec());
+        true
     }
 }
 

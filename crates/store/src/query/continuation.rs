@@ -34,6 +34,7 @@ impl Chunk {
 /// It belongs to the table, not to its name: it goes on after a rename, and fails when the table is deleted, though
 /// another have its name. It survives any change of objects; it may be used again, from the same place. Results that a
 /// chunk of a table without order has found beyond its limit, a bucket's worth at most, are kept here for the next.
+/// Each chunk shows what has come since the one before, as far as it lies ahead.
 #[derive(Clone, Debug)]
 pub struct Continuation(Query);
 
@@ -186,7 +187,7 @@ fn cut(mut query: Query) -> Chunk {
     let more = !query.is_done() || query.has_results();
     Chunk {
         results,
-        next: more.then(|| Continuation(query)),
+        next: more.then(|| Continuation(query.widened())),
     }
 }
 
@@ -237,10 +238,7 @@ fn to_part(term: &Term) -> Option<Part> {
     match term {
         Term::Binary(key) => Some(Part::Key(key.to_vec())),
         Term::Tuple(bounds) => match &bounds[..] {
-            [from, to] => Some(Part::Span(Span {
-                from: to_bound(from)?,
-                to: to_bound(to)?,
-            })),
+            [from, to] => Some(Part::Span(Span::new(to_bound(from)?, to_bound(to)?))),
             [Term::Atom(word), Term::Binary(key), addresses] if *word == WORDS.waiting => {
                 to_waiting(key, addresses)
             }

@@ -49,7 +49,7 @@ fn cut(mut span: Span, cuts: &[Vec<u8>], ordered: bool) -> Vec<Span> {
         }
         let from = std::mem::replace(&mut span.from, Bound::Included(key.clone()));
         let to = Bound::Excluded(key.clone());
-        spans.push(Span { from, to });
+        spans.push(Span::new(from, to));
     }
     spans.push(span);
     spans

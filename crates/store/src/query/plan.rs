@@ -55,10 +55,7 @@ fn parts(table: &Table, plan: &Plan) -> Vec<Part> {
     }
     let part = |range: &KeyRange| match range.as_point() {
         Some(key) => Part::Key(key.to_vec()),
-        None => Part::Span(Span {
-            from: range.lower.clone(),
-            to: range.upper.clone(),
-        }),
+        None => Part::Span(Span::new(range.lower.clone(), range.upper.clone())),
     };
     plan.ranges().iter().map(part).collect()
 }

@@ -317,6 +317,12 @@ impl Query {
         self.table = table;
         self
     }
+    /// Lets it show what comes behind the last key of now: see [`Span::widen`](crate::ops::Span::widen).
+    pub(super) fn widened(mut self) -> Query {
+        self.work.scan.widen();
+        self
+    }
+
 }
 
 impl Work {

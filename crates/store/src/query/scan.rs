@@ -103,6 +103,15 @@ impl Scan {
         }
     }
 
+    /// Takes the horizons of its spans away.
+    pub(super) fn widen(&mut self) {
+        for part in &mut self.parts {
+            if let Part::Span(span) = part {
+                span.widen();
+            }
+        }
+    }
+
     /// Returns whether everything was visited.
     pub(crate) fn is_done(&self) -> bool {
         self.parts.is_empty()

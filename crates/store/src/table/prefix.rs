@@ -60,10 +60,7 @@ fn tuple_span(elements: &[Term], arity: usize) -> Result<Span> {
         elements.iter().for_each(|element| writer.term(element));
     })?;
     Ok(if elements.len() == arity {
-        Span {
-            from: Bound::Included(key.clone()),
-            to: Bound::Included(key),
-        }
+        Span::new(Bound::Included(key.clone()), Bound::Included(key))
     } else {
         going_on(key)
     })
@@ -88,10 +85,7 @@ fn list_span(elements: &[Term]) -> Result<Span> {
 fn going_on(key: Vec<u8>) -> Span {
     let mut above = key.clone();
     above.push(ABOVE);
-    Span {
-        from: Bound::Included(key),
-        to: Bound::Excluded(above),
-    }
+    Span::new(Bound::Included(key), Bound::Excluded(above))
 }
 
 /// Returns the span from the binary itself on, which leaves out the bitstring that has its last byte in part, to below
@@ -105,10 +99,7 @@ fn binary_span(bytes: &[u8]) -> Span {
     if let Some(last) = above.last_mut() {
         *last += 1;
     }
-    Span {
-        from: Bound::Included(whole.to_vec()),
-        to: Bound::Excluded(above),
-    }
+    Span::new(Bound::Included(whole.to_vec()), Bound::Excluded(above))
 }
 
 fn written(f: impl FnOnce(&mut KeyWriter<'_>)) -> Result<Vec<u8>> {

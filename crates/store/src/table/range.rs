@@ -78,8 +78,10 @@ impl RangeOptions {
 ///
 /// # Consistency
 ///
-/// An object that is there throughout comes up exactly once. One that comes or goes meanwhile may or may not. A batch
-/// sees all of a list that is inserted at once or nothing; between two batches such a list may come.
+/// An object that is there throughout comes up exactly once. One that comes or goes meanwhile may or may not; after the
+/// second batch none that comes behind the last key of then, so that writers of ever higher keys (of ever lower ones, in
+/// descending order) cannot keep it from its end. A batch sees all of a list that is inserted at once or nothing; between
+/// two batches such a list may come.
 #[derive(Clone, Debug)]
 pub struct RangeCursor {
     span: Span,
@@ -238,7 +240,7 @@ impl Table {
             (near, Bound::Unbounded)
         };
         self.check_iteration("seek")?;
-        let mut cursor = self.cursor_of(Span { from, to }, back);
+        let mut cursor = self.cursor_of(Span::new(from, to), back);
         let mut records = Vec::new();
         self.read_under(pin, |view, pin| {
             cursor.step(&mut view.read_many(pin), 1, pin, &mut records);
@@ -328,8 +330,5 @@ impl Table {
 /// Returns the span of a range of terms.
 pub(super) fn span_of(range: &impl RangeBounds<Term>) -> Span {
     let bytes = |bound: Bound<&Term>| bound.map(|key| KeyBuf::encode(key).order().to_vec());
-    Span {
-        from: bytes(range.start_bound()),
-        to: bytes(range.end_bound()),
-    }
+    Span::new(bytes(range.start_bound()), bytes(range.end_bound()))
 }

@@ -13,8 +13,12 @@ defmodule Fyris.Table do
   @at_once 500
 
   @doc false
-  # All objects. The table is fixed meanwhile, so that the way through a hash table stays good.
+  # All objects. A hash table is fixed meanwhile, so that the way through it stays good.
   def all(id) do
+    if :fyris.info(id, :type) == :ordered_set, do: range(id, {:_, :_, []}), else: chunks(id)
+  end
+
+  defp chunks(id) do
     Stream.resource(
       fn ->
         :fyris.safe_fixtable(id, true)
@@ -30,33 +34,43 @@ defmodule Fyris.Table do
   end
 
   @doc false
-  # The objects of a range: after each piece it goes on behind the last key.
+  # The objects of a range: a place in it goes on behind the last key, and not behind writers that are ahead of it.
   def range(id, {from, to, options}) do
     {limit, options} = Keyword.pop(Enum.map(options, &named/1), :limit, :infinity)
-    position = :fyris.info(id, :keypos) - 1
-    piece = fn from, to, options -> :fyris.range(id, from, to, options ++ [limit: @at_once]) end
+    options = native(options)
 
     stream =
-      Stream.unfold({from, to, native(options)}, fn
-        :done -> nil
-        {from, to, options} -> next(piece.(from, to, options), {from, to, options}, position)
-      end)
-      |> Stream.flat_map(& &1)
+      Stream.resource(
+        fn -> place(id, from, to, options) end,
+        fn
+          :done -> {:halt, :done}
+          place -> next(id, place)
+        end,
+        fn _ -> :ok end
+      )
 
     if limit == :infinity, do: stream, else: Stream.take(stream, limit)
   end
 
-  defp next(objects, _, _) when length(objects) < @at_once, do: {objects, :done}
+  defp place(id, from, to, options) do
+    # What is wrong is told as `range/4` tells it.
+    _ = :fyris.range(id, from, to, [{:limit, 1} | options])
+    {reverse, keys} = {:reverse in options, :keys in options}
+    :fyris_nif.range(id, bound(:from, from, options), bound(:to, to, options), reverse, keys)
+  end
 
-  defp next(objects, {from, to, options}, position) do
-    last = List.last(objects)
-    key = if :keys in options, do: last, else: elem(last, position)
+  defp bound(_, :_, _), do: :unbounded
+  defp bound(which, key, options), do: {if({which, :excluded} in options, do: :excluded, else: :included), key}
 
-    if :reverse in options do
-      {objects, {from, key, Enum.uniq([{:to, :excluded} | options])}}
-    else
-      {objects, {key, to, Enum.uniq([{:from, :excluded} | options])}}
-    end
+  # The slice's own size is the limit.
+  @no_limit 1_000_000
+
+  defp next(id, place) do
+    {more, _, objects} = :fyris_nif.range_slice(id, place, [], @no_limit)
+    {Enum.reverse(objects), if(more, do: place, else: :done)}
+  rescue
+    # The table may be gone by now.
+    _ in ErlangError -> :erlang.error(:badarg)
   end
 
   defp named(option) when is_atom(option), do: {option, true}

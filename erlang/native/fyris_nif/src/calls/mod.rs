@@ -88,7 +88,7 @@ pub(crate) fn functions() -> Vec<ErlNifFunc> {
         (c"rank", 2, entry!(verbs::rank)),
         (c"count_between", 3, entry!(verbs::count_between)),
         (c"lookup_some", 2, entry!(verbs::lookup_some)),
-        (c"take_some", 4, entry!(verbs::take_some)),
+        (c"take_slice", 3, entry!(verbs::take_slice)),
         (c"drain", 1, entry!(verbs::drain)),
         (c"cas", 3, entry!(verbs::cas)),
         (c"get_in", 3, entry!(verbs::get_in)),

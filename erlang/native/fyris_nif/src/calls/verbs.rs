@@ -219,16 +219,26 @@ pub(super) fn lookup_some(env: Env, args: &[Term]) -> Reply {
     })
 }
 
-/// Implements `take_some(Table, From, To, KeysOnly)`: takes a slice's worth of objects out of a range and returns them,
-/// or their keys.
-pub(super) fn take_some(env: Env, args: &[Term]) -> Reply {
-    let span = (bound(env, args[1])?, bound(env, args[2])?);
-    let options = range_options(env, atoms::r#false(env), args[3])?.limit(SLICE);
+/// Implements `take_slice(Table, Place, List)`: takes the next objects out of a range and returns them in front of the
+/// list, the last one first; `{More, Count, List}`. The list stays as it is where the place is of keys only.
+pub(super) fn take_slice(env: Env, args: &[Term]) -> Reply {
+    // SAFETY: resources of the type hold a `RangePlace`.
+    let place = unsafe { load::resource::<RangePlace>(env, args[1], |kinds| kinds.range) };
+    let place = place.ok_or(BAD)?;
+    let mut cursor = place.cursor.lock().map_err(|_| BAD)?;
     env.consume(PERCENT);
     tables::write(env, args[0], |table, _| {
-        let taken = table.take_range(span, options)?;
-        let taken: Vec<Term> = taken.iter().map(|found| term::make(env, found)).collect();
-        Ok(env.make_list(&taken))
+        let (mut list, mut count) = (args[2], 0);
+        let more = cursor.take_batch(table, SLICE, |object| {
+            count += 1;
+            if !place.keys_only {
+                list = with_maker(env, most_words(&object), |maker, stack| {
+                    let taken = object.build(None, maker, stack);
+                    maker.cell(taken, list)
+                });
+            }
+        })?;
+        Ok(env.make_tuple(&[atoms::boolean(env, more), env.make_int(count), list]))
     })
 }
 
