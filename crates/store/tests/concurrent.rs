@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 use common::{int, tuple};
-use fyris::{CounterOp, Options, Store, Table};
+use fyris::{CounterOp, MatchSpec, Options, Store, Table};
 use fyris_term::Term;
 
 fn pair(key: i64, value: i64) -> Term {
@@ -47,6 +47,45 @@ fn tables() -> Vec<Table> {
         table(Options::ordered_set().index("judysl")),
         table(Options::ordered_set().index("judyesl")),
     ]
+}
+
+/// Each object that is inserted is counted by one of those who delete all at once, or taken, or still there.
+#[test]
+fn what_is_deleted_at_once_is_counted_once() {
+    const EACH: i64 = 300;
+    const ROUNDS: usize = 40;
+    let all = MatchSpec::new(&Term::parse("[{'_', [], [true]}]").unwrap()).unwrap();
+    for table in &tables()[..4] {
+        for round in 0..ROUNDS {
+            let (gone, inserting) = (AtomicUsize::new(0), AtomicUsize::new(2));
+            let count = |n| _ = gone.fetch_add(n, Ordering::Relaxed);
+            thread::scope(|s| {
+                for from in [0, EACH] {
+                    let inserting = &inserting;
+                    s.spawn(move || {
+                        (from..from + EACH).for_each(|key| table.insert(&pair(key, 0)).unwrap());
+                        inserting.fetch_sub(1, Ordering::Relaxed);
+                    });
+                }
+                s.spawn(|| {
+                    (0..2 * EACH).for_each(|key| count(table.take(&int(key)).unwrap().len()))
+                });
+                for _ in 0..2 {
+                    s.spawn(|| {
+                        while inserting.load(Ordering::Relaxed) > 0 {
+                            count(table.select_delete(&all).unwrap());
+                        }
+                    });
+                }
+            });
+            count(table.select_delete(&all).unwrap());
+            assert_eq!(
+                gone.into_inner(),
+                2 * EACH as usize,
+                "round {round} of {table:?}"
+            );
+        }
+    }
 }
 
 #[test]

@@ -161,7 +161,11 @@ impl Query {
                 work.read_step(&mut view.read_many(pin), objects, pin);
                 Ok(())
             }),
-            Verb::Delete => table.write(|data, pin| work.delete(table, data, objects, pin)),
+            Verb::Delete if work.spec.is_catch_all_true() => work.delete_all(table),
+            Verb::Delete => table.write(|data, pin| {
+                work.delete(table, data, objects, pin);
+                Ok(())
+            }),
             Verb::Replace => table.write(|data, pin| work.replace(table, data, objects, pin)),
         }?;
         Ok(!work.scan.is_done())
@@ -313,16 +317,16 @@ impl Query {
         self
     }
 
-    pub(super) fn for_table(mut self, table: Table) -> Query {
-        self.table = table;
-        self
-    }
     /// Lets it show what comes behind the last key of now: see [`Span::widen`](crate::ops::Span::widen).
     pub(super) fn widened(mut self) -> Query {
         self.work.scan.widen();
         self
     }
 
+    pub(super) fn for_table(mut self, table: Table) -> Query {
+        self.table = table;
+        self
+    }
 }
 
 impl Work {
@@ -476,24 +480,19 @@ impl Work {
         self.count += count;
     }
 
-    fn delete(
-        &mut self,
-        table: &Table,
-        data: &AnyTableData,
-        objects: usize,
-        pin: &LocalGuard,
-    ) -> Result<()> {
-        if self.spec.is_catch_all_true() {
-            self.count += table.delete_all(pin)?;
-            self.scan = self.scan.followed_by(Vec::new(), 0);
-            return Ok(());
-        }
+    /// Deletes every object, in one step.
+    fn delete_all(&mut self, table: &Table) -> Result<()> {
+        self.count += table.delete_and_count_all()?;
+        self.scan = self.scan.followed_by(Vec::new(), 0);
+        Ok(())
+    }
+
+    fn delete(&mut self, table: &Table, data: &AnyTableData, objects: usize, pin: &LocalGuard) {
         let (spec, machine) = (&self.spec, machine_or_default(&self.machine));
         let doomed = |object: Object<'_>| {
             !rejects(spec, &object) && spec.matches_true(&object.view(), machine)
         };
         self.count += change::delete(table, &mut self.scan, data, objects, pin, doomed);
-        Ok(())
     }
 
     fn replace(

@@ -162,8 +162,11 @@ impl Table {
     ///
     /// As [`Table::match_pattern`], for writing.
     pub fn match_delete(&self, pattern: &Term) -> Result<()> {
-        self.select_delete(&compiled(pattern, Wanted::True)?)
-            .map(|_| ())
+        let spec = compiled(pattern, Wanted::True)?;
+        if spec.is_catch_all_true() {
+            return self.delete_all_objects();
+        }
+        self.select_delete(&spec).map(|_| ())
     }
 }
 

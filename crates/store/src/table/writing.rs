@@ -1,6 +1,6 @@
 //! Writing: insert, take, delete, update.
 
-use fyris_sync::reclaim::LocalGuard;
+use fyris_sync::reclaim::{LocalGuard, pin};
 use fyris_term::Term;
 use fyris_term::key::KeyBuf;
 
@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::keys::AsKey;
 use crate::ops::{CounterOp, Patience, terms};
 use crate::record::{NewRecord, RecordPtr, brief, with_key, with_scratch};
-use crate::table_data::with_data;
+use crate::table_data::{AnyTableData, with_data};
 use crate::view::{Live, View};
 
 impl Table {
@@ -132,12 +132,27 @@ impl Table {
         self.write(|_, pin| self.delete_all(pin).map(|_| ()))
     }
 
-    /// Empties the table; how many objects there were. The caller has checked the right.
-    pub(crate) fn delete_all(&self, pin: &LocalGuard) -> Result<usize> {
+    /// Works as [`Table::delete_all_objects`]; returns how many objects there were.
+    ///
+    /// Writes that found the old content go on with it, and are before this in the order of things: so the objects are
+    /// counted when they have ended. That is waited for outside of this write's own section, for else two that do this
+    /// at once would wait for each other.
+    pub(crate) fn delete_and_count_all(&self) -> Result<usize> {
+        let pin = pin();
+        let old = self.write_under(&pin, |_, pin| self.delete_all(pin))?;
+        if !cfg!(fyris_mutant = "store_counts_at_once") {
+            self.shared.life.wait_for_writes(&pin);
+        }
+        Ok(old.len())
+    }
+
+    /// Empties the table; returns the old content, to which others may still be writing. The caller has checked the
+    /// right.
+    fn delete_all<'g>(&self, pin: &'g LocalGuard) -> Result<&'g AnyTableData> {
         if self.shared.fixes.is_fixed() {
             self.shared.fixes.note_all();
         }
-        Ok(self.shared.empty(pin)?.len())
+        self.shared.empty(pin)
     }
 
     /// Remembers the key of a record that is about to be deleted, if the table is fixed.
