@@ -364,3 +364,37 @@ memory_test() ->
     [?assertError(badarg, fyris:memory(Bad)) || Bad <- [no_kind, [no_kind], [total | indexes], 1]],
     fyris:delete(T),
     ?assertEqual(Before, fyris:memory(total)).
+
+%% Whoever was told of the end of a process finds nothing of its fixes: neither in `info' nor in `next' of a key that was
+%% deleted under them, nor in the time of a fix that comes after it.
+who_was_told_of_an_end_finds_no_fix_test() ->
+    [begin
+         T = fyris:new(t, [Type, public]),
+         fyris:insert(T, [{I} || I <- lists:seq(1, 10)]),
+         dead_fixer(T, fun() -> ok end),
+         ?assertEqual({false, false, false}, {fyris:info(T, fixed), fyris:info(T, safe_fixed),
+                                              proplists:get_value(fixed, fyris:info(T), false)}),
+         dead_fixer(T, fun() -> fyris:delete(T, 5) end),
+         Type =/= ordered_set andalso ?assertError(badarg, fyris:next(T, 5)),
+         fyris:insert(T, {5}),
+         dead_fixer(T, fun() -> ok end),
+         fyris:safe_fixtable(T, true),
+         {_, Fixers} = fyris:info(T, safe_fixed),
+         ?assertEqual([{self(), 1}], Fixers),
+         fyris:delete(T)
+     end || _ <- lists:seq(1, 100), Type <- [set, ordered_set, bag]].
+
+dead_fixer(T, Do) ->
+    {_, Monitor} = spawn_monitor(fun() -> fyris:safe_fixtable(T, true), Do() end),
+    receive {'DOWN', Monitor, process, _, _} -> ok end.
+
+%% A table is not given to a process whose end was told.
+a_dead_process_gets_nothing_test() ->
+    [begin
+         T = fyris:new(t, [public, {heir, self(), kept}]),
+         {Pid, Monitor} = spawn_monitor(fun() -> fyris:safe_fixtable(T, true) end),
+         receive {'DOWN', Monitor, process, _, _} -> ok end,
+         ?assertError(badarg, fyris:give_away(T, Pid, gift)),
+         ?assertEqual(self(), fyris:info(T, owner)),
+         fyris:delete(T)
+     end || _ <- lists:seq(1, 100)].

@@ -110,6 +110,16 @@ impl Fixes {
         }
     }
 
+    /// Returns the processes other than this one that have fixed the table.
+    pub(crate) fn others(&self, process: ProcessId) -> Vec<ProcessId> {
+        if !self.is_fixed() {
+            return Vec::new();
+        }
+        let state = self.lock();
+        let by = state.by.keys().copied();
+        by.filter(|other| *other != process).collect()
+    }
+
     /// Returns whether any process has fixed the table.
     #[inline]
     pub(crate) fn is_fixed(&self) -> bool {

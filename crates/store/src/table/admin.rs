@@ -129,6 +129,12 @@ impl Table {
         self.fix(Some(time))
     }
 
+    /// Returns the processes other than the caller that have fixed the table and have not ended, as far as the store
+    /// was told: for a binding that learns of an end by asking.
+    pub fn fixers(&self) -> Vec<ProcessId> {
+        self.shared.fixes.others(self.caller)
+    }
+
     fn fix(&self, time: Option<i64>) -> Result<()> {
         self.store()?
             .fix(&self.shared, self.asked, self.caller, time)

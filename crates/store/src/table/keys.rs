@@ -107,7 +107,7 @@ impl Table {
     }
 
     fn step<R>(&self, step: Step<'_>, f: impl FnOnce(Content) -> R) -> Result<Option<R>> {
-        self.read(|view, pin| Ok(self.content_at(step, &view, pin)?.map(f)))
+        self.read(|view, pin| Ok(self.content_at(step, &view, pin, || ())?.map(f)))
     }
 
     fn step_from<R>(
@@ -125,17 +125,22 @@ impl Table {
         key.with(|buf| self.step(step(buf), f))
     }
 
-    /// Returns what a view holds a step away.
+    /// Returns what a view holds a step away. Before a fix vouches for a key that is not there, `settle` may end the
+    /// fixes of processes that have ended.
     pub(crate) fn content_at(
         &self,
         step: Step<'_>,
         view: &impl View,
         pin: &LocalGuard,
+        settle: impl Fn(),
     ) -> Result<Option<Content>> {
         self.check_iteration("a step")?;
+        let fixes = &self.shared.fixes;
         let known = |key: &KeyBuf| {
-            let fixes = &self.shared.fixes;
-            fixes.is_fixed() && fixes.knows(key.bytes())
+            fixes.is_fixed() && {
+                settle();
+                fixes.knows(key.bytes())
+            }
         };
         view.step(step, known, pin)
     }

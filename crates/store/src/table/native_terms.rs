@@ -230,7 +230,8 @@ impl Table {
         Ok(f(&self.objects_in(taken)))
     }
 
-    /// Goes a step; `f` sees the objects of the key found, or none at the end.
+    /// Goes a step; `f` sees the objects of the key found, or none at the end. Before a fix vouches for a key that is
+    /// not there, `settle` may end the fixes of processes that have ended ([`Table::fixers`]).
     ///
     /// # Errors
     ///
@@ -239,9 +240,11 @@ impl Table {
         &self,
         step: Step<'_>,
         pin: &LocalGuard,
+        settle: impl Fn(),
         f: impl FnOnce(&[Object<'_>]) -> R,
     ) -> Result<R> {
-        let content = self.read_under(pin, |view, pin| self.content_at(step, &view, pin))?;
+        let content =
+            self.read_under(pin, |view, pin| self.content_at(step, &view, pin, settle))?;
         Ok(self.show(content, f))
     }
 

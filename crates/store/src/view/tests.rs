@@ -285,11 +285,11 @@ fn walk(
     pin: &LocalGuard,
 ) -> Vec<Term> {
     let mut keys = Vec::new();
-    let mut content = table.content_at(first, view, pin).expect("a step");
+    let mut content = table.content_at(first, view, pin, || ()).expect("a step");
     while let Some(found) = content {
         let key = newest(found, table.keypos()).key();
         content = key
-            .with(|buf| table.content_at(next(buf), view, pin))
+            .with(|buf| table.content_at(next(buf), view, pin, || ()))
             .expect("a step from a key that is there");
         keys.push(key);
     }

@@ -5,7 +5,8 @@
 //! A process that owns, fixes or may inherit a table is monitored, once. The machine calls [`down`] after the process
 //! has sent its exit signals, so a process that learned of the end by a link or a monitor may come here first.
 //! Therefore every access by another process than the owner asks whether the owner is alive, and if not does here and
-//! now what `down` would do ([`ended`]); the second to come finds it done.
+//! now what `down` would do ([`ended`]); the second to come finds it done. What tells of fixes asks the same of the
+//! processes that have fixed the table ([`tables::settle_fixes`]), and `register` of a receiver or an heir.
 
 use std::cell::Cell;
 use std::collections::HashMap;

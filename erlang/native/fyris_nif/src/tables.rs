@@ -174,6 +174,16 @@ pub(crate) fn inherit(env: Env, table: &Table) -> Result<(), Fail> {
     with(env, tid, |_, _| Ok(()))
 }
 
+/// Ends the fixes of processes that have ended: what a fix shows is asked for after this.
+pub(crate) fn settle_fixes(env: Env, table: &Table) {
+    if cfg!(fyris_mutant = "nif_dead_fixers_unasked") {
+        return;
+    }
+    let dead = table.fixers().into_iter();
+    dead.filter(|fixer| !process::is_alive(env, *fixer))
+        .for_each(|fixer| process::ended(env, fixer));
+}
+
 /// Gives each table whose owner has ended to its heir, or deletes it.
 pub(crate) fn settle_orphans(env: Env) {
     let caller = process::me(env);

@@ -112,6 +112,7 @@ pub(super) fn safe_fixtable(env: Env, args: &[Term]) -> Reply {
     tables::with(env, args[0], |table, _| {
         if fix {
             known_caller(env)?;
+            tables::settle_fixes(env, table);
             table.fix_at(Env::monotonic_time())?;
         } else {
             table.safe_fixtable(false)?;

@@ -51,7 +51,11 @@ fn item_now(env: Env, args: &[Term]) -> Reply {
 
 /// Calls `f` with the table. Returns `undefined` for a table that is gone; a term that never was a table is an error.
 fn or_undefined(env: Env, table: Term, f: impl FnOnce(&Table) -> Reply) -> Reply {
-    match tables::with(env, table, |table, _| f(table)) {
+    let told = |table: &Table| {
+        tables::settle_fixes(env, table);
+        f(table)
+    };
+    match tables::with(env, table, |table, _| told(table)) {
         Err(Fail::Store(fyris::Error::NoSuchTable(_))) => Ok(atoms::undefined(env)),
         reply => reply,
     }

@@ -1,6 +1,6 @@
 //! From key to key.
 
-use fyris::{Object, Step, Table, TableType};
+use fyris::{LocalGuard, Object, Step, Table, TableType};
 use fyris_term::key::KeyBuf;
 use fyris_term::value::Build;
 
@@ -62,20 +62,22 @@ pub(super) fn prev_lookup(env: Env, args: &[Term]) -> Reply {
     step(env, args, Way::Down, key_and_objects)
 }
 
-fn end(env: Env, args: &[Term], step: Step<'_>, view: View) -> Reply {
-    tables::with(env, args[0], |table, pin| {
-        Ok(table.step_with(step, pin, |objects| view(env, objects))?)
-    })
+fn end(env: Env, args: &[Term], to: Step<'_>, view: View) -> Reply {
+    tables::with(env, args[0], |table, pin| go(env, table, to, pin, view))
 }
 
 fn step(env: Env, args: &[Term], way: Way, view: View) -> Reply {
     tables::with(env, args[0], |table, pin| {
         check_end(env, table, args[1])?;
         super::with_key(env, args[1], |key| {
-            let step = step_from(way, key);
-            Ok(table.step_with(step, pin, |objects| view(env, objects))?)
+            go(env, table, step_from(way, key), pin, view)
         })
     })
+}
+
+fn go(env: Env, table: &Table, step: Step<'_>, pin: &LocalGuard, view: View) -> Reply {
+    let settle = || tables::settle_fixes(env, table);
+    Ok(table.step_with(step, pin, settle, |objects| view(env, objects))?)
 }
 
 fn step_from(way: Way, key: &KeyBuf) -> Step<'_> {
