@@ -84,7 +84,7 @@ pub use ids::{ProcessId, Protection, Right, TableId, TableRef, TableType};
 pub use keys::AsKey;
 pub use memory::Memory;
 pub use native_terms::{AsObject, ObjectWriter, StoredValue};
-pub use ops::CounterOp;
+pub use ops::{CounterOp, SmallOp};
 pub use options::{Options, WriteConcurrency};
 pub use query::{Chunk, Continuation, Explanation, Query, match_spec_run};
 pub use record::Object;

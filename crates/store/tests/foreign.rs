@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
-use fyris::{Options, Store};
+use fyris::{Options, SmallOp, Store};
 use fyris_term::key::KeyBuf;
 use fyris_term::value::IntBytes;
 use fyris_term::{Blob, ForeignBlobs, Term, set_foreign_blobs};
@@ -132,8 +132,15 @@ fn a_quick_update_beside_them_shares_them() {
         table.insert(&object(1, foreign(1))).unwrap();
         let pin = fyris::pin();
         for sum in (1..2000).step_by(7) {
-            let added = table.add_small(&key, Some(3), 7, &pin).unwrap();
-            assert_eq!(added, Some(sum + 6));
+            let op = |increment| SmallOp {
+                position: Some(3),
+                increment,
+                limit: None,
+            };
+            let added = table.count_small(&key, &op(6), &pin).unwrap();
+            assert_eq!(added, Some(sum + 5));
+            let more = table.count_all_small(&key, &[op(0), op(1)], &pin).unwrap();
+            assert_eq!(more, Some(vec![sum + 5, sum + 6]));
             let large = IntBytes::new(i64::MAX);
             assert_eq!(
                 table.overwrite(&key, 3, large.as_bytes(), &pin),

@@ -8,7 +8,7 @@ use num_bigint::BigInt;
 use super::update::{Updated, check_position};
 use crate::error::{Error, Result};
 use crate::key_kind::KeyKind;
-use crate::record::{NewRecord, RecordPtr, added, brief, edited};
+use crate::record::{NewRecord, RecordPtr, all_counted, brief, counted, edited};
 use crate::slot::Slot;
 use crate::table_data::TableData;
 
@@ -114,6 +114,41 @@ impl CounterOp {
     }
 }
 
+/// A [`CounterOp`] of integers of 64 bits, which most are.
+#[derive(Clone, Copy, Debug)]
+pub struct SmallOp {
+    /// The position of the element, from 1; `None` for the element behind the key.
+    pub position: Option<usize>,
+    /// The increment.
+    pub increment: i64,
+    /// Threshold and the value to set beyond it.
+    pub limit: Option<(i64, i64)>,
+}
+
+impl SmallOp {
+    /// Returns the element's new value; `None` if the sum is not in 64 bits.
+    #[inline]
+    fn apply(&self, old: i64) -> Option<i64> {
+        let sum = old.checked_add(self.increment)?;
+        Some(match self.limit {
+            Some((threshold, value)) if self.increment >= 0 && sum > threshold => value,
+            Some((threshold, value)) if self.increment < 0 && sum < threshold => value,
+            _ => sum,
+        })
+    }
+}
+
+impl From<SmallOp> for CounterOp {
+    fn from(op: SmallOp) -> CounterOp {
+        let (threshold, value) = op.limit.unzip();
+        CounterOp {
+            position: op.position,
+            increment: Term::Int(op.increment),
+            limit: threshold.map(Term::Int).zip(value.map(Term::Int)),
+        }
+    }
+}
+
 fn is_integer(term: &Term) -> bool {
     matches!(term, Term::Int(_) | Term::Big(_))
 }
@@ -185,28 +220,57 @@ where
         })
     }
 
-    /// Adds to one integer of the object with the key. `None` if that, or the sum, has more than 64 bits or is no
-    /// integer, or if the object holds resources: then nothing has changed, and [`TableData::update_counter`]
+    /// Runs one step on an integer of the object with the key. `None` if that, or the sum, has more than 64 bits or is
+    /// no integer, or if the object holds resources: then nothing has changed, and [`TableData::update_counter`]
     /// knows what to do.
-    pub(crate) fn add_small(
+    pub(crate) fn count_small(
         &self,
         key: &K::Key,
-        position: Option<usize>,
-        increment: i64,
+        op: &SmallOp,
         pin: &impl Guard,
     ) -> Result<Option<i64>> {
-        let position = position.unwrap_or(self.keypos + 1);
+        let position = self.position_of(op);
         self.update(key, pin, |old| {
             let old = old.ok_or(Error::NoSuchKey)?;
             check_position(position, self.keypos, old.arity())?;
-            let mut sum = 0;
+            let mut new = 0;
+            let step = |value| op.apply(value);
+            Ok(match counted(old, self.keypos, position, step, &mut new) {
+                Some(record) => (Updated::New(record), Some(new)),
+                None => (Updated::Same, None),
+            })
+        })
+    }
+
+    /// Works as [`TableData::count_small`], for several steps in order, and also returns `None` for a position that there
+    /// is not.
+    pub(crate) fn count_all_small(
+        &self,
+        key: &K::Key,
+        ops: &[SmallOp],
+        pin: &impl Guard,
+    ) -> Result<Option<Vec<i64>>> {
+        let steps = ops
+            .iter()
+            .map(|op| (self.position_of(op), move |value| op.apply(value)));
+        self.update(key, pin, |old| {
+            let old = old.ok_or(Error::NoSuchKey)?;
+            let is_there = |op| check_position(self.position_of(op), self.keypos, old.arity());
+            if ops.iter().map(is_there).any(|there| there.is_err()) {
+                return Ok((Updated::Same, None));
+            }
+            let mut new = Vec::with_capacity(ops.len());
             Ok(
-                match added(old, self.keypos, position, increment, &mut sum) {
-                    Some(new) => (Updated::New(new), Some(sum)),
+                match all_counted(old, self.keypos, steps.clone(), &mut new) {
+                    Some(record) => (Updated::New(record), Some(new)),
                     None => (Updated::Same, None),
                 },
             )
         })
+    }
+
+    fn position_of(&self, op: &SmallOp) -> usize {
+        op.position.unwrap_or(self.keypos + 1)
     }
 
     fn count(&self, old: RecordPtr, ops: &[CounterOp]) -> Result<(Updated, Vec<Term>)> {

@@ -15,7 +15,7 @@ mod swap;
 mod update;
 mod write;
 
-pub use counter::CounterOp;
+pub use counter::{CounterOp, SmallOp};
 pub(crate) use list::Patience;
 pub(crate) use navigate::Navigate;
 pub(crate) use read::terms;

@@ -6,7 +6,7 @@ use fyris_term::Term;
 
 use crate::error::{Error, Result};
 use crate::key_kind::KeyKind;
-use crate::record::{NewRecord, RecordPtr, edited, overwritten, with_scratch};
+use crate::record::{NewRecord, RecordPtr, all_overwritten, edited, overwritten, with_scratch};
 use crate::slot::{Content, Slot};
 use crate::table_data::{Change, TableData};
 
@@ -98,6 +98,28 @@ where
             };
             check_position(position, self.keypos, old.arity())?;
             Ok(match overwritten(old, self.keypos, position, bytes) {
+                Some(new) => (Updated::New(new), Some(true)),
+                None => (Updated::Same, None),
+            })
+        })
+    }
+
+    /// Works as [`TableData::overwrite`], for several elements: pairs of position and bytes, of which the last of a
+    /// position counts.
+    pub(crate) fn overwrite_all<'b>(
+        &self,
+        key: &K::Key,
+        elements: impl Iterator<Item = (usize, &'b [u8])> + Clone,
+        pin: &impl Guard,
+    ) -> Result<Option<bool>> {
+        self.update(key, pin, |old| {
+            let Some(old) = old else {
+                return Ok((Updated::Same, Some(false)));
+            };
+            for (position, _) in elements.clone() {
+                check_position(position, self.keypos, old.arity())?;
+            }
+            Ok(match all_overwritten(old, self.keypos, elements.clone()) {
                 Some(new) => (Updated::New(new), Some(true)),
                 None => (Updated::Same, None),
             })

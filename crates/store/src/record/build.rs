@@ -1,11 +1,9 @@
 //! Construction of records.
 
 use std::cell::Cell;
-use std::ops::Range;
 
 use fyris_sync::reclaim::{self, Guard};
 use fyris_term::key::KeyBuf;
-use fyris_term::value::IntBytes;
 use fyris_term::{Blob, Term, value};
 
 use super::{MAX_ARITY, Object, Parts, RecordPtr, brief, inline};
@@ -14,7 +12,7 @@ use crate::resource_ref;
 use crate::slot::Content;
 
 /// An object that no table has yet: freed if it is dropped.
-pub(crate) struct NewRecord(Content);
+pub(crate) struct NewRecord(pub(super) Content);
 
 impl NewRecord {
     /// Makes a record of the gathered parts, or an inline object if it is small enough.
@@ -63,7 +61,7 @@ impl NewRecord {
             return self;
         }
         let _pin = reclaim::pin();
-        NewRecord(Content::one(self.ptr().patched(0, &[])))
+        NewRecord(Content::one(self.ptr().patched(&[])))
     }
 
     /// Gives up a block.
@@ -211,7 +209,11 @@ fn keep_edited(old: RecordPtr, keypos: usize, edits: &[(usize, Term)], blobs: &m
 }
 
 /// Returns a copy of `old` with other values, and these blobs.
-fn with_values(old: RecordPtr, values: &[u8], blobs: &mut Vec<Blob>) -> Result<NewRecord> {
+pub(super) fn with_values(
+    old: RecordPtr,
+    values: &[u8],
+    blobs: &mut Vec<Blob>,
+) -> Result<NewRecord> {
     // SAFETY: the caller holds `old`.
     let (key, trailer, rest) = unsafe { old.key_parts() };
     let size = key.len() + rest.len() + values.len();
@@ -226,103 +228,6 @@ fn with_values(old: RecordPtr, values: &[u8], blobs: &mut Vec<Blob>) -> Result<N
         values,
     };
     Ok(NewRecord::new(parts, blobs))
-}
-
-/// Returns the range in the values of `old` of the element at a checked position; `None` if the blobs of `old` may be
-/// others without it.
-#[inline(always)]
-fn place_of(old: RecordPtr, keypos: usize, position: usize) -> Option<Range<usize>> {
-    // SAFETY: the caller holds `old`.
-    let (values, blobs) = unsafe { (old.values(), old.blobs()) };
-    let known = "values were encoded by this process";
-    let mut rest = values;
-    let before = position - 1 - usize::from(keypos < position);
-    value::skip_many(&mut rest, before).expect(known);
-    let start = values.len() - rest.len();
-    value::skip(&mut rest).expect(known);
-    let place = start..values.len() - rest.len();
-    (blobs.is_empty() || keeps_blobs(blobs, &values[place.clone()])).then_some(place)
-}
-
-/// Returns whether a record keeps these blobs when an element with these bytes goes: it refers to none of them, which
-/// are numbered, and none is a keeper, which is told of each record that holds it.
-#[inline(never)]
-fn keeps_blobs(blobs: &[Blob], element: &[u8]) -> bool {
-    resource_ref::without(blobs).len() == blobs.len() && !value::refers_to_blobs(element)
-}
-
-/// Returns a copy of `old`, which has no keepers, with other bytes at a place in its values; `None` if that is too
-/// large.
-#[inline(always)]
-fn spliced(old: RecordPtr, place: Range<usize>, bytes: &[u8]) -> Option<NewRecord> {
-    // An inline object may stay one, and a block may become one, if it is built anew.
-    if bytes.len() == place.len() && !old.is_materialized() {
-        return Some(NewRecord(Content::one(old.patched(place.start, bytes))));
-    }
-    resized(old, place, bytes)
-}
-
-#[inline(never)]
-fn resized(old: RecordPtr, place: Range<usize>, bytes: &[u8]) -> Option<NewRecord> {
-    with_scratch(|scratch| {
-        let Scratch { values, blobs, .. } = scratch;
-        // SAFETY: the caller holds `old`.
-        let (all, all_blobs) = unsafe { (old.values(), old.blobs()) };
-        blobs.clear();
-        blobs.extend_from_slice(all_blobs);
-        values.clear();
-        values.extend_from_slice(&all[..place.start]);
-        values.extend_from_slice(bytes);
-        values.extend_from_slice(&all[place.end..]);
-        with_values(old, values, blobs).ok()
-    })
-}
-
-/// Returns a copy of `old` with other bytes for the element at a position that was checked, bytes that refer to no
-/// blob; `None` if the element that goes refers to one, if `old` has keepers, or if the copy is too large.
-#[inline]
-pub(crate) fn overwritten(
-    old: RecordPtr,
-    keypos: usize,
-    position: usize,
-    bytes: &[u8],
-) -> Option<NewRecord> {
-    if let Some(new) = value::as_int(bytes).and_then(|value| with_int(old, value)) {
-        return Some(new);
-    }
-    spliced(old, place_of(old, keypos, position)?, bytes)
-}
-
-/// Returns the inline object with the key of `old`, an inline object of two elements, and this value; `None` of any
-/// other, and if it is too large.
-#[inline]
-fn with_int(old: RecordPtr, value: i64) -> Option<NewRecord> {
-    let word = old.word().filter(|&word| inline::arity(word) == 2)?;
-    NewRecord::of_ints((inline::key_int(word), value))
-}
-
-/// Returns a copy of `old` with an increment added to the element at a position that was checked, and the sum in `sum`;
-/// `None` if that is not all in 64 bits, if `old` has keepers, or if the copy is too large. (A pair would be returned
-/// in memory, and waited for.)
-#[inline]
-pub(crate) fn added(
-    old: RecordPtr,
-    keypos: usize,
-    position: usize,
-    increment: i64,
-    sum: &mut i64,
-) -> Option<NewRecord> {
-    if let Some(value) = old.word().and_then(inline::value_int) {
-        *sum = value.checked_add(increment)?;
-        if let Some(new) = with_int(old, *sum) {
-            return Some(new);
-        }
-    }
-    let place = place_of(old, keypos, position)?;
-    // SAFETY: the caller holds `old`.
-    let values = unsafe { old.values() };
-    *sum = value::as_int(&values[place.start..])?.checked_add(increment)?;
-    spliced(old, place, IntBytes::new(*sum).as_bytes())
 }
 
 fn copy_edited(

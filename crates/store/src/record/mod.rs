@@ -48,15 +48,16 @@ mod inline;
 mod materialize;
 mod object;
 mod path;
+mod splice;
 
 pub(crate) use brief::brief;
 pub(crate) use build::{
-    NewRecord, Scratch, added, edited, elements, newest, object, overwritten, with_key,
-    with_scratch,
+    NewRecord, Scratch, edited, elements, newest, object, with_key, with_scratch,
 };
 pub(crate) use inline::{INLINE, has_key as word_has_key, key_of as word_key};
 pub(crate) use materialize::materialize;
 pub use object::Object;
+pub(crate) use splice::{Edit, all_counted, all_overwritten, counted, overwritten};
 
 use std::cell::Cell;
 use std::ptr::NonNull;
@@ -495,23 +496,25 @@ impl RecordPtr {
         self.shape().len() == other.shape().len()
     }
 
-    /// Returns a block that is a copy with `bytes` in the place of as many, from a place in the values on. The record
-    /// has no keepers and is not freed meanwhile.
+    /// Returns a block that is a copy with bytes in the places of as many, each a range of the values. The record has no
+    /// keepers and is not freed meanwhile.
     #[inline]
-    pub(crate) fn patched(self, at: usize, bytes: &[u8]) -> RecordPtr {
+    pub(crate) fn patched(self, edits: &[Edit<'_>]) -> RecordPtr {
         let shape = self.shape();
-        let end = at.checked_add(bytes.len());
-        assert!(end.is_some_and(|end| end <= shape.values));
+        let fits = |(at, bytes): &Edit<'_>| at.len() == bytes.len() && at.end <= shape.values;
+        assert!(edits.iter().all(fits));
         let base = alloc::allocate(shape.len());
         // SAFETY: both blocks are as long as the shape says, no other thread has the new one, and the old one is not
-        // written (IMMUTABLE); the place is within the values. A blob that is copied is one more that is held.
+        // written (IMMUTABLE); the places are within the values. A blob that is copied is one more that is held.
         unsafe {
             if shape.blobs > 0 {
                 self.blobs().iter().cloned().for_each(std::mem::forget);
             }
             base.copy_from_nonoverlapping(self.0, shape.len());
-            base.add(shape.values_at() + at)
-                .copy_from_nonoverlapping(NonNull::from(bytes).cast(), bytes.len());
+            for (at, bytes) in edits {
+                base.add(shape.values_at() + at.start)
+                    .copy_from_nonoverlapping(NonNull::from(*bytes).cast(), bytes.len());
+            }
         }
         RecordPtr(base)
     }

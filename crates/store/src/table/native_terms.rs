@@ -13,8 +13,8 @@ use crate::error::Result;
 use crate::ids::{ProcessId, Right};
 use crate::keys::AsKey;
 use crate::native_terms::{AsObject, record_in, record_of};
-use crate::ops::CounterOp;
 use crate::ops::Patience;
+use crate::ops::{CounterOp, SmallOp};
 use crate::record::{NewRecord, Object, RecordPtr, Scratch};
 use crate::registry::lock_attachment;
 use crate::slot::Content;
@@ -284,8 +284,7 @@ impl Table {
         })
     }
 
-    /// Adds to one integer, as the `update_counter` that most counters see. The position counts from 1; `None` is the
-    /// element behind the key.
+    /// Works as [`Table::update_counter`] for one step of integers of 64 bits.
     ///
     /// `None` if the integer or the sum takes more than 64 bits, if it is no integer, or if the object holds
     /// resources: nothing has changed then, and [`Table::update_counter_with`] is to be asked.
@@ -293,18 +292,38 @@ impl Table {
     /// # Errors
     ///
     /// As [`Table::update_counter`].
-    pub fn add_small(
+    pub fn count_small(
         &self,
         key: &(impl AsKey + ?Sized),
-        position: Option<usize>,
-        increment: i64,
+        op: &SmallOp,
         pin: &LocalGuard,
     ) -> Result<Option<i64>> {
         self.check_unique("update_counter")?;
         key.with(|buf| {
-            self.write_under(pin, |data, pin| {
-                with_data!(data, b => b.add_small(b.key(buf), position, increment, pin))
-            })
+            self.write_under(
+                pin,
+                |data, pin| with_data!(data, b => b.count_small(b.key(buf), op, pin)),
+            )
+        })
+    }
+
+    /// Works as [`Table::count_small`], for several steps in order; `None` also for a position that there is not.
+    ///
+    /// # Errors
+    ///
+    /// As [`Table::update_counter`].
+    pub fn count_all_small(
+        &self,
+        key: &(impl AsKey + ?Sized),
+        ops: &[SmallOp],
+        pin: &LocalGuard,
+    ) -> Result<Option<Vec<i64>>> {
+        self.check_unique("update_counter")?;
+        key.with(|buf| {
+            self.write_under(
+                pin,
+                |data, pin| with_data!(data, b => b.count_all_small(b.key(buf), ops, pin)),
+            )
         })
     }
 
@@ -329,6 +348,27 @@ impl Table {
             self.write_under(
                 pin,
                 |data, pin| with_data!(data, b => b.overwrite(b.key(buf), position, bytes, pin)),
+            )
+        })
+    }
+
+    /// Works as [`Table::overwrite`], for several elements: pairs of position and bytes, of which the last of a position
+    /// counts.
+    ///
+    /// # Errors
+    ///
+    /// As [`Table::update_element`].
+    pub fn overwrite_all<'b>(
+        &self,
+        key: &(impl AsKey + ?Sized),
+        elements: impl Iterator<Item = (usize, &'b [u8])> + Clone,
+        pin: &LocalGuard,
+    ) -> Result<Option<bool>> {
+        self.check_unique("update_element")?;
+        key.with(|buf| {
+            self.write_under(
+                pin,
+                |data, pin| with_data!(data, b => b.overwrite_all(b.key(buf), elements, pin)),
             )
         })
     }

@@ -1,11 +1,13 @@
 //! Changes of single objects.
 
 use std::cell::RefCell;
+use std::ops::Range;
 
-use fyris::{CounterOp, LocalGuard, Object, Table};
+use fyris::{CounterOp, LocalGuard, Object, SmallOp, Table};
 use fyris_term::Term as Owned;
 use fyris_term::key::KeyBuf;
 use fyris_term::value::{IntBytes, ValueWriter};
+use smallvec::SmallVec;
 
 use super::read::found;
 use super::with_any_key;
@@ -48,49 +50,95 @@ pub(super) fn take(env: Env, args: &[Term]) -> Reply {
     })
 }
 
-/// A position, if it was given, and an increment.
-type SimpleOp = (Option<usize>, i64);
-
-/// Returns the one operation `Incr` or `{Pos, Incr}` of small integers, which most counters see.
-fn simple_op(env: Env, op: Term) -> Option<SimpleOp> {
-    if let Some(increment) = op.small() {
-        return Some((None, increment));
-    }
-    let [position, increment] = env.tuple(op)? else {
-        return None;
-    };
-    let position = usize::try_from(position.small()?).ok()?;
-    Some((Some(position), increment.small()?))
+/// The operations of a counter, where all are of small integers, as they mostly are.
+enum SmallOps {
+    One(SmallOp),
+    /// A list, which is not empty.
+    List(SmallVec<[SmallOp; 4]>),
 }
 
-fn add(
-    env: Env,
-    table: &Table,
-    key: &KeyBuf,
-    (position, increment): SimpleOp,
-    pin: &LocalGuard,
-) -> Reply {
-    if let Some(sum) = table.add_small(key, position, increment, pin)? {
-        return Ok(env.make_int(sum));
+impl SmallOps {
+    #[inline]
+    fn read(env: Env, ops: Term) -> Option<SmallOps> {
+        if let Some(increment) = ops.small() {
+            return Some(SmallOps::One(SmallOp {
+                position: None,
+                increment,
+                limit: None,
+            }));
+        }
+        if let Some(op) = small_op(env, ops) {
+            return Some(SmallOps::One(op));
+        }
+        let (mut list, mut rest) = (SmallVec::new(), ops);
+        while let Some((op, tail)) = env.cell(rest) {
+            list.push(small_op(env, op)?);
+            rest = tail;
+        }
+        (env.is_nil(rest) && !list.is_empty()).then_some(SmallOps::List(list))
     }
-    let op = CounterOp {
-        position,
-        ..CounterOp::add(increment)
+
+    fn run(&self, env: Env, table: &Table, key: &KeyBuf, pin: &LocalGuard) -> Reply {
+        match self {
+            SmallOps::One(op) => count(env, table, key, op, pin),
+            SmallOps::List(ops) => match &ops[..] {
+                [op] => Ok(env.make_list(&[count(env, table, key, op, pin)?])),
+                ops => count_all(env, table, key, ops, pin),
+            },
+        }
+    }
+}
+
+/// Reads `{Pos, Incr}` or `{Pos, Incr, Threshold, SetTo}`.
+#[inline]
+fn small_op(env: Env, op: Term) -> Option<SmallOp> {
+    let (position, increment, limit) = match env.tuple(op)? {
+        [position, increment] => (position, increment, None),
+        [position, increment, threshold, value] => (
+            position,
+            increment,
+            Some((threshold.small()?, value.small()?)),
+        ),
+        _ => return None,
     };
-    let new = table.update_counter_with(key, &[op])?;
+    Some(SmallOp {
+        position: Some(usize::try_from(position.small()?).ok()?),
+        increment: increment.small()?,
+        limit,
+    })
+}
+
+#[inline]
+fn count(env: Env, table: &Table, key: &KeyBuf, op: &SmallOp, pin: &LocalGuard) -> Reply {
+    if let Some(new) = table.count_small(key, op, pin)? {
+        return Ok(env.make_int(new));
+    }
+    let new = table.update_counter_with(key, &[(*op).into()])?;
     Ok(new
         .first()
         .map_or_else(|| env.make_int(0), |n| term::make(env, n)))
 }
 
+fn count_all(env: Env, table: &Table, key: &KeyBuf, ops: &[SmallOp], pin: &LocalGuard) -> Reply {
+    let new: SmallVec<[Term; 4]> = match table.count_all_small(key, ops, pin)? {
+        Some(new) => new.into_iter().map(|n| env.make_int(n)).collect(),
+        None => {
+            let ops: Vec<CounterOp> = ops.iter().map(|op| (*op).into()).collect();
+            let new = table.update_counter_with(key, &ops)?;
+            new.iter().map(|n| term::make(env, n)).collect()
+        }
+    };
+    Ok(env.make_list(&new))
+}
+
 /// Implements `update_counter/3,4`.
 pub(super) fn update_counter(env: Env, args: &[Term]) -> Reply {
-    let op = simple_op(env, args[2]);
+    let ops = SmallOps::read(env, args[2]);
     tables::write(env, args[0], |table, pin| {
-        if let Some(op) = op.filter(|_| is_default(env, table, args)) {
-            let sum = super::with_key(env, args[1], |key| add(env, table, key, op, pin));
-            if args.len() == 3 || !matches!(sum, Err(Fail::Store(fyris::Error::NoSuchKey))) {
-                return sum;
+        if let Some(ops) = ops.as_ref().filter(|_| is_default(env, table, args)) {
+            let new = super::with_key(env, args[1], |key| ops.run(env, table, key, pin));
+            if args.len() == 3 || !matches!(new, Err(Fail::Store(fyris::Error::NoSuchKey))) {
+                return new;
             }
         }
         table.check(fyris::Right::Write)?;
@@ -159,17 +207,66 @@ fn overwrite_any(
     env: Env,
     table: &Table,
     key: &KeyBuf,
-    (position, value): (usize, Term),
+    edit: (usize, Term),
     pin: &LocalGuard,
+) -> Result<Option<bool>, Fail> {
+    with_bytes(env, &[edit], |bytes, places| match places {
+        [(position, _)] => Ok(table.overwrite(key, *position, bytes, pin)?),
+        _ => Ok(None),
+    })
+}
+
+/// Works as [`overwrite`], for a list; `None` if it, or a value in it, is none that can be put in so.
+fn overwrite_all(
+    env: Env,
+    table: &Table,
+    key: &KeyBuf,
+    list: Term,
+    pin: &LocalGuard,
+) -> Result<Option<bool>, Fail> {
+    let (mut edits, mut rest) = (SmallVec::<[(usize, Term); 4]>::new(), list);
+    while let Some((edit, tail)) = env.cell(rest) {
+        let Some(edit) = simple_edit(env, edit) else {
+            return Ok(None);
+        };
+        edits.push(edit);
+        rest = tail;
+    }
+    match &edits[..] {
+        _ if !env.is_nil(rest) => Ok(None),
+        [] => Ok(None),
+        [edit] => overwrite(env, table, key, *edit, pin).map(Some),
+        edits => with_bytes(env, edits, |bytes, places| {
+            let elements = places
+                .iter()
+                .map(|(at, place)| (*at, &bytes[place.clone()]));
+            Ok(table.overwrite_all(key, elements, pin)?)
+        }),
+    }
+}
+
+/// Runs `f` on values written as bytes, and their positions and places in these; `None` if one of them is held beside
+/// its bytes.
+fn with_bytes(
+    env: Env,
+    edits: &[(usize, Term)],
+    f: impl FnOnce(&[u8], &[(usize, Range<usize>)]) -> Result<Option<bool>, Fail>,
 ) -> Result<Option<bool>, Fail> {
     VALUE.with_borrow_mut(|bytes| {
         bytes.clear();
-        let mut blobs = Vec::new();
-        let mut writer = ValueWriter::new(bytes, &mut blobs);
-        let (written, offered) = term::offer(|| term::write_value(env, value, &mut writer));
+        let (mut blobs, mut places) = (Vec::new(), SmallVec::<[(usize, Range<usize>); 4]>::new());
+        let (written, offered) = term::offer(|| {
+            edits.iter().try_for_each(|&(position, value)| {
+                let start = bytes.len();
+                let mut writer = ValueWriter::new(bytes, &mut blobs);
+                term::write_value(env, value, &mut writer)?;
+                places.push((position, start..bytes.len()));
+                Ok::<(), Fail>(())
+            })
+        });
         written?;
         let done = match blobs.is_empty() && offered.is_empty() {
-            true => table.overwrite(key, position, bytes, pin)?,
+            true => f(bytes, &places)?,
             false => None,
         };
         if bytes.capacity() > KEEP {
@@ -186,6 +283,12 @@ pub(super) fn update_element(env: Env, args: &[Term]) -> Reply {
         if let Some(edit) = edit.filter(|_| is_default(env, table, args)) {
             let done = super::with_key(env, args[1], |key| overwrite(env, table, key, edit, pin))?;
             if done || args.len() == 3 {
+                return Ok(atoms::boolean(env, done));
+            }
+        } else if env.cell(args[2]).is_some() && is_default(env, table, args) {
+            let all = |key: &KeyBuf| overwrite_all(env, table, key, args[2], pin);
+            let done = super::with_key(env, args[1], all)?;
+            if let Some(done) = done.filter(|done| *done || args.len() == 3) {
                 return Ok(atoms::boolean(env, done));
             }
         }

@@ -1,0 +1,169 @@
+//! Copies of records with other bytes for some elements, without decoding the rest.
+
+use std::ops::Range;
+
+use fyris_term::Blob;
+use fyris_term::value::{self, IntBytes};
+use smallvec::SmallVec;
+
+use super::build::{NewRecord, Scratch, with_scratch, with_values};
+use super::{RecordPtr, inline};
+use crate::resource_ref;
+use crate::slot::Content;
+
+/// A place in the values of a record, and the bytes that come there.
+pub(crate) type Edit<'b> = (Range<usize>, &'b [u8]);
+
+/// Edits, or what becomes one, at different places: an object has few.
+type Few<T> = SmallVec<[(Range<usize>, T); 4]>;
+
+/// Returns the range in the values of `old` of the element at a checked position; `None` if the blobs of `old` may be
+/// others without it.
+#[inline(always)]
+fn place_of(old: RecordPtr, keypos: usize, position: usize) -> Option<Range<usize>> {
+    // SAFETY: the caller holds `old`.
+    let (values, blobs) = unsafe { (old.values(), old.blobs()) };
+    let known = "values were encoded by this process";
+    let mut rest = values;
+    let before = position - 1 - usize::from(keypos < position);
+    value::skip_many(&mut rest, before).expect(known);
+    let start = values.len() - rest.len();
+    value::skip(&mut rest).expect(known);
+    let place = start..values.len() - rest.len();
+    (blobs.is_empty() || keeps_blobs(blobs, &values[place.clone()])).then_some(place)
+}
+
+/// Returns whether a record keeps these blobs when an element with these bytes goes: it refers to none of them, which
+/// are numbered, and none is a keeper, which is told of each record that holds it.
+#[inline(never)]
+fn keeps_blobs(blobs: &[Blob], element: &[u8]) -> bool {
+    resource_ref::without(blobs).len() == blobs.len() && !value::refers_to_blobs(element)
+}
+
+/// Returns a copy of `old`, which has no keepers, with other bytes at places in its values, which ascend; `None` if that
+/// is too large.
+#[inline(always)]
+fn spliced(old: RecordPtr, edits: &[Edit<'_>]) -> Option<NewRecord> {
+    let fit = |(place, bytes): &Edit<'_>| place.len() == bytes.len();
+    // An inline object may stay one, and a block may become one, if it is built anew.
+    if edits.iter().all(fit) && !old.is_materialized() {
+        return Some(NewRecord(Content::one(old.patched(edits))));
+    }
+    resized(old, edits)
+}
+
+#[inline(never)]
+fn resized(old: RecordPtr, edits: &[Edit<'_>]) -> Option<NewRecord> {
+    with_scratch(|scratch| {
+        let Scratch { values, blobs, .. } = scratch;
+        // SAFETY: the caller holds `old`.
+        let (all, all_blobs) = unsafe { (old.values(), old.blobs()) };
+        blobs.clear();
+        blobs.extend_from_slice(all_blobs);
+        values.clear();
+        let mut copied = 0;
+        for (place, bytes) in edits {
+            values.extend_from_slice(&all[copied..place.start]);
+            values.extend_from_slice(bytes);
+            copied = place.end;
+        }
+        values.extend_from_slice(&all[copied..]);
+        with_values(old, values, blobs).ok()
+    })
+}
+
+/// Returns a copy of `old` with other bytes for the element at a position that was checked, bytes that refer to no
+/// blob; `None` if the element that goes refers to one, if `old` has keepers, or if the copy is too large.
+#[inline]
+pub(crate) fn overwritten(
+    old: RecordPtr,
+    keypos: usize,
+    position: usize,
+    bytes: &[u8],
+) -> Option<NewRecord> {
+    if let Some(new) = value::as_int(bytes).and_then(|value| with_int(old, value)) {
+        return Some(new);
+    }
+    spliced(old, &[(place_of(old, keypos, position)?, bytes)])
+}
+
+/// Works as [`overwritten`], for several elements: pairs of position and bytes, of which the last of a position counts.
+pub(crate) fn all_overwritten<'b>(
+    old: RecordPtr,
+    keypos: usize,
+    elements: impl Iterator<Item = (usize, &'b [u8])>,
+) -> Option<NewRecord> {
+    let mut edits: Few<&[u8]> = SmallVec::new();
+    for (position, bytes) in elements {
+        let place = place_of(old, keypos, position)?;
+        match edits.iter_mut().find(|(at, _)| *at == place) {
+            Some((_, before)) => *before = bytes,
+            None => edits.push((place, bytes)),
+        }
+    }
+    edits.sort_unstable_by_key(|(place, _)| place.start);
+    spliced(old, &edits)
+}
+
+/// Returns the inline object with the key of `old`, an inline object of two elements, and this value; `None` of any
+/// other, and if it is too large.
+#[inline]
+fn with_int(old: RecordPtr, value: i64) -> Option<NewRecord> {
+    let word = old.word().filter(|&word| inline::arity(word) == 2)?;
+    NewRecord::of_ints((inline::key_int(word), value))
+}
+
+/// Returns a copy of `old` with what `step` makes of the integer at a position that was checked, and that in `new`;
+/// `None` if either is not in 64 bits, if `old` has keepers, or if the copy is too large. (A pair would be returned in
+/// memory, and waited for.)
+#[inline]
+pub(crate) fn counted(
+    old: RecordPtr,
+    keypos: usize,
+    position: usize,
+    step: impl Fn(i64) -> Option<i64>,
+    new: &mut i64,
+) -> Option<NewRecord> {
+    if let Some(value) = old.word().and_then(inline::value_int) {
+        *new = step(value)?;
+        if let Some(record) = with_int(old, *new) {
+            return Some(record);
+        }
+    }
+    let place = place_of(old, keypos, position)?;
+    // SAFETY: the caller holds `old`.
+    let values = unsafe { old.values() };
+    *new = step(value::as_int(&values[place.start..])?)?;
+    spliced(old, &[(place, IntBytes::new(*new).as_bytes())])
+}
+
+/// Works as [`counted`], for several steps one after another: pairs of position and step. What each step made is
+/// appended to `all`.
+pub(crate) fn all_counted<S: Fn(i64) -> Option<i64>>(
+    old: RecordPtr,
+    keypos: usize,
+    steps: impl Iterator<Item = (usize, S)>,
+    all: &mut Vec<i64>,
+) -> Option<NewRecord> {
+    let mut edits: Few<i64> = SmallVec::new();
+    // SAFETY: the caller holds `old`.
+    let values = unsafe { old.values() };
+    for (position, step) in steps {
+        let place = place_of(old, keypos, position)?;
+        let now = match edits.iter_mut().find(|(at, _)| *at == place) {
+            Some((_, now)) => now,
+            None => {
+                let before = value::as_int(&values[place.start..])?;
+                edits.push((place, before));
+                &mut edits.last_mut()?.1
+            }
+        };
+        *now = step(*now)?;
+        all.push(*now);
+    }
+    edits.sort_unstable_by_key(|(place, _)| place.start);
+    let bytes: SmallVec<[IntBytes; 4]> = edits.iter().map(|(_, now)| IntBytes::new(*now)).collect();
+    let places = edits.into_iter().map(|(place, _)| place);
+    let edits: Few<&[u8]> = places.zip(bytes.iter().map(IntBytes::as_bytes)).collect();
+    spliced(old, &edits)
+}
