@@ -161,10 +161,10 @@ all() ->
 %% for `read_concurrency', and the base nodes of `ca_avl' and `ca_treap' then have locks that readers share, which they
 %% take alone otherwise. `decentralized_counters', where it is given, chooses how `linear_hash' counts its objects.</dd>
 %% <dt>`{bucket_locks, N | auto}'</dt><dd>The number of bucket locks of `linear_hash', a power of two from 1 to 32768,
-%% whatever `write_concurrency' is; a table with fewer objects has 1024 at most, or as many as objects. Not in
-%% `ets'.</dd>
+%% whatever `write_concurrency' is; a table with fewer objects has 1024 at most, or as many as objects. Refused on other
+%% indexes. Not in `ets'.</dd>
 %% <dt>`{reader_groups, N}'</dt><dd>The number of reader groups of each lock that has them, 1 to 64; by default one for
-%% each processor. Not in `ets'.</dd>
+%% each processor. Refused on indexes without such locks. Not in `ets'.</dd>
 %% </dl>
 %%
 %% Fails with `badarg' if the name is no atom; if the options are no proper list, or one of them is unknown or
@@ -1650,7 +1650,7 @@ range(Table, From, To) ->
 %% <dl>
 %% <dt>`{from, excluded}', `{to, excluded}'</dt><dd>The key at that end does not count.</dd>
 %% <dt>`reverse'</dt><dd>In descending order. `From' is the lower key all the same.</dd>
-%% <dt>`{limit, N}'</dt><dd>The first N.</dd>
+%% <dt>`{limit, N}'</dt><dd>The first N, which is below 2^59.</dd>
 %% <dt>`keys'</dt><dd>Keys instead of objects.</dd>
 %% </dl>
 %% O(log n) and what is returned. Each object that is there throughout comes once, others may come.
@@ -1680,28 +1680,35 @@ range_slices(Table, Place, List, Limit) ->
             lists:reverse(All)
     end.
 
-range_options(Options) when is_list(Options) ->
-    Default = #{reverse => false, keys => false, limit => 1 bsl 50,
-                from => included, to => included},
-    lists:foldl(fun range_option/2, Default, Options);
+%% The largest limit: as many objects as no table has, and a small integer.
+-define(MOST, (1 bsl 59 - 1)).
+
 range_options(Options) ->
-    bad_option(Options).
+    Known = ", {from,excluded}, {to,excluded}, {from,included}, {to,included}",
+    read_options(Options, #{reverse => false, keys => false, limit => ?MOST, from => included, to => included}, Known).
 
-range_option(reverse, Options) -> Options#{reverse := true};
-range_option(keys, Options) -> Options#{keys := true};
-range_option({limit, N}, Options) when is_integer(N), N > 0 ->
-    Options#{limit := N};
-range_option({End, How}, Options)
-  when (End =:= from orelse End =:= to),
-       (How =:= excluded orelse How =:= included) ->
-    Options#{End := How};
-range_option(Option, _) ->
-    bad_option(Option).
+prefix_options(Options) ->
+    read_options(Options, #{reverse => false, keys => false, limit => ?MOST}, "").
 
--spec bad_option(term()) -> no_return().
-bad_option(Option) ->
-    Text = io_lib:format("bad option ~0tP: options are reverse, keys, {limit,N}, {from,excluded}, {to,excluded}, "
-                         "{from,included}, {to,included}", [Option, 20]),
+read_options([Option | Rest], Sofar, Known) ->
+    case Option of
+        reverse -> read_options(Rest, Sofar#{reverse := true}, Known);
+        keys -> read_options(Rest, Sofar#{keys := true}, Known);
+        {limit, N} when is_integer(N), N > 0, N =< ?MOST -> read_options(Rest, Sofar#{limit := N}, Known);
+        {End, How} when is_map_key(End, Sofar), (How =:= excluded orelse How =:= included),
+                        (End =:= from orelse End =:= to) ->
+            read_options(Rest, Sofar#{End := How}, Known);
+        _ -> bad_option(Option, Known)
+    end;
+read_options([], Options, _) ->
+    Options;
+read_options(Rest, _, Known) ->
+    bad_option(Rest, Known).
+
+-spec bad_option(term(), string()) -> no_return().
+bad_option(Option, Known) ->
+    Text = io_lib:format("bad option ~0tP: options are a proper list of reverse, keys, {limit,N} (N from 1 below 2^59)~s",
+                         [Option, 20, Known]),
     error({'$fyris_error', badarg, option, unicode:characters_to_binary(Text)}).
 
 bound('_', _) -> unbounded;
@@ -1735,7 +1742,7 @@ prefix(Table, Prefix) ->
 -spec prefix(table(), term(), [reverse | keys | {limit, pos_integer()}]) ->
           [tuple()] | [term()].
 prefix(Table, Prefix, Options) ->
-    ?CALL(prefix_of(resolve(Table), Prefix, range_options(Options)),
+    ?CALL(prefix_of(resolve(Table), Prefix, prefix_options(Options)),
           [Table, Prefix, Options]).
 
 prefix_of(Table, Prefix, #{reverse := Back, keys := Keys, limit := Limit}) ->
@@ -1797,7 +1804,7 @@ nth(Table, N) ->
 %% @doc Returns the number of keys of an `ordered_set' that are below a key, which may be any term and need not be there.
 %%
 %% For the same indexes as {@link nth/2}, at the same cost; atomic in the same way. `nth(T, rank(T, Key))' is the first key
-%% at or above Key.
+%% at or above Key. The atom ``'_' '' is the open end, as in {@link range/4}: all keys are below it.
 %%
 %% Fails with `badarg' if the index does not count keys.
 %% ```
@@ -1807,11 +1814,13 @@ nth(Table, N) ->
 %% 2
 %% '''
 -spec rank(table(), term()) -> non_neg_integer().
+rank(Table, '_') ->
+    ?CALL(fyris_nif:count_between(Table, unbounded, unbounded), [Table, '_']);
 rank(Table, Key) ->
     ?CALL(fyris_nif:rank(Table, Key), [Table, Key]).
 
 %% @doc Returns the number of keys of an `ordered_set' from one key to another, which both count and need not be there; 0
-%% if the first is above the second.
+%% if the first is above the second. The atom ``'_' '' leaves an end open.
 %%
 %% For the same indexes as {@link nth/2}, at twice the cost; both ends are looked up at one moment.
 %%
@@ -1824,7 +1833,7 @@ rank(Table, Key) ->
 %% '''
 -spec count_between(table(), term(), term()) -> non_neg_integer().
 count_between(Table, From, To) ->
-    ?CALL(fyris_nif:count_between(Table, From, To), [Table, From, To]).
+    ?CALL(fyris_nif:count_between(Table, bound(From, included), bound(To, included)), [Table, From, To]).
 
 %% @doc Returns the objects of many keys: a list for each key, in the order of the keys.
 %%
@@ -1910,8 +1919,8 @@ take_slices(Table, Place, Sofar) ->
 %% @doc Deletes all objects and returns them.
 %%
 %% Each object that is there when the call begins is returned, or was deleted or taken by another process; one that is
-%% inserted meanwhile is returned or stays, and writers of ever higher keys cannot keep the call from its end. If the table goes away half-way this is as in {@link take_range/3}. Runs on
-%% a dirty scheduler.
+%% inserted meanwhile is returned or stays, and writers of ever higher keys cannot keep the call from its end. If the
+%% table goes away half-way this is as in {@link take_range/3}. Runs on a dirty scheduler.
 %% ```
 %% > T = fyris:new(numbers, [ordered_set]).
 %% > fyris:insert(T, [{1, one}, {2, two}]).

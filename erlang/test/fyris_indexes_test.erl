@@ -45,6 +45,12 @@ wrong_numbers_are_refused_test() ->
      || Option <- [{bucket_locks, 3}, {bucket_locks, 0}, {bucket_locks, 65536}, {bucket_locks, true},
                    {reader_groups, 0}, {reader_groups, 65}]].
 
+numbers_of_locks_that_are_not_there_are_refused_test() ->
+    [?assertError(badarg, fyris:new(t, Options))
+     || Options <- [[{bucket_locks, 4}], [ordered_set, {reader_groups, 4}], [{index, split_ordered}, {bucket_locks, 4}],
+                    [ordered_set, {index, avl}, {bucket_locks, 4}], [{index, skip_list}, {reader_groups, 4}]]],
+    fyris:delete(fyris:new(t, [ordered_set, {index, avl}, {reader_groups, 4}])).
+
 info_tells_of_an_index_that_was_chosen_test() ->
     Items = fun(Options) -> [Item || {Item, _} <- fyris:info(fyris:new(t, Options))] end,
     Default = Items([]),

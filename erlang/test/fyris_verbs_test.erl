@@ -52,10 +52,33 @@ places(Index) ->
     ?assertEqual(11, fyris:count_between(T, 10, 20)),
     ?assertEqual(length(Keys) - 9, fyris:count_between(T, 9.5, {z, 0, 0})),
     ?assertEqual(0, fyris:count_between(T, 20, 10)),
+    %% The open end is that of `range'.
+    ?assertEqual([length(Keys), 100, 21, length(Keys)],
+                 [fyris:count_between(T, '_', '_'), fyris:count_between(T, '_', 100), fyris:count_between(T, 30, 50),
+                  fyris:rank(T, '_')]),
+    ?assertEqual(length(fyris:range(T, 70, '_')), fyris:count_between(T, 70, '_')),
     [?assertEqual('$end_of_table', fyris:nth(T, Many)) || Many <- [1 bsl 59, 1 bsl 63, 1 bsl 64, 1 bsl 100]],
     [?assertError(badarg, fyris:nth(T, Few)) || Few <- [-1, -(1 bsl 59), -(1 bsl 100)]],
     ?assertError(badarg, fyris:nth(T, a)),
     fyris:delete(T).
+
+options_are_told_test() ->
+    T = fyris:new(t, [ordered_set]),
+    fyris:insert(T, [{I} || I <- lists:seq(1, 10)]),
+    ?assertEqual(10, length(fyris:range(T, 1, '_', [{limit, 1 bsl 59 - 1}]))),
+    [?assertMatch(<<"bad option ", _/binary>>, said(F, [T | Arguments]))
+     || {F, Arguments} <- [{range, [1, 2, [{limit, 1 bsl 59}]]}, {range, [1, 2, [{limit, 1 bsl 100}]]},
+                           {range, [1, 2, [keys | reverse]]}, {range, [1, 2, keys]},
+                           {prefix, [{'_'}, [{limit, 1 bsl 64}]]}, {prefix, [{'_'}, [keys | 1]]},
+                           {prefix, [{'_'}, [{from, excluded}]]}, {prefix, [{'_'}, [{to, included}]]}]],
+    [?assertEqual(<<"not a proper list of keys">>, said(lookup_many, [T, Keys]))
+     || Keys <- [[1 | 2], lists:seq(1, 1000) ++ 2, 1]].
+
+%% What is said of the last argument.
+said(F, Arguments) ->
+    try apply(fyris, F, Arguments)
+    catch error:badarg:Stack -> maps:get(length(Arguments), fyris:format_error(badarg, Stack))
+    end.
 
 seek_test() ->
     T = fyris:new(t, [ordered_set]),
@@ -99,29 +122,6 @@ taking_half_way(Delay) ->
     ?assertEqual(Keys, [K || {K} <- Taken ++ fyris:drain(T)]),
     fyris:delete(T).
 
-cas_and_upsert_test() ->
-    T = fyris:new(t, [public]),
-    ?assertEqual({k, 1}, fyris:upsert(T, k, {k, 1}, fun({k, N}) -> {k, N + 1} end)),
-    ?assertEqual({k, 2}, fyris:upsert(T, k, {k, 1}, fun({k, N}) -> {k, N + 1} end)),
-    ?assertEqual(false, fyris:cas(T, {k, 1}, {k, 5})),
-    ?assertEqual(true, fyris:cas(T, {k, 2}, {k, 5})),
-    ?assertError(badarg, fyris:cas(T, {k, 5}, {j, 5})),
-    ?assertError(badarg, fyris:upsert(T, k, {k, 1}, fun(_) -> {j, 1} end)),
-    %% A default with another key was once put in, and looked for in vain for ever.
-    ?assertError(badarg, fyris:upsert(T, i, {j, 1}, fun(Object) -> Object end)),
-    ?assertError(badarg, fyris:upsert(T, 1, {1.0, 1}, fun(Object) -> Object end)),
-    ?assertEqual({1.0, 1}, fyris:upsert(fyris:new(t, [ordered_set]), 1, {1.0, 1}, fun(Object) -> Object end)),
-    ?assertError(badarg, fyris:upsert(fyris:new(t, [bag]), k, {k, 1}, fun(Object) -> Object end)),
-    Add = fun({k, N}) -> {k, N + 1} end,
-    Monitors = [spawn_monitor(fun() -> [fyris:upsert(T, k, {k, 0}, Add) || _ <- lists:seq(1, 2000)] end)
-                || _ <- [1, 2, 3]],
-    [receive {'DOWN', M, _, _, _} -> ok end || {_, M} <- Monitors],
-    ?assertEqual([{k, 6005}], fyris:lookup(T, k)).
-
-get_in_test() ->
-    T = fyris:new(t, []),
-    fyris:insert(T, {joe, #{lang => [erlang, prolog], big => binary:copy(<<"x">>, 1000)}, {a, {b}}}),
-    ?assertEqual({ok, prolog}, fyris:get_in(T, joe, [2, lang, 2])),
 %% Two processes put keys back into a range while it is taken out slice by slice: each key comes up once, in order.
 a_range_is_gone_through_once_test() ->
     Keys = lists:seq(0, 20_000),
@@ -170,6 +170,29 @@ with_writers(Put, Run) ->
         [receive {'DOWN', Ref, process, _, _} -> ok end || {_, Ref} <- Writers]
     end.
 
+cas_and_upsert_test() ->
+    T = fyris:new(t, [public]),
+    ?assertEqual({k, 1}, fyris:upsert(T, k, {k, 1}, fun({k, N}) -> {k, N + 1} end)),
+    ?assertEqual({k, 2}, fyris:upsert(T, k, {k, 1}, fun({k, N}) -> {k, N + 1} end)),
+    ?assertEqual(false, fyris:cas(T, {k, 1}, {k, 5})),
+    ?assertEqual(true, fyris:cas(T, {k, 2}, {k, 5})),
+    ?assertError(badarg, fyris:cas(T, {k, 5}, {j, 5})),
+    ?assertError(badarg, fyris:upsert(T, k, {k, 1}, fun(_) -> {j, 1} end)),
+    %% A default with another key was once put in, and looked for in vain for ever.
+    ?assertError(badarg, fyris:upsert(T, i, {j, 1}, fun(Object) -> Object end)),
+    ?assertError(badarg, fyris:upsert(T, 1, {1.0, 1}, fun(Object) -> Object end)),
+    ?assertEqual({1.0, 1}, fyris:upsert(fyris:new(t, [ordered_set]), 1, {1.0, 1}, fun(Object) -> Object end)),
+    ?assertError(badarg, fyris:upsert(fyris:new(t, [bag]), k, {k, 1}, fun(Object) -> Object end)),
+    Add = fun({k, N}) -> {k, N + 1} end,
+    Monitors = [spawn_monitor(fun() -> [fyris:upsert(T, k, {k, 0}, Add) || _ <- lists:seq(1, 2000)] end)
+                || _ <- [1, 2, 3]],
+    [receive {'DOWN', M, _, _, _} -> ok end || {_, M} <- Monitors],
+    ?assertEqual([{k, 6005}], fyris:lookup(T, k)).
+
+get_in_test() ->
+    T = fyris:new(t, []),
+    fyris:insert(T, {joe, #{lang => [erlang, prolog], big => binary:copy(<<"x">>, 1000)}, {a, {b}}}),
+    ?assertEqual({ok, prolog}, fyris:get_in(T, joe, [2, lang, 2])),
     ?assertEqual({ok, b}, fyris:get_in(T, joe, [3, 2, 1])),
     ?assertEqual({ok, joe}, fyris:get_in(T, joe, [1])),
     ?assertEqual({ok, binary:copy(<<"x">>, 1000)}, fyris:get_in(T, joe, [2, big])),

@@ -94,6 +94,13 @@ pub(crate) enum Asked {
     Library(String),
 }
 
+/// An option that only some indexes with locks have a use for.
+#[derive(Clone, Copy)]
+pub(crate) enum LockOption {
+    BucketLocks,
+    ReaderGroups,
+}
+
 /// The index of a table: its name, and what makes it.
 #[derive(Clone)]
 pub(crate) struct Choice {
@@ -125,6 +132,21 @@ impl Choice {
             Maker::Hash | Maker::Ordered => Features::ALL,
             Maker::Factory(factory) => factory.features(),
             Maker::Library(library) => library.features(),
+        }
+    }
+
+    /// Returns whether an option has a use here: of an index of another crate or of a library that is not known, so
+    /// it may have.
+    pub(crate) fn has_use_for(&self, option: LockOption) -> bool {
+        match &self.maker {
+            Maker::Library(_) => true,
+            Maker::Hash | Maker::Ordered => false,
+            Maker::Factory(_) => match (self.name, option) {
+                ("linear_hash", _) => true,
+                ("relaxed_avl" | "skip_list" | "michael_hash" | "split_ordered", _) => false,
+                (name, LockOption::BucketLocks) => !built_in().iter().any(|(own, _)| *own == name),
+                (_, LockOption::ReaderGroups) => true,
+            },
         }
     }
 

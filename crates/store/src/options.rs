@@ -11,7 +11,7 @@ use fyris_term::{Atom, Term};
 
 use crate::error::{Error, Result};
 use crate::ids::{ProcessId, Protection, TableType};
-use crate::indexes::{Asked, Choice, Indexes};
+use crate::indexes::{Asked, Choice, Indexes, LockOption};
 use crate::record::brief;
 use crate::table_data::AnyTableData;
 
@@ -264,7 +264,8 @@ impl Options {
     /// which readers share for `read_concurrency`, in reader groups, and take alone otherwise.
     /// `{reader_groups, N}` is the number of groups of each lock that has them. `{decentralized_counters, _}`, where it
     /// is given, chooses whether these indexes count objects in a place for each thread or in one word. An index passes
-    /// over what it has no use for, as `hash` and `ordered` do.
+    /// over what it has no use for, as `hash` and `ordered` do; but a table is not made with `bucket_locks` or
+    /// `reader_groups` on one that has none.
     ///
     /// # Errors
     ///
@@ -367,6 +368,7 @@ impl Options {
             Some(asked) => indexes.find(asked, kind)?,
             None => indexes.named(kind.index(), kind)?,
         };
+        self.check_locks(&index)?;
         let default = if self.owned {
             Protection::Protected
         } else {
@@ -407,6 +409,29 @@ impl Options {
             read_concurrency: shared && self.read_concurrency,
             decentralized_counters: spread,
         })
+    }
+
+    /// Refuses options that would do nothing.
+    fn check_locks(&self, index: &Choice) -> Result<()> {
+        let given = [
+            (
+                LockOption::BucketLocks,
+                "bucket_locks",
+                self.bucket_locks.is_some(),
+            ),
+            (
+                LockOption::ReaderGroups,
+                "reader_groups",
+                self.reader_groups.is_some(),
+            ),
+        ];
+        for (option, name, is_given) in given {
+            if is_given && !index.has_use_for(option) {
+                let text = format!("{{{name},_}}: the index {} has no {name}", index.name());
+                return Err(Error::BadOption(text));
+            }
+        }
+        Ok(())
     }
 
     /// Checks the numbers that [`Options::parse`] has checked, where they come from a program.

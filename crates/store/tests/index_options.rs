@@ -228,6 +228,32 @@ fn wrong_values_are_refused_and_right_ones_named() {
     }
 }
 
+#[test]
+fn numbers_of_locks_that_are_not_there_are_refused() {
+    let owner = Store::new().owner();
+    let made = |options: &str| owner.new_table("t", &parse(options).expect("options"));
+    for (index, option) in [
+        ("hash", "bucket_locks"),
+        ("hash", "reader_groups"),
+        ("split_ordered", "bucket_locks"),
+        ("skip_list", "reader_groups"),
+        ("avl", "bucket_locks"),
+        ("ca_treap", "bucket_locks"),
+    ] {
+        let error = made(&format!("[{{index,{index}}},{{{option},4}}]")).expect_err("refused");
+        let says = format!("{{{option},_}}: the index {index} has no {option}");
+        assert!(
+            matches!(&error, Error::BadOption(text) if *text == says),
+            "{error}"
+        );
+    }
+    assert!(made("[{reader_groups,4}]").is_err(), "that of the type");
+    for index in ["avl", "btree", "judyeh", "ca_avl", "linear_hash"] {
+        made(&format!("[{{index,{index}}},{{reader_groups,4}}]")).expect("has them");
+    }
+    made("[{index,linear_hash},{bucket_locks,4}]").expect("has them");
+}
+
 /// The same from Rust as from a term.
 #[test]
 fn options_of_rust_are_those_of_terms() {

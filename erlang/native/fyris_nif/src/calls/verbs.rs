@@ -187,9 +187,9 @@ pub(super) fn rank(env: Env, args: &[Term]) -> Reply {
     })
 }
 
-/// Implements `count_between/3`: both bounds count.
+/// Implements `count_between(Table, From, To)` between two bounds.
 pub(super) fn count_between(env: Env, args: &[Term]) -> Reply {
-    let range = term::read(env, args[1])?..=term::read(env, args[2])?;
+    let range = (bound(env, args[1])?, bound(env, args[2])?);
     tables::with(env, args[0], |table, _| {
         Ok(env.make_int(table.count_between(&range)? as i64))
     })
