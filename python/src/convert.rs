@@ -43,7 +43,7 @@ struct Words {
 }
 
 static WORDS: LazyLock<Words> = LazyLock::new(|| {
-    let atom = |name| Atom::new(name).expect("a short name");
+    let atom = Atom::word;
     Words {
         yes: atom("true"),
         no: atom("false"),

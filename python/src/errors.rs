@@ -33,14 +33,14 @@ pub(crate) fn store(error: fyris::Error) -> PyErr {
     use fyris::Error::*;
     let text = error.to_string();
     match error {
-        NoSuchTable(_) => self::NoSuchTable::new_err(text),
+        NoSuchTable(_) | NoSuchName(_) => self::NoSuchTable::new_err(text),
         NameTaken(_) | OtherTable { .. } => self::NameTaken::new_err(text),
         NoSuchKey => PyKeyError::new_err(text),
         Forked => self::Forked::new_err(format!(
             "{text}: multiprocessing by spawn or forkserver starts processes with tables of their own"
         )),
         NotATuple(_) | NotAnInteger { .. } | WrongType { .. } => self::WrongType::new_err(text),
-        IntegerTooLarge(_) | ObjectTooLarge(_) | TooDeep | TooManyTables(_) => {
+        IntegerTooLarge(_) | ObjectTooLarge(_) | TooDeep | TooManyTables(_) | Atom(_) => {
             LimitReached::new_err(text)
         }
         _ => BadValue::new_err(text),

@@ -1282,7 +1282,8 @@ struct fyris_table *fyris_table_open(const struct fyris_store *store,
                                      struct fyris_error *err);
 
 /**
- * A handle of the table registered under `name`, which goes on working when the table is renamed.
+ * A handle of the table registered under `name`, which goes on working when the table is renamed. A name that is no
+ * atom becomes none.
  *
  * Fails with FYRIS_E_NO_TABLE.
  *
@@ -1597,11 +1598,23 @@ void fyris_bytes_free(struct fyris_bytes *bytes);
  * Reads a term from Erlang's external term format (what `term_to_binary` writes): the version byte 131 and one term.
  * O(len).
  *
+ * Fails with FYRIS_E_FORMAT, FYRIS_E_LIMIT (no more atoms, too deep), FYRIS_E_NO_SPACE.
+ *
  * Threads: any.
  */
 fyris_term *fyris_term_decode(const void *data,
                               size_t len,
                               struct fyris_error *err);
+
+/**
+ * As `fyris_term_decode`, and makes no atoms, as Erlang's `binary_to_term(Binary, [safe])`: a name that no part of the
+ * program has made an atom of is FYRIS_E_FORMAT. For bytes from anywhere: atoms are kept for ever.
+ *
+ * Threads: any.
+ */
+fyris_term *fyris_term_decode_safe(const void *data,
+                                   size_t len,
+                                   struct fyris_error *err);
 
 /**
  * Writes a term in external format. O(its size).
@@ -1668,11 +1681,13 @@ fyris_term *fyris_term_text(const char *value, struct fyris_error *err);
 /**
  * Makes a term in Erlang's syntax, like `{user, <<"Ada">>, [1815, 1.0, #{maths => true}]}`.
  *
- * O(length). Terms nested deeper than 1,000 levels are refused, here and everywhere.
+ * O(length). Fails with FYRIS_E_SYNTAX, FYRIS_E_LIMIT (no more atoms, too deep), FYRIS_E_NO_SPACE. Terms nested deeper
+ * than 1,000 levels are refused, here and everywhere.
  *
  * Threads: any.
  */
-fyris_term *fyris_term_parse(const char *syntax, struct fyris_error *err);
+fyris_term *fyris_term_parse(const char *syntax,
+                             struct fyris_error *err);
 
 /**
  * Makes a tuple of `len` elements. Takes the elements over: they are its own, or freed if it fails; also those behind

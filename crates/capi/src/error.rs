@@ -5,6 +5,9 @@ use std::ffi::c_char;
 use std::io::ErrorKind;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use ::fyris_term::etf::{DecodeError, DecodeErrorKind};
+use ::fyris_term::text::{ParseError, ParseErrorKind};
+
 /// The outcome of a call.
 ///
 /// Later versions may add codes: treat one you do not know as a failure.
@@ -192,15 +195,20 @@ pub(crate) unsafe fn free<T>(handle: *mut T) {
 
 impl From<fyris::Error> for Failure {
     fn from(error: fyris::Error) -> Failure {
-        use fyris::Error::*;
+        use fyris::{Error::*, SpecError};
         let code = match &error {
-            NoSuchTable(_) => FYRIS_E_NO_TABLE,
+            NoSuchTable(_) | NoSuchName(_) => FYRIS_E_NO_TABLE,
             NoAccess { .. } | NotOwner => FYRIS_E_NO_ACCESS,
             NameTaken(_) | OtherTable { .. } => FYRIS_E_NAME_TAKEN,
             NoSuchKey => FYRIS_E_NO_KEY,
             Forked => FYRIS_E_FORKED,
             NotATuple(_) | NotAnInteger { .. } | WrongType { .. } => FYRIS_E_TYPE,
-            IntegerTooLarge(_) | ObjectTooLarge(_) | TooDeep | TooManyTables(_) => FYRIS_E_LIMIT,
+            IntegerTooLarge(_)
+            | ObjectTooLarge(_)
+            | TooDeep
+            | TooManyTables(_)
+            | Atom(_)
+            | BadMatchSpec(SpecError::SystemLimit(_)) => FYRIS_E_LIMIT,
             _ => FYRIS_E_ARGUMENT,
         };
         Failure::new(code, error.to_string())
@@ -209,12 +217,15 @@ impl From<fyris::Error> for Failure {
 
 impl From<fyris::dump::DumpError> for Failure {
     fn from(error: fyris::dump::DumpError) -> Failure {
-        use fyris::dump::DumpError::*;
+        use fyris::dump::{Damage, DumpError::*};
         match error {
             Table(error) => error.into(),
             CannotCreateTable(error) => (*error).into(),
             Read { .. } | Write { .. } | CannotReplace { .. } => {
                 Failure::new(FYRIS_E_IO, error.to_string())
+            }
+            Damaged(Damage::Term { ref source, .. }) if decode_code(source) != FYRIS_E_FORMAT => {
+                Failure::new(decode_code(source), error.to_string())
             }
             _ => Failure::new(FYRIS_E_DAMAGED, error.to_string()),
         }
@@ -258,6 +269,32 @@ impl From<::fyris_segment::MapError> for Failure {
             KeyTooLong(_) | ValueTooLong(_) => FYRIS_E_LIMIT,
             Uncommitted => FYRIS_E_UNCOMMITTED,
             _ => FYRIS_E_ARGUMENT,
+        };
+        Failure::new(code, error.to_string())
+    }
+}
+
+impl From<DecodeError> for Failure {
+    fn from(error: DecodeError) -> Failure {
+        Failure::new(decode_code(&error), error.to_string())
+    }
+}
+
+fn decode_code(error: &DecodeError) -> fyris_code {
+    use DecodeErrorKind::*;
+    match error.kind() {
+        Atom(_) | TooDeep | TooLarge { .. } | TooManyElements => FYRIS_E_LIMIT,
+        NoMemory { .. } => FYRIS_E_NO_SPACE,
+        Inflated(error) => decode_code(error),
+        _ => FYRIS_E_FORMAT,
+    }
+}
+
+impl From<ParseError> for Failure {
+    fn from(error: ParseError) -> Failure {
+        let code = match &error.kind {
+            ParseErrorKind::Atom(_) | ParseErrorKind::TooDeep => FYRIS_E_LIMIT,
+            _ => FYRIS_E_SYNTAX,
         };
         Failure::new(code, error.to_string())
     }

@@ -153,6 +153,11 @@ fn want_of_memory_is_told() {
     assert_eq!(said_by("tests/c/memory.c"), "memory: all good\n");
 }
 
+#[test]
+fn atoms_have_a_limit_with_a_code_of_its_own() {
+    assert_eq!(said_by("tests/c/atoms.c"), "atoms: all good\n");
+}
+
 /// The shared library, by `dlopen`, and the static one inside a shared library of the program's.
 #[test]
 fn any_thread_may_load_the_library() {

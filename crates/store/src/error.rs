@@ -38,6 +38,12 @@ pub enum Error {
     /// The table does not exist, or no longer.
     #[error("no table {0}")]
     NoSuchTable(TableRef),
+    /// No table has this name, which is no atom.
+    #[error("no table {0:?}")]
+    NoSuchName(String),
+    /// A name that is too long for an atom, or new when there are as many as there can be.
+    #[error(transparent)]
+    Atom(#[from] fyris_term::AtomError),
     /// The caller may not do this.
     #[error("no {right} access: the table is {protection} and belongs to another process")]
     NoAccess {
@@ -200,6 +206,7 @@ impl Error {
             | Error::ObjectTooLarge(_)
             | Error::TooDeep
             | Error::BadMatchSpec(SpecError::SystemLimit(_))
+            | Error::Atom(_)
             | Error::TooManyTables(_) => EtsClass::SystemLimit,
             _ => EtsClass::Badarg,
         }

@@ -556,7 +556,7 @@ fn boolean(value: &Term) -> Option<bool> {
 
 /// Returns the atom of a name.
 pub(crate) fn atom(name: &str) -> Result<Atom> {
-    Atom::new(name).map_err(|error| Error::BadArgument(error.to_string()))
+    Ok(Atom::new(name)?)
 }
 
 /// The settings of a table, of which only the protection may change, by `setopts`.

@@ -98,7 +98,7 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`Error::NameTaken`]; [`Error::BadArgument`] if the name is too long for an atom.
+    /// [`Error::NameTaken`]; [`Error::Atom`].
     pub fn register_index(&self, name: &str, factory: impl IndexFactory) -> Result<()> {
         self.0.indexes.register(name, factory)
     }
@@ -270,7 +270,7 @@ impl Owner {
     ///
     /// # Errors
     ///
-    /// As [`Store::create`]; [`Error::BadArgument`] for a name too long for an atom.
+    /// As [`Store::create`]; [`Error::Atom`].
     pub fn new_table(&self, name: &str, options: &Options) -> Result<Table> {
         self.store.create(self.id, atom(name)?, options)
     }
@@ -279,7 +279,7 @@ impl Owner {
     ///
     /// # Errors
     ///
-    /// As [`Store::open`]; [`Error::BadArgument`] for a name too long for an atom.
+    /// As [`Store::open`]; [`Error::Atom`].
     pub fn open(&self, name: &str, options: &Options) -> Result<Table> {
         self.store.open(self.id, atom(name)?, options)
     }
@@ -293,13 +293,16 @@ impl Owner {
         self.store.table(self.id, table)
     }
 
-    /// Returns a handle of the table registered under a name.
+    /// Returns a handle of the table registered under a name. A name that is no atom becomes none.
     ///
     /// # Errors
     ///
-    /// [`Error::NoSuchTable`]; [`Error::BadArgument`] for a name too long for an atom.
+    /// [`Error::NoSuchTable`]; [`Error::NoSuchName`].
     pub fn named(&self, name: &str) -> Result<Table> {
-        self.table(atom(name)?)
+        match Atom::known(name) {
+            Some(name) => self.table(name),
+            None => Err(Error::NoSuchName(name.to_owned())),
+        }
     }
 
     /// Returns the next event for this owner, if one has come.

@@ -50,6 +50,10 @@ pub const MAX_ATOM_CHARS: usize = 255;
 /// The most atoms in a process, as in OTP by default.
 pub const MAX_ATOMS: usize = 1 << 20;
 
+/// Of these the last are for the words of the program ([`Atom::word`]), so that a table that input has filled fails
+/// calls that bring new names, and no others.
+const WORDS: usize = 1 << 12;
+
 /// Slots in the first chunk; every other one has twice as many as the one before.
 const FIRST_CHUNK: usize = 64;
 
@@ -59,6 +63,7 @@ const CHUNKS: usize = 15;
 const SHARDS: usize = 16;
 
 type Slot = OnceLock<&'static str>;
+type Shard = RwLock<HashMap<&'static str, u32, RandomState>>;
 
 struct Table {
     chunks: [OnceLock<Box<[Slot]>>; CHUNKS],
@@ -66,12 +71,11 @@ struct Table {
     count: AtomicU32,
     /// Held while a number is given out.
     growing: Mutex<()>,
-    shards: [RwLock<HashMap<&'static str, u32, RandomState>>; SHARDS],
+    shards: [Shard; SHARDS],
     hasher: RandomState,
-    most: usize,
 }
 
-static TABLE: LazyLock<Table> = LazyLock::new(|| Table::new(MAX_ATOMS));
+static TABLE: LazyLock<Table> = LazyLock::new(Table::new);
 
 /// Returns the chunk of a number and the place in it.
 fn place(id: u32) -> (usize, usize) {
@@ -81,7 +85,7 @@ fn place(id: u32) -> (usize, usize) {
 }
 
 impl Table {
-    fn new(most: usize) -> Table {
+    fn new() -> Table {
         let hasher = RandomState::new();
         Table {
             chunks: [const { OnceLock::new() }; CHUNKS],
@@ -89,41 +93,47 @@ impl Table {
             growing: Mutex::new(()),
             shards: std::array::from_fn(|_| RwLock::new(HashMap::with_hasher(hasher))),
             hasher,
-            most,
         }
     }
 
-    fn intern(&self, name: &str) -> Result<u32, AtomError> {
-        let shard = &self.shards[self.hasher.hash_one(name) as usize % SHARDS];
+    fn shard(&self, name: &str) -> &Shard {
+        &self.shards[self.hasher.hash_one(name) as usize % SHARDS]
+    }
+
+    /// Returns the number of a name that has one.
+    fn find(&self, name: &str) -> Option<u32> {
         // A thread that panicked (for want of memory) left the map whole: nothing is half done in it.
-        let known = shard
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get(name)
-            .copied();
-        if let Some(id) = known {
+        let names = self.shard(name).read();
+        let names = names.unwrap_or_else(PoisonError::into_inner);
+        names.get(name).copied()
+    }
+
+    /// Returns the number of a name; it gets one if fewer than `most` were given out.
+    fn intern(&self, name: &str, most: usize) -> Result<u32, AtomError> {
+        if let Some(id) = self.find(name) {
             return Ok(id);
         }
         let chars = name.chars().count();
         if chars > MAX_ATOM_CHARS {
             return Err(AtomError::TooLong(chars));
         }
-        let mut names = shard.write().unwrap_or_else(PoisonError::into_inner);
+        let names = self.shard(name).write();
+        let mut names = names.unwrap_or_else(PoisonError::into_inner);
         if let Some(&id) = names.get(name) {
             // Another thread was faster.
             return Ok(id);
         }
-        let (id, name) = self.append(name)?;
+        let (id, name) = self.append(name, most)?;
         names.insert(name, id);
         Ok(id)
     }
 
     /// Gives `name`, which has no number yet, the next one.
-    fn append(&self, name: &str) -> Result<(u32, &'static str), AtomError> {
+    fn append(&self, name: &str, most: usize) -> Result<(u32, &'static str), AtomError> {
         let _growing = self.growing.lock().unwrap_or_else(PoisonError::into_inner);
         // Relaxed: `growing` is held, and only its holders write.
         let id = self.count.load(Ordering::Relaxed);
-        if id as usize >= self.most {
+        if id as usize >= most {
             return Err(AtomError::TableFull);
         }
         let (chunk, at) = place(id);
@@ -156,9 +166,26 @@ impl Atom {
     /// # Errors
     ///
     /// [`AtomError::TooLong`] beyond 255 characters (not bytes); [`AtomError::TableFull`] for a new name when there
-    /// are [`MAX_ATOMS`].
+    /// are [`MAX_ATOMS`], but for some thousand that are kept for [`Atom::word`].
     pub fn new(name: &str) -> Result<Atom, AtomError> {
-        TABLE.intern(name).map(Atom)
+        TABLE.intern(name, MAX_ATOMS - WORDS).map(Atom)
+    }
+
+    /// Returns the atom of a word of the program itself, for which there is room when input has filled the table.
+    ///
+    /// # Panics
+    ///
+    /// If the name has more than 255 characters, or is new and there are [`MAX_ATOMS`].
+    pub fn word(name: &str) -> Atom {
+        match TABLE.intern(name, MAX_ATOMS) {
+            Ok(id) => Atom(id),
+            Err(error) => panic!("the word {name:?}: {error}"),
+        }
+    }
+
+    /// Returns the atom of a name that has been interned. Interns nothing.
+    pub fn known(name: &str) -> Option<Atom> {
+        TABLE.find(name).map(Atom)
     }
 
     /// Returns the name. O(1), without locks.
@@ -222,19 +249,20 @@ mod tests {
 
     #[test]
     fn a_full_table_refuses_new_names_only() {
-        let table = Table::new(100);
+        let table = Table::new();
         for n in 0..100 {
-            assert_eq!(table.intern(&n.to_string()), Ok(n));
+            assert_eq!(table.intern(&n.to_string(), 100), Ok(n));
         }
-        assert_eq!(table.intern("100"), Err(AtomError::TableFull));
-        assert_eq!(table.intern("99"), Ok(99));
+        assert_eq!(table.intern("100", 100), Err(AtomError::TableFull));
+        assert_eq!(table.intern("99", 100), Ok(99));
+        assert_eq!((table.find("99"), table.find("100")), (Some(99), None));
         assert_eq!(table.name(64), Some("64"));
         assert!(!table.is_known(100));
     }
 
     #[test]
     fn threads_agree() {
-        let table = Table::new(10_000);
+        let table = Table::new();
         let names: Vec<String> = (0..2000).map(|n| format!("name {n}")).collect();
         let ids: Vec<Vec<u32>> = std::thread::scope(|scope| {
             let workers: Vec<_> = (0..4)
@@ -244,7 +272,7 @@ mod tests {
                         let order = (0..names.len()).map(|i| (i * 7 + worker * 500) % names.len());
                         let mut ids = vec![0; names.len()];
                         for i in order {
-                            ids[i] = table.intern(&names[i]).unwrap();
+                            ids[i] = table.intern(&names[i], 10_000).unwrap();
                             assert_eq!(table.name(ids[i]), Some(names[i].as_str()));
                         }
                         ids

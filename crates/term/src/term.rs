@@ -230,13 +230,13 @@ impl Term {
         }
     }
 
-    /// Returns the atom named `name`.
+    /// Returns the atom named `name`, a word of the program itself.
     ///
     /// # Panics
     ///
-    /// If `name` has more than 255 characters; see [`Atom::new`] for names that come from outside.
+    /// As [`Atom::word`]; see [`Atom::new`] for names that come from outside.
     pub fn atom(name: &str) -> Term {
-        Term::Atom(Atom::new(name).expect("an atom's name"))
+        Term::Atom(Atom::word(name))
     }
 
     /// Makes a binary.

@@ -106,7 +106,8 @@ pub unsafe extern "C" fn fyris_table_open(
     })
 }
 
-/// A handle of the table registered under `name`, which goes on working when the table is renamed.
+/// A handle of the table registered under `name`, which goes on working when the table is renamed. A name that is no
+/// atom becomes none.
 ///
 /// Fails with FYRIS_E_NO_TABLE.
 ///

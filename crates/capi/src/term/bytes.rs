@@ -2,7 +2,7 @@
 
 use std::ffi::c_void;
 
-use ::fyris_term::etf::{DecodeErrorKind, EncodeError};
+use ::fyris_term::etf::EncodeError;
 use ::fyris_term::{Term, etf, text};
 
 use super::fyris_term;
@@ -53,6 +53,8 @@ pub unsafe extern "C" fn fyris_bytes_free(bytes: *mut fyris_bytes) {
 /// Reads a term from Erlang's external term format (what `term_to_binary` writes): the version byte 131 and one term.
 /// O(len).
 ///
+/// Fails with FYRIS_E_FORMAT, FYRIS_E_LIMIT (no more atoms, too deep), FYRIS_E_NO_SPACE.
+///
 /// Threads: any.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_term_decode(
@@ -66,15 +68,26 @@ pub unsafe extern "C" fn fyris_term_decode(
     })
 }
 
+/// As `fyris_term_decode`, and makes no atoms, as Erlang's `binary_to_term(Binary, [safe])`: a name that no part of the
+/// program has made an atom of is FYRIS_E_FORMAT. For bytes from anywhere: atoms are kept for ever.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_term_decode_safe(
+    data: *const c_void,
+    len: usize,
+    err: *mut fyris_error,
+) -> *mut fyris_term {
+    make(err, || {
+        // SAFETY: ARRAY: the encoded term.
+        let data = unsafe { bytes(data, len, "the encoded term") }?;
+        Ok(fyris_term(etf::decode_known(data)?))
+    })
+}
+
 /// Returns a term out of its external format.
 pub(crate) fn decode(bytes: &[u8]) -> Outcome<Term> {
-    etf::decode(bytes).map_err(|error| {
-        let code = match error.kind() {
-            DecodeErrorKind::NoMemory { .. } => FYRIS_E_NO_SPACE,
-            _ => FYRIS_E_FORMAT,
-        };
-        Failure::new(code, error.to_string())
-    })
+    Ok(etf::decode(bytes)?)
 }
 
 /// Writes a term in external format. O(its size).

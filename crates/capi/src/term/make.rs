@@ -92,7 +92,8 @@ pub unsafe extern "C" fn fyris_term_text(
 
 /// Makes a term in Erlang's syntax, like `{user, <<"Ada">>, [1815, 1.0, #{maths => true}]}`.
 ///
-/// O(length). Terms nested deeper than 1,000 levels are refused, here and everywhere.
+/// O(length). Fails with FYRIS_E_SYNTAX, FYRIS_E_LIMIT (no more atoms, too deep), FYRIS_E_NO_SPACE. Terms nested deeper
+/// than 1,000 levels are refused, here and everywhere.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -109,7 +110,7 @@ pub unsafe extern "C" fn fyris_term_parse(
 /// Returns a term in Erlang's syntax.
 pub(crate) fn parse(text: &str) -> Outcome<Term> {
     room(text.len(), "a term")?;
-    Term::parse(text).map_err(|error| Failure::new(FYRIS_E_SYNTAX, error.to_string()))
+    Ok(Term::parse(text)?)
 }
 
 /// Makes a tuple of `len` elements. Takes the elements over: they are its own, or freed if it fails; also those behind

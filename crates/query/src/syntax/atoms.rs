@@ -22,7 +22,7 @@ pub(crate) struct Known {
 }
 
 static KNOWN: LazyLock<Known> = LazyLock::new(|| {
-    let atom = |name| Atom::new(name).expect("a short name, and room for a few atoms");
+    let atom = Atom::word;
     Known {
         r#true: atom("true"),
         r#false: atom("false"),

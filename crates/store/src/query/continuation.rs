@@ -133,7 +133,7 @@ struct Words {
 }
 
 static WORDS: LazyLock<Words> = LazyLock::new(|| {
-    let word = |name| Atom::new(name).expect("a short name, and room for a few atoms");
+    let word = Atom::word;
     Words {
         continuation: word("fyris_continuation"),
         waiting: word("waiting"),

@@ -13,10 +13,10 @@ pub(super) fn tagged(
     at: usize,
 ) -> Option<Result<Atom, DecodeError>> {
     Some(match tag {
-        tag::SMALL_ATOM_UTF8 => short(reader).and_then(|bytes| utf8(bytes, at)),
-        tag::ATOM_UTF8 => long(reader).and_then(|bytes| utf8(bytes, at)),
-        tag::ATOM => long(reader).and_then(|bytes| latin1(bytes, at)),
-        tag::SMALL_ATOM => short(reader).and_then(|bytes| latin1(bytes, at)),
+        tag::SMALL_ATOM_UTF8 => short(reader).and_then(|bytes| utf8(reader, bytes, at)),
+        tag::ATOM_UTF8 => long(reader).and_then(|bytes| utf8(reader, bytes, at)),
+        tag::ATOM => long(reader).and_then(|bytes| latin1(reader, bytes, at)),
+        tag::SMALL_ATOM => short(reader).and_then(|bytes| latin1(reader, bytes, at)),
         _ => return None,
     })
 }
@@ -58,27 +58,28 @@ fn long<'a>(reader: &mut Reader<'a>) -> Result<&'a [u8], DecodeError> {
     reader.take(len.into(), "an atom")
 }
 
-fn utf8(bytes: &[u8], at: usize) -> Result<Atom, DecodeError> {
+fn utf8(reader: &Reader<'_>, bytes: &[u8], at: usize) -> Result<Atom, DecodeError> {
     match std::str::from_utf8(bytes) {
-        Ok(name) => interned(name, at),
+        Ok(name) => atom(reader, name, at),
         Err(_) => Err(DecodeError::new(at, DecodeErrorKind::NotUtf8)),
     }
 }
 
-fn latin1(bytes: &[u8], at: usize) -> Result<Atom, DecodeError> {
+fn latin1(reader: &Reader<'_>, bytes: &[u8], at: usize) -> Result<Atom, DecodeError> {
     match std::str::from_utf8(bytes) {
-        Ok(name) if name.is_ascii() => interned(name, at),
+        Ok(name) if name.is_ascii() => atom(reader, name, at),
         // Latin-1 is the first 256 characters of Unicode.
-        _ => interned(
-            &bytes
-                .iter()
-                .map(|&byte| char::from(byte))
-                .collect::<String>(),
-            at,
-        ),
+        _ => {
+            let name: String = bytes.iter().map(|&byte| char::from(byte)).collect();
+            atom(reader, &name, at)
+        }
     }
 }
 
-fn interned(name: &str, at: usize) -> Result<Atom, DecodeError> {
+fn atom(reader: &Reader<'_>, name: &str, at: usize) -> Result<Atom, DecodeError> {
+    if reader.makes_no_atoms() {
+        let unknown = || DecodeErrorKind::UnknownAtom(name.to_owned());
+        return Atom::known(name).ok_or_else(|| DecodeError::new(at, unknown()));
+    }
     Atom::new(name).map_err(|error| DecodeError::new(at, error.into()))
 }

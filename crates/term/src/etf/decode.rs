@@ -32,7 +32,7 @@ fn compressed(reader: &mut Reader<'_>, budget: &mut InflateBudget) -> Result<Ter
     let inflated = inflate::inflate(reader, budget.left())?;
     budget.take(inflated.len());
     let allowed = inflate::allowed_elements(reader.offset() - at).min(budget.elements());
-    let mut inner = Reader::inflated(&inflated, allowed);
+    let mut inner = reader.inflated(&inflated, allowed);
     // As in OTP, bytes behind the inflated term are ignored: no encoder writes any.
     let decoded = term(&mut inner, 0);
     budget.take_elements(allowed - inner.allowed());

@@ -82,6 +82,9 @@ pub enum DecodeErrorKind {
     /// The name is no atom.
     #[error("{0}")]
     Atom(#[from] AtomError),
+    /// A name that is no atom of this process yet, where none is to be made ([`decode_known`](super::decode_known)).
+    #[error("{0:?} is no atom yet, and none is to be made")]
+    UnknownAtom(String),
     /// An infinity or NaN.
     #[error("a float that is not finite (bits {bits:#018x})")]
     NotFinite {

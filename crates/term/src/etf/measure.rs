@@ -17,7 +17,7 @@ pub(super) fn compressed(
     let inflated = inflate::inflate(reader, budget.left())?;
     budget.take(inflated.len());
     let allowed = inflate::allowed_elements(reader.offset() - at).min(budget.elements());
-    let mut inner = Reader::inflated(&inflated, allowed);
+    let mut inner = reader.inflated(&inflated, allowed);
     let walked = walk(&mut inner);
     budget.take_elements(allowed - inner.allowed());
     walked.map_err(|error| DecodeError::new(at, DecodeErrorKind::Inflated(Box::new(error))))

@@ -91,6 +91,18 @@ pub fn decode(input: &[u8]) -> Result<Term, DecodeError> {
     whole(input, decode_prefix(input)?)
 }
 
+/// Works like [`decode`], and makes no atoms, as `binary_to_term(Bytes, [safe])` does: for bytes from anywhere, as atoms
+/// are kept for ever.
+///
+/// # Errors
+///
+/// As [`decode`]; [`DecodeErrorKind::UnknownAtom`].
+pub fn decode_known(input: &[u8]) -> Result<Term, DecodeError> {
+    let mut reader = reader::Reader::known(input);
+    let term = decode::versioned(&mut reader, &mut InflateBudget::new(u64::MAX))?;
+    whole(input, (term, reader.offset()))
+}
+
 /// Decodes one term that begins with the version byte; returns it with the number of bytes that it took, as
 /// `binary_to_term(Bytes, [used])` does.
 ///

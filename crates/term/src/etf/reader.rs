@@ -10,6 +10,7 @@ pub(super) struct Reader<'a> {
     at: usize,
     owed: usize,
     allowed: usize,
+    no_atoms: bool,
 }
 
 impl<'a> Reader<'a> {
@@ -19,13 +20,28 @@ impl<'a> Reader<'a> {
             at: 0,
             owed: 0,
             allowed: usize::MAX,
+            no_atoms: false,
         }
     }
 
-    /// Makes a reader of inflated bytes: of a term of at most `allowed` elements in all.
-    pub(super) fn inflated(input: &'a [u8], allowed: usize) -> Reader<'a> {
+    /// Makes a reader that makes no atoms.
+    pub(super) fn known(input: &'a [u8]) -> Reader<'a> {
+        Reader {
+            no_atoms: true,
+            ..Reader::new(input)
+        }
+    }
+
+    /// Returns whether atoms that are not known are refused.
+    pub(super) fn makes_no_atoms(&self) -> bool {
+        self.no_atoms
+    }
+
+    /// Makes a reader of what the bytes of this one inflated to: of a term of at most `allowed` elements in all.
+    pub(super) fn inflated<'b>(&self, input: &'b [u8], allowed: usize) -> Reader<'b> {
         Reader {
             allowed,
+            no_atoms: self.no_atoms,
             ..Reader::new(input)
         }
     }
