@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static fyris_error err;
+static fyris_error err = FYRIS_ERROR_INIT;
 
 static void check(int good, const char *what) {
   if (!good) {

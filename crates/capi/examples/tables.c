@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static fyris_error err;
+static fyris_error err = FYRIS_ERROR_INIT;
 
 static void check(int good, const char *what) {
   if (!good) {

@@ -3,8 +3,10 @@
  * Made from crates/capi/src by `FYRIS_BLESS=1 cargo test -p fyris-capi --test header`; edit the sources, not this.
  *
  * ERRORS. A function that can fail returns a `fyris_code` (or NULL where it returns a handle) and takes as its last
- * argument a `fyris_error` to fill, which is yours, so that threads need nothing in common. It is written only on failure,
- * and may be NULL. On failure no out-argument is written, and the store is as it was unless the function says otherwise.
+ * argument a `fyris_error` to fill, which is yours, so that threads need nothing in common, and may be NULL. Begin it with
+ * FYRIS_ERROR_INIT. After success its code is FYRIS_OK. On failure no out-argument is written, and the store is as it was
+ * unless the function says otherwise. Calls nest: one that gets NULL where a call with the same error has just failed
+ * returns the code of that failure, and leaves its text. A text is one line; what would end it is escaped.
  *
  * THREADS. Each function says one of:
  *   any    any number of threads may call it at once, with the same handles too;
@@ -27,6 +29,13 @@
  * A value: a number, an atom, a binary, a tuple, a list, a map. It never changes.
  */
 typedef struct fyris_term fyris_term;
+
+/**
+ * A `fyris_error` that tells of nothing, and empty `fyris_bytes` and `fyris_ranges`: to begin with.
+ */
+#define FYRIS_ERROR_INIT {FYRIS_OK, ""}
+#define FYRIS_BYTES_INIT {NULL, 0}
+#define FYRIS_RANGES_INIT {NULL, 0}
 
 /**
  * The number of bytes in the text of an error, with the zero byte behind it.
@@ -1460,14 +1469,14 @@ enum fyris_code fyris_table_insert_encoded(const struct fyris_table *handle,
 
 /**
  * Inserts `count` objects in one atomic and isolated step: others see all of them or none. Later ones replace earlier
- * ones with the same key.
+ * ones with the same key. The objects stay yours.
  *
  * Fails as `fyris_table_insert` for any of the objects; then none is inserted.
  *
  * Threads: any.
  */
 enum fyris_code fyris_table_insert_list(const struct fyris_table *handle,
-                                        const fyris_term *const *objects,
+                                        fyris_term *const *objects,
                                         size_t count,
                                         struct fyris_error *err);
 

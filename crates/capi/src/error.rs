@@ -1,6 +1,7 @@
 //! Codes, texts, and the wall that no panic passes.
 
 use std::any::Any;
+use std::borrow::Cow;
 use std::ffi::c_char;
 use std::io::ErrorKind;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -78,6 +79,37 @@ pub enum fyris_code {
 
 use fyris_code::*;
 
+/// Every code of a failure.
+const CODES: [fyris_code; 27] = [
+    FYRIS_E_NULL,
+    FYRIS_E_PANIC,
+    FYRIS_E_ARGUMENT,
+    FYRIS_E_TYPE,
+    FYRIS_E_RANGE,
+    FYRIS_E_SYNTAX,
+    FYRIS_E_FORMAT,
+    FYRIS_E_LIMIT,
+    FYRIS_E_NO_TABLE,
+    FYRIS_E_NO_ACCESS,
+    FYRIS_E_NAME_TAKEN,
+    FYRIS_E_NO_KEY,
+    FYRIS_E_IO,
+    FYRIS_E_DAMAGED,
+    FYRIS_E_NO_SPACE,
+    FYRIS_E_UNSUPPORTED,
+    FYRIS_E_BEHIND,
+    FYRIS_E_CONFLICT,
+    FYRIS_E_BASE_LOST,
+    FYRIS_E_BUSY,
+    FYRIS_E_FORKED,
+    FYRIS_E_READ_ONLY,
+    FYRIS_E_NO_SEGMENT,
+    FYRIS_E_EXISTS,
+    FYRIS_E_TIMEOUT,
+    FYRIS_E_GAVE_UP,
+    FYRIS_E_UNCOMMITTED,
+];
+
 /// The number of bytes in the text of an error, with the zero byte behind it.
 pub const FYRIS_ERROR_TEXT: usize = 508;
 
@@ -114,6 +146,37 @@ impl Failure {
         Failure::new(FYRIS_E_PANIC, format!("fyris panicked: {said}"))
     }
 
+    /// Returns the text as one line: what would end it, or change what a terminal shows, is escaped. It comes from names
+    /// and terms of others.
+    fn line(&self) -> Cow<'_, str> {
+        if !self.text.contains(char::is_control) {
+            return Cow::Borrowed(&self.text);
+        }
+        let mut line = String::with_capacity(self.text.len() + 16);
+        for char in self.text.chars() {
+            match char.is_control() {
+                true => line.extend(char.escape_default()),
+                false => line.push(char),
+            }
+        }
+        Cow::Owned(line)
+    }
+
+    /// Returns the code of the failure that `err` tells of already, if this one is only that a maker inside of the call
+    /// gave NULL: the first says why.
+    ///
+    /// # Safety
+    ///
+    /// OUT: `err`.
+    unsafe fn told_before(&self, err: *mut fyris_error) -> Option<fyris_code> {
+        if self.code != FYRIS_E_NULL || err.is_null() {
+            return None;
+        }
+        // SAFETY: OUT, and not null. Volatile, and as a number: nothing may be there yet, and then it is any number.
+        let code = unsafe { (&raw const (*err).code).cast::<i32>().read_volatile() };
+        CODES.into_iter().find(|&known| known as i32 == code)
+    }
+
     /// Leaves a callback that cannot return an error. The caller of the callback unwinds as from a panic, which is
     /// not reported.
     pub(crate) fn throw(self) -> ! {
@@ -130,10 +193,10 @@ impl Failure {
             return;
         }
         let mut text = [0; FYRIS_ERROR_TEXT];
-        let end = self.text.floor_char_boundary(FYRIS_ERROR_TEXT - 1);
-        for (to, from) in text.iter_mut().zip(&self.text.as_bytes()[..end]) {
-            // A zero byte inside would end the text for C.
-            *to = if *from == 0 { b'?' } else { *from } as c_char;
+        let line = self.line();
+        let end = line.floor_char_boundary(FYRIS_ERROR_TEXT - 1);
+        for (to, from) in text.iter_mut().zip(&line.as_bytes()[..end]) {
+            *to = *from as c_char;
         }
         let error = fyris_error {
             code: self.code,
@@ -166,7 +229,11 @@ pub(crate) fn answer<T>(otherwise: T, body: impl FnOnce() -> Outcome<T>) -> T {
 
 fn run<T>(err: *mut fyris_error, body: impl FnOnce() -> Outcome<T>) -> Result<T, fyris_code> {
     let failure = match catch_unwind(AssertUnwindSafe(body)) {
-        Ok(Ok(value)) => return Ok(value),
+        Ok(Ok(value)) => {
+            // SAFETY: OUT: `err` is an argument of the function that was called from C, or null.
+            unsafe { tell_nothing(err) };
+            return Ok(value);
+        }
         Ok(Err(failure)) => failure,
         // A callback's failure comes this way too: see `Failure::throw`.
         Err(payload) => match payload.downcast::<Failure>() {
@@ -175,8 +242,25 @@ fn run<T>(err: *mut fyris_error, body: impl FnOnce() -> Outcome<T>) -> Result<T,
         },
     };
     // SAFETY: OUT: `err` is an argument of the function that was called from C, or null.
-    unsafe { failure.tell(err) };
+    unsafe {
+        if let Some(first) = failure.told_before(err) {
+            return Err(first);
+        }
+        failure.tell(err);
+    }
     Err(failure.code)
+}
+
+/// Notes in `err` that there is nothing to tell.
+///
+/// # Safety
+///
+/// OUT: `err`.
+unsafe fn tell_nothing(err: *mut fyris_error) {
+    if !err.is_null() {
+        // SAFETY: OUT, and not null.
+        unsafe { (&raw mut (*err).code).write(FYRIS_OK) }
+    }
 }
 
 /// Gives a handle's memory back; null is nothing.
@@ -337,7 +421,7 @@ mod tests {
         let long = "ö".repeat(FYRIS_ERROR_TEXT);
         let (_, text) = told(|| Err(Failure::new(FYRIS_E_IO, long)));
         assert_eq!(text, "ö".repeat((FYRIS_ERROR_TEXT - 1) / 2));
-        let (_, text) = told(|| Err(Failure::new(FYRIS_E_IO, "a\0b")));
-        assert_eq!(text, "a?b");
+        let (_, text) = told(|| Err(Failure::new(FYRIS_E_IO, "a\0b\n\x1b[1mö")));
+        assert_eq!(text, "a\\u{0}b\\n\\u{1b}[1mö");
     }
 }

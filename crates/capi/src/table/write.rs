@@ -48,7 +48,7 @@ pub unsafe extern "C" fn fyris_table_insert_encoded(
 }
 
 /// Inserts `count` objects in one atomic and isolated step: others see all of them or none. Later ones replace earlier
-/// ones with the same key.
+/// ones with the same key. The objects stay yours.
 ///
 /// Fails as `fyris_table_insert` for any of the objects; then none is inserted.
 ///
@@ -56,7 +56,7 @@ pub unsafe extern "C" fn fyris_table_insert_encoded(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_table_insert_list(
     handle: *const fyris_table,
-    objects: *const *const fyris_term,
+    objects: *const *mut fyris_term,
     count: usize,
     err: *mut fyris_error,
 ) -> fyris_code {
@@ -72,7 +72,7 @@ pub unsafe extern "C" fn fyris_table_insert_list(
 /// # Safety
 ///
 /// ARRAY: the objects; HANDLE: each of them.
-unsafe fn terms(objects: *const *const fyris_term, count: usize) -> Outcome<Vec<Term>> {
+unsafe fn terms(objects: *const *mut fyris_term, count: usize) -> Outcome<Vec<Term>> {
     // SAFETY: ARRAY: the objects.
     let objects = unsafe { array(objects, count, "the array of objects") }?;
     let each = objects.iter().enumerate();

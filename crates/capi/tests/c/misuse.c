@@ -42,6 +42,30 @@ static void nulls(const fyris_table *table) {
   fyris_bytes_free(NULL);
 }
 
+/* Calls inside of calls: the first failure is told, in one line, whatever the names in it are. */
+static void nested(const fyris_store *store) {
+  fyris_error first = FYRIS_ERROR_INIT;
+  fyris_term *one = fyris_term_int(1);
+  EXPECT(fyris_table_insert(fyris_table_new(store, "t", "[orderd_set]", &first), one, &first) == FYRIS_E_ARGUMENT);
+  EXPECT(first.code == FYRIS_E_ARGUMENT && strstr(first.text, "orderd_set") != NULL);
+  fyris_term *parts[] = {fyris_term_int(1), fyris_term_parse("{a, ", &first)};
+  EXPECT(fyris_term_tuple(parts, 2, &first) == NULL && first.code == FYRIS_E_SYNTAX);
+  /* It is forgotten by the next success. */
+  fyris_term_free(fyris_term_atom("a", &first));
+  EXPECT(first.code == FYRIS_OK);
+  EXPECT(fyris_table_insert(NULL, one, &first) == FYRIS_E_NULL && strstr(first.text, "the table is NULL") != NULL);
+  EXPECT(fyris_table_named(store, "no\n\x1b[2Jtable", &first) == NULL && first.code == FYRIS_E_NO_TABLE);
+  EXPECT(strpbrk(first.text, "\n\x1b") == NULL && strstr(first.text, "[2Jtable") != NULL);
+  /* The array that a program has. */
+  fyris_table *table = fyris_table_new(store, "t", NULL, &first);
+  fyris_term *objects[] = {fyris_term_parse("{1, a}", &first), fyris_term_parse("{2, b}", &first)};
+  EXPECT(fyris_table_insert_list(table, objects, 2, &first) == FYRIS_OK);
+  fyris_term_free(objects[0]);
+  fyris_term_free(objects[1]);
+  fyris_term_free(one);
+  fyris_table_free(table);
+}
+
 static void bad_terms(void) {
   EXPECT(NOTHING(fyris_term_double(NAN, &err), FYRIS_E_ARGUMENT));
   EXPECT(NOTHING(fyris_term_text("\xff", &err), FYRIS_E_ARGUMENT));
@@ -286,6 +310,7 @@ int main(void) {
   fyris_table *table = fyris_table_new(store, "n", NULL, &err);
   nulls(table);
   bad_terms();
+  nested(store);
   depth();
   types();
   fyris_table_free(table);
