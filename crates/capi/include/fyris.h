@@ -65,9 +65,25 @@ typedef struct fyris_term fyris_term;
 /**
  * The version of the binary interface that this header describes.
  *
- * It changes when a program compiled with an older header would no longer work; additions leave it as it is.
+ * It changes when a program compiled with an older header would no longer work, and with it the number in the name of the
+ * shared library, libfyris.so.0, which is one less; additions leave both as they are.
  */
 #define FYRIS_ABI_VERSION 1
+
+/**
+ * The version of this header: that of the library it came with.
+ */
+#define FYRIS_VERSION_MAJOR 0
+
+/**
+ * The second number of the version. Until 1.0 a program is built for one.
+ */
+#define FYRIS_VERSION_MINOR 1
+
+/**
+ * The third number of the version.
+ */
+#define FYRIS_VERSION_PATCH 0
 
 /**
  * The outcome of a call.
@@ -269,6 +285,12 @@ typedef struct fyris_map fyris_map;
  * A segment that is checked out: a private working copy of memory that processes share.
  */
 typedef struct fyris_segment fyris_segment;
+
+/**
+ * A `fyris_table_select` in portions. It holds nothing that makes others wait, and keeps going whatever happens to the
+ * table.
+ */
+typedef struct fyris_selection fyris_selection;
 
 /**
  * A store of tables, and an owner in it. The tables that the owner made are deleted when the handle is freed, unless
@@ -489,6 +511,14 @@ typedef struct fyris_bytes {
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
+
+/**
+ * Returns the name of a code, like "FYRIS_E_NO_KEY", never freed; "FYRIS_OK" for success, and "unknown" for a number that
+ * is no code of this version.
+ *
+ * Threads: any.
+ */
+const char *fyris_code_name(int32_t code);
 
 /**
  * Checks a segment out and opens the map in it; in a new segment an empty map is made. Name, size and options are
@@ -1099,6 +1129,38 @@ enum fyris_code fyris_table_select(const struct fyris_table *handle,
                                    struct fyris_error *err);
 
 /**
+ * Begins a selection whose portions have `limit` results, the last one fewer. The handle of the table may be freed
+ * meanwhile.
+ *
+ * Fails as `fyris_table_select`; FYRIS_E_ARGUMENT for a limit of 0.
+ *
+ * Threads: any.
+ */
+struct fyris_selection *fyris_selection_new(const struct fyris_table *handle,
+                                            const fyris_term *spec,
+                                            size_t limit,
+                                            bool reverse,
+                                            struct fyris_error *err);
+
+/**
+ * The next portion: a list, which is yours to free; NULL behind the last.
+ *
+ * Fails with FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS; the selection has ended then.
+ *
+ * Threads: one.
+ */
+enum fyris_code fyris_selection_next(struct fyris_selection *selection,
+                                     fyris_term **values,
+                                     struct fyris_error *err);
+
+/**
+ * Ends a selection.
+ *
+ * Threads: last.
+ */
+void fyris_selection_free(struct fyris_selection *selection);
+
+/**
  * Of how many objects a match specification makes `true`. `count` may be NULL, here and below.
  *
  * Fails as `fyris_table_select`.
@@ -1135,6 +1197,19 @@ enum fyris_code fyris_table_select_replace(const struct fyris_table *handle,
                                            const fyris_term *spec,
                                            size_t *count,
                                            struct fyris_error *err);
+
+/**
+ * What the variables of a pattern stand for in the objects that match, like `ets:match/2`: a list of lists, in the order
+ * of the variables' numbers.
+ *
+ * Fails as `fyris_table_select`.
+ *
+ * Threads: any.
+ */
+enum fyris_code fyris_table_match(const struct fyris_table *handle,
+                                  const fyris_term *pattern,
+                                  fyris_term **bindings,
+                                  struct fyris_error *err);
 
 /**
  * The objects that match a pattern, like `{'_', '$1', '$1'}`, as a list.
@@ -1301,6 +1376,15 @@ struct fyris_table *fyris_table_open(const struct fyris_store *store,
 struct fyris_table *fyris_table_named(const struct fyris_store *store,
                                       const char *name,
                                       struct fyris_error *err);
+
+/**
+ * The names of the named tables of a store, as a list of atoms, in no order. Exact at one moment.
+ *
+ * Threads: any.
+ */
+enum fyris_code fyris_store_tables(const struct fyris_store *store,
+                                   fyris_term **names,
+                                   struct fyris_error *err);
 
 /**
  * Deletes the table, for everybody and at once; the handle stays, to be freed.
@@ -1760,6 +1844,15 @@ enum fyris_term_type fyris_term_type_of(const fyris_term *term);
 enum fyris_code fyris_term_get_int(const fyris_term *term,
                                    int64_t *value,
                                    struct fyris_error *err);
+
+/**
+ * The value of an integer that is not negative. FYRIS_E_RANGE if 64 bits do not hold it, or it is negative.
+ *
+ * Threads: any.
+ */
+enum fyris_code fyris_term_get_uint(const fyris_term *term,
+                                    uint64_t *value,
+                                    struct fyris_error *err);
 
 /**
  * The value of a float.

@@ -2,7 +2,7 @@
 
 use std::any::Any;
 use std::borrow::Cow;
-use std::ffi::c_char;
+use std::ffi::{CStr, c_char};
 use std::io::ErrorKind;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -79,36 +79,58 @@ pub enum fyris_code {
 
 use fyris_code::*;
 
-/// Every code of a failure.
-const CODES: [fyris_code; 27] = [
-    FYRIS_E_NULL,
-    FYRIS_E_PANIC,
-    FYRIS_E_ARGUMENT,
-    FYRIS_E_TYPE,
-    FYRIS_E_RANGE,
-    FYRIS_E_SYNTAX,
-    FYRIS_E_FORMAT,
-    FYRIS_E_LIMIT,
-    FYRIS_E_NO_TABLE,
-    FYRIS_E_NO_ACCESS,
-    FYRIS_E_NAME_TAKEN,
-    FYRIS_E_NO_KEY,
-    FYRIS_E_IO,
-    FYRIS_E_DAMAGED,
-    FYRIS_E_NO_SPACE,
-    FYRIS_E_UNSUPPORTED,
-    FYRIS_E_BEHIND,
-    FYRIS_E_CONFLICT,
-    FYRIS_E_BASE_LOST,
-    FYRIS_E_BUSY,
-    FYRIS_E_FORKED,
-    FYRIS_E_READ_ONLY,
-    FYRIS_E_NO_SEGMENT,
-    FYRIS_E_EXISTS,
-    FYRIS_E_TIMEOUT,
-    FYRIS_E_GAVE_UP,
-    FYRIS_E_UNCOMMITTED,
-];
+macro_rules! names {
+    ($($code:ident)*) => {
+        /// Every code of a failure, and its name, which ends with a zero byte.
+        const CODES: &[(fyris_code, &CStr)] = &[$(($code, match CStr::from_bytes_with_nul(concat!(stringify!($code), "\0").as_bytes()) {
+            Ok(name) => name,
+            Err(_) => unreachable!(),
+        })),*];
+    };
+}
+names! {
+    FYRIS_E_NULL
+    FYRIS_E_PANIC
+    FYRIS_E_ARGUMENT
+    FYRIS_E_TYPE
+    FYRIS_E_RANGE
+    FYRIS_E_SYNTAX
+    FYRIS_E_FORMAT
+    FYRIS_E_LIMIT
+    FYRIS_E_NO_TABLE
+    FYRIS_E_NO_ACCESS
+    FYRIS_E_NAME_TAKEN
+    FYRIS_E_NO_KEY
+    FYRIS_E_IO
+    FYRIS_E_DAMAGED
+    FYRIS_E_NO_SPACE
+    FYRIS_E_UNSUPPORTED
+    FYRIS_E_BEHIND
+    FYRIS_E_CONFLICT
+    FYRIS_E_BASE_LOST
+    FYRIS_E_BUSY
+    FYRIS_E_FORKED
+    FYRIS_E_READ_ONLY
+    FYRIS_E_NO_SEGMENT
+    FYRIS_E_EXISTS
+    FYRIS_E_TIMEOUT
+    FYRIS_E_GAVE_UP
+    FYRIS_E_UNCOMMITTED
+}
+
+/// Returns the name of a code, like "FYRIS_E_NO_KEY", never freed; "FYRIS_OK" for success, and "unknown" for a number that
+/// is no code of this version.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn fyris_code_name(code: i32) -> *const c_char {
+    let known = CODES.iter().find(|(known, _)| *known as i32 == code);
+    match known {
+        Some((_, name)) => name.as_ptr(),
+        None if code == FYRIS_OK as i32 => c"FYRIS_OK".as_ptr(),
+        None => c"unknown".as_ptr(),
+    }
+}
 
 /// The number of bytes in the text of an error, with the zero byte behind it.
 pub const FYRIS_ERROR_TEXT: usize = 508;
@@ -174,7 +196,8 @@ impl Failure {
         }
         // SAFETY: OUT, and not null. Volatile, and as a number: nothing may be there yet, and then it is any number.
         let code = unsafe { (&raw const (*err).code).cast::<i32>().read_volatile() };
-        CODES.into_iter().find(|&known| known as i32 == code)
+        let known = CODES.iter().find(|(known, _)| *known as i32 == code);
+        known.map(|&(known, _)| known)
     }
 
     /// Leaves a callback that cannot return an error. The caller of the callback unwinds as from a panic, which is
@@ -393,7 +416,6 @@ impl From<::fyris_term::AtomError> for Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::ffi::CStr;
 
     fn told(body: impl FnOnce() -> Outcome) -> (fyris_code, String) {
         let mut err = fyris_error {

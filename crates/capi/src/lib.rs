@@ -65,7 +65,7 @@ mod table;
 mod term;
 mod version;
 
-pub use error::{FYRIS_ERROR_TEXT, fyris_code, fyris_error};
+pub use error::{FYRIS_ERROR_TEXT, fyris_code, fyris_code_name, fyris_error};
 pub use map::*;
 pub use segment::*;
 pub use table::*;

@@ -1,10 +1,11 @@
 //! Match specifications and patterns.
 
 use ::fyris_term::{Map, Term};
-use fyris::{MatchSpec, Table};
+use fyris::{Continuation, MatchSpec, Table};
 
 use super::{boxed, fyris_table, place, table, term};
-use crate::error::{Outcome, call, fyris_code, fyris_error};
+use crate::args::handle_mut;
+use crate::error::{Outcome, call, free, fyris_code, fyris_error, make};
 use crate::term::fyris_term;
 
 /// Compiles a specification.
@@ -72,6 +73,73 @@ pub unsafe extern "C" fn fyris_table_select(
     })
 }
 
+/// A `fyris_table_select` in portions. It holds nothing that makes others wait, and keeps going whatever happens to the
+/// table.
+pub struct fyris_selection(Option<Continuation>);
+
+/// Begins a selection whose portions have `limit` results, the last one fewer. The handle of the table may be freed
+/// meanwhile.
+///
+/// Fails as `fyris_table_select`; FYRIS_E_ARGUMENT for a limit of 0.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_selection_new(
+    handle: *const fyris_table,
+    spec: *const fyris_term,
+    limit: usize,
+    reverse: bool,
+    err: *mut fyris_error,
+) -> *mut fyris_selection {
+    make(err, || {
+        // SAFETY: HANDLE: the table and the specification.
+        let (table, spec) = unsafe { (table(handle)?, spec_of(spec)?) };
+        let query = match reverse {
+            true => table.query(&spec).reverse(),
+            false => table.query(&spec),
+        };
+        Ok(fyris_selection(Some(Continuation::before(query, limit)?)))
+    })
+}
+
+/// The next portion: a list, which is yours to free; NULL behind the last.
+///
+/// Fails with FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS; the selection has ended then.
+///
+/// Threads: one.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_selection_next(
+    selection: *mut fyris_selection,
+    values: *mut *mut fyris_term,
+    err: *mut fyris_error,
+) -> fyris_code {
+    call(err, || {
+        let out = place(values)?;
+        // SAFETY: HANDLE and THREAD: the selection.
+        let selection = unsafe { handle_mut(selection, "the selection") }?;
+        let mut found = std::ptr::null_mut();
+        if let Some(place) = selection.0.take() {
+            let chunk = place.next()?;
+            selection.0 = chunk.next;
+            if !chunk.results.is_empty() {
+                found = boxed(Term::List(chunk.results));
+            }
+        }
+        // SAFETY: OUT.
+        unsafe { out.put(found) };
+        Ok(())
+    })
+}
+
+/// Ends a selection.
+///
+/// Threads: last.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_selection_free(selection: *mut fyris_selection) {
+    // SAFETY: OWNED and THREAD: the last use.
+    unsafe { free(selection) }
+}
+
 /// Of how many objects a match specification makes `true`. `count` may be NULL, here and below.
 ///
 /// Fails as `fyris_table_select`.
@@ -125,6 +193,30 @@ pub unsafe extern "C" fn fyris_table_select_replace(
     // SAFETY: HANDLE: the table and the specification; OUT: the count.
     call(err, || unsafe {
         counted(handle, spec, count, Table::select_replace)
+    })
+}
+
+/// What the variables of a pattern stand for in the objects that match, like `ets:match/2`: a list of lists, in the order
+/// of the variables' numbers.
+///
+/// Fails as `fyris_table_select`.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_table_match(
+    handle: *const fyris_table,
+    pattern: *const fyris_term,
+    bindings: *mut *mut fyris_term,
+    err: *mut fyris_error,
+) -> fyris_code {
+    call(err, || {
+        let out = place(bindings)?;
+        // SAFETY: HANDLE: the table and the pattern.
+        let (table, pattern) = unsafe { (table(handle)?, term(pattern, "the pattern")?) };
+        let found = Term::List(table.match_pattern(pattern)?);
+        // SAFETY: OUT.
+        unsafe { out.put(boxed(found)) };
+        Ok(())
     })
 }
 

@@ -3,12 +3,12 @@
 use std::ffi::c_char;
 
 use ::fyris_term::Term;
-use fyris::{Options, Owner, Store};
+use fyris::{Options, Owner, Store, TableRef};
 
-use super::{fyris_table, not_forked, table};
+use super::{boxed, fyris_table, not_forked, place, table};
 use crate::args::{handle, text};
 use crate::error::{Outcome, call, free, fyris_code, fyris_error, make};
-use crate::term::parse;
+use crate::term::{fyris_term, parse};
 
 /// A store of tables, and an owner in it. The tables that the owner made are deleted when the handle is freed, unless
 /// their options say otherwise.
@@ -122,6 +122,30 @@ pub unsafe extern "C" fn fyris_table_named(
         // SAFETY: HANDLE: the store; TEXT: the name.
         let (owner, name) = unsafe { (owner(store)?, text(name, "the table's name")?) };
         Ok(fyris_table(owner.named(name)?))
+    })
+}
+
+/// The names of the named tables of a store, as a list of atoms, in no order. Exact at one moment.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_store_tables(
+    store: *const fyris_store,
+    names: *mut *mut fyris_term,
+    err: *mut fyris_error,
+) -> fyris_code {
+    call(err, || {
+        let out = place(names)?;
+        // SAFETY: HANDLE: the store.
+        let tables = unsafe { owner(store) }?.store().all();
+        let names = tables.into_iter().filter_map(|table| match table {
+            TableRef::Name(name) => Some(Term::Atom(name)),
+            TableRef::Id(_) => None,
+        });
+        let names = Term::List(names.collect());
+        // SAFETY: OUT.
+        unsafe { out.put(boxed(names)) };
+        Ok(())
     })
 }
 

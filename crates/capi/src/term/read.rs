@@ -113,6 +113,31 @@ pub unsafe extern "C" fn fyris_term_get_int(
     })
 }
 
+/// The value of an integer that is not negative. FYRIS_E_RANGE if 64 bits do not hold it, or it is negative.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_term_get_uint(
+    term: *const fyris_term,
+    value: *mut u64,
+    err: *mut fyris_error,
+) -> fyris_code {
+    call(err, || {
+        let out = Out::new(value, "the place for the integer")?;
+        // SAFETY: HANDLE: the term.
+        let value = match &unsafe { handle(term, "the term") }?.0 {
+            Term::Int(value) => u64::try_from(*value).ok(),
+            Term::Big(big) => u64::try_from(&**big).ok(),
+            other => return wrong(other, "an integer"),
+        };
+        let text = "an integer that is negative or does not fit 64 bits";
+        let value = value.ok_or_else(|| Failure::new(FYRIS_E_RANGE, text))?;
+        // SAFETY: OUT.
+        unsafe { out.put(value) };
+        Ok(())
+    })
+}
+
 /// Returns a 64-bit integer out of a term.
 pub(crate) fn int(term: &Term) -> Outcome<i64> {
     match term {

@@ -42,6 +42,62 @@ static void nulls(const fyris_table *table) {
   fyris_bytes_free(NULL);
 }
 
+static int prints(const fyris_term *term, const char *expected) {
+  fyris_bytes text = FYRIS_BYTES_INIT;
+  EXPECT(fyris_term_print(term, &text, &err) == FYRIS_OK);
+  int same = strcmp((const char *)text.data, expected) == 0;
+  fyris_bytes_free(&text);
+  return same;
+}
+
+/* A selection in portions, bindings, unsigned integers, names of tables and of codes. */
+static void portions(const fyris_store *store) {
+  fyris_table *table = fyris_table_new(store, "portions", "[ordered_set, named_table]", &err);
+  fyris_term *spec = fyris_term_parse("[{{'$1', '_'}, [], ['$1']}]", &err), *found = NULL;
+  fyris_term *pattern = fyris_term_parse("{'$2', '$1'}", &err);
+  EXPECT(table != NULL && spec != NULL && pattern != NULL);
+  for (int i = 0; i < 7; i++) {
+    fyris_term *pair[] = {fyris_term_int(i), fyris_term_int(-i)};
+    fyris_term *object = fyris_term_tuple(pair, 2, &err);
+    EXPECT(fyris_table_insert(table, object, &err) == FYRIS_OK);
+    fyris_term_free(object);
+  }
+  EXPECT(NOTHING(fyris_selection_new(table, spec, 0, false, &err), FYRIS_E_ARGUMENT));
+  EXPECT(SAYS(fyris_selection_next(NULL, &found, &err), FYRIS_E_NULL));
+  const char *forwards[] = {"[0,1,2]", "[3,4,5]", "[6]"}, *backwards[] = {"[6,5,4]", "[3,2,1]", "[0]"};
+  for (int reverse = 0; reverse < 2; reverse++) {
+    fyris_selection *selection = fyris_selection_new(table, spec, 3, reverse, &err);
+    for (int i = 0; i < 3; i++) {
+      EXPECT(fyris_selection_next(selection, &found, &err) == FYRIS_OK);
+      EXPECT(prints(found, (reverse ? backwards : forwards)[i]));
+      fyris_term_free(found);
+    }
+    for (int i = 0; i < 2; i++)
+      EXPECT(fyris_selection_next(selection, &found, &err) == FYRIS_OK && found == NULL);
+    fyris_selection_free(selection);
+  }
+  EXPECT(fyris_table_match(table, pattern, &found, &err) == FYRIS_OK);
+  EXPECT(prints(found, "[[0,0],[-1,1],[-2,2],[-3,3],[-4,4],[-5,5],[-6,6]]"));
+  fyris_term_free(found);
+  EXPECT(fyris_store_tables(store, &found, &err) == FYRIS_OK && prints(found, "[portions]"));
+  fyris_term_free(found);
+
+  uint64_t value = 7;
+  fyris_term *large = fyris_term_uint(UINT64_MAX), *negative = fyris_term_int(-1);
+  EXPECT(fyris_term_get_uint(large, &value, &err) == FYRIS_OK && value == UINT64_MAX);
+  EXPECT(SAYS(fyris_term_get_uint(negative, &value, &err), FYRIS_E_RANGE));
+  EXPECT(SAYS(fyris_term_get_uint(pattern, &value, &err), FYRIS_E_TYPE));
+  EXPECT(strcmp(fyris_code_name(FYRIS_OK), "FYRIS_OK") == 0);
+  EXPECT(strcmp(fyris_code_name(FYRIS_E_UNCOMMITTED), "FYRIS_E_UNCOMMITTED") == 0);
+  EXPECT(strcmp(fyris_code_name(12345), "unknown") == 0);
+  fyris_term_free(large);
+  fyris_term_free(negative);
+  fyris_term_free(spec);
+  fyris_term_free(pattern);
+  EXPECT(fyris_table_delete(table, &err) == FYRIS_OK);
+  fyris_table_free(table);
+}
+
 /* Calls inside of calls: the first failure is told, in one line, whatever the names in it are. */
 static void nested(const fyris_store *store) {
   fyris_error first = FYRIS_ERROR_INIT;
@@ -311,6 +367,7 @@ int main(void) {
   nulls(table);
   bad_terms();
   nested(store);
+  portions(store);
   depth();
   types();
   fyris_table_free(table);
