@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Installs the C API: headers, libraries, and what pkg-config and CMake read.
+# Installs the C API: headers, libraries, what pkg-config and CMake read, and suppressions for valgrind.
 #
 #   crates/capi/install.sh PREFIX [FOLDER]
 #
@@ -35,6 +35,7 @@ objcopy --strip-debug --remove-section=.llvmbc --remove-section=.llvmcmd "$built
 ld -r --whole-archive -o "$work/fyris.o" "$work/all.a"
 objcopy --wildcard --keep-global-symbol='fyris_*' "$work/fyris.o"
 ar rcsD "$to/lib/libfyris.a" "$work/fyris.o"
+install -D -m 644 "$here/valgrind.supp" "$to/share/fyris/valgrind.supp"
 chmod 755 "$so"
 chmod 644 "$debug" "$to/lib/libfyris.a"
 # Programs ask for the name in the library (build.rs), compilers for the one without a number.
