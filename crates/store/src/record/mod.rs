@@ -747,7 +747,8 @@ mod tests {
                     let quick = quick.expect("no blobs");
                     assert!(quick.ptr().same_object(edit.ptr()));
                     let (mut sum, more) = (0, 1);
-                    let counted = added(old.ptr(), 2, position, more, &mut sum);
+                    let step = |value: i64| value.checked_add(more);
+                    let counted = counted(old.ptr(), 2, position, step, &mut sum);
                     let expected = match value {
                         Term::Int(value) => value.checked_add(more),
                         _ => None,
