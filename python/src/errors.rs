@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use fyris::dump::DumpError;
-use pyo3::PyErr;
-use pyo3::exceptions::PyKeyError;
+use pyo3::exceptions::{PyKeyError, PyOverflowError};
+use pyo3::prelude::*;
 
 pyo3::import_exception!(fyris._errors, Error);
 pyo3::import_exception!(fyris._errors, NoSuchTable);
@@ -93,7 +93,7 @@ pub(crate) fn segment(error: fyris_segment::Error) -> PyErr {
             Damaged::new_err(text)
         }
         TooLarge { .. } | TooManyProcesses(_) => LimitReached::new_err(text),
-        NoSpace(_) => self::NoSpace::new_err(text),
+        NoSpace { .. } => self::NoSpace::new_err(text),
         LockTimeout { .. } => self::LockTimeout::new_err(text),
         Os { source, .. } => os(&source, text),
         BadName(_) | BadArgument(_) | OutOfRange { .. } | TooSmall { .. } | UnitMismatch { .. } => {
@@ -114,6 +114,25 @@ pub(crate) fn map(error: fyris_segment::MapError) -> PyErr {
         KeyTooLong(_) | ValueTooLong(_) => LimitReached::new_err(text),
         Uncommitted => self::Uncommitted::new_err(text),
         _ => BadValue::new_err(text),
+    }
+}
+
+/// A size or a place, an argument: a negative one is refused by name.
+#[derive(Clone, Copy)]
+pub(crate) struct Natural(pub(crate) usize);
+
+impl<'py> FromPyObject<'_, 'py> for Natural {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Natural> {
+        given.extract().map(Natural).map_err(|error| {
+            match error.is_instance_of::<PyOverflowError>(given.py()) {
+                true => {
+                    BadValue::new_err(format!("{given:?} is no size, and no place in a segment"))
+                }
+                false => error,
+            }
+        })
     }
 }
 

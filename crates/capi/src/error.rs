@@ -355,7 +355,7 @@ impl From<::fyris_segment::Error> for Failure {
             NotASegment(_) | WrongFormat { .. } | Truncated { .. } | Corrupt(_) => FYRIS_E_DAMAGED,
             NotOurs(_) | Namespace => FYRIS_E_NO_ACCESS,
             TooLarge { .. } | TooManyProcesses(_) => FYRIS_E_LIMIT,
-            NoSpace(_) => FYRIS_E_NO_SPACE,
+            NoSpace { .. } => FYRIS_E_NO_SPACE,
             LockTimeout { .. } => FYRIS_E_TIMEOUT,
             Unsupported(_) => FYRIS_E_UNSUPPORTED,
             Os { source, .. } if source.kind() == ErrorKind::OutOfMemory => FYRIS_E_NO_SPACE,

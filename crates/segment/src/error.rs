@@ -138,8 +138,13 @@ pub enum Error {
     #[error("{0} processes are attached already")]
     TooManyProcesses(usize),
     /// No memory or disk for what was asked, or all page frames are in use by living processes.
-    #[error("no space for {0}")]
-    NoSpace(&'static str),
+    #[error("no space for {what}{}", needed(bytes))]
+    NoSpace {
+        /// What it was for.
+        what: &'static str,
+        /// The bytes that were needed, if it was about bytes.
+        bytes: Option<u64>,
+    },
     /// The commit lock was held too long by one living process (stopped, or hostile). While it goes from one to the
     /// next, however many they are, this process waits.
     #[error("process {pid} has held the commit lock for {millis} ms")]
@@ -173,6 +178,17 @@ impl Error {
         move |errno| Error::of(errno, what, None)
     }
 
+    /// Works like [`Error::os`], for a call that asks for so many bytes.
+    pub(crate) fn os_needing(what: &'static str, bytes: u64) -> impl Fn(Errno) -> Error {
+        move |errno| match Error::of(errno, what, None) {
+            Error::NoSpace { what, .. } => Error::NoSpace {
+                what,
+                bytes: Some(bytes),
+            },
+            error => error,
+        }
+    }
+
     /// Works like [`Error::os`], for a call that names a file.
     pub(crate) fn os_at(what: &'static str, path: &Path) -> impl Fn(Errno) -> Error {
         move |errno| Error::of(errno, what, Some(path))
@@ -180,7 +196,7 @@ impl Error {
 
     fn of(errno: Errno, what: &'static str, path: Option<&Path>) -> Error {
         match errno {
-            Errno::NOSPC | Errno::DQUOT => Error::NoSpace(what),
+            Errno::NOSPC | Errno::DQUOT => Error::NoSpace { what, bytes: None },
             _ => Error::Os {
                 what,
                 path: path.map(Path::to_owned),
@@ -188,6 +204,10 @@ impl Error {
             },
         }
     }
+}
+
+fn needed(bytes: &Option<u64>) -> String {
+    bytes.map_or(String::new(), |bytes| format!(": {bytes} bytes are needed"))
 }
 
 /// Returns a text that names the file, empty if there is none.

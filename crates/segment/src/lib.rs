@@ -100,6 +100,9 @@
 //! * Whether a process is dead is asked of the kernel and read from `/proc`. A process that can open no file, or has no
 //!   `/proc` in its root, takes those that it cannot look at for living: it waits longer, but harms no other.
 //! * Processes in different pid namespaces cannot share a segment at the same time ([`Error::Namespace`]).
+//! * `mlockall` (with `MCL_CURRENT`, without `MCL_ONFAULT`) touches all that is mapped: the file and the working copy
+//!   then take their full size (file: some 13 times `max_size`), for good. Call it before the first checkout, or with
+//!   `MCL_ONFAULT`, or lock what has to be by `mlock`.
 //! * The working copy is ordinary memory: if the machine has none left, writing to it ends as writing to any
 //!   untouched memory does.
 //! * Commits publish in one order under one lock. They prepare side by side, also of different pages, so

@@ -17,7 +17,7 @@ pub(crate) struct Place {
     /// In shared memory, and therefore private to one user, rather than at a path of the user's.
     pub(crate) anonymous: bool,
     /// The file itself, if it has no name: the path leads to this descriptor.
-    _file: Option<Arc<OwnedFd>>,
+    file: Option<Arc<OwnedFd>>,
 }
 
 impl Place {
@@ -29,7 +29,7 @@ impl Place {
                 Some(Component::Normal(_)) if !bytes.contains(&0) => Ok(Place {
                     path: name.to_owned(),
                     anonymous: false,
-                    _file: None,
+                    file: None,
                 }),
                 _ => Err(Error::BadName(name.to_owned())),
             };
@@ -43,7 +43,7 @@ impl Place {
         Ok(Place {
             path: PathBuf::from(format!("/dev/shm/{}{name}", prefix())),
             anonymous: true,
-            _file: None,
+            file: None,
         })
     }
 
@@ -52,8 +52,13 @@ impl Place {
         Place {
             path: PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd())),
             anonymous: false,
-            _file: Some(Arc::new(file)),
+            file: Some(Arc::new(file)),
         }
+    }
+
+    /// Returns whether the file has no name: then this process, or one that it descends from, has made it.
+    pub(crate) fn is_nameless(&self) -> bool {
+        self.file.is_some()
     }
 
     /// Returns the name of the anonymous segment of this user whose file has this name, if there

@@ -53,3 +53,17 @@ fn what_is_no_segment_is_listed_with_the_reason() {
     assert!(find(&name).unwrap().overview.is_err());
     std::fs::remove_file(&path).unwrap();
 }
+
+#[test]
+fn a_name_that_is_gone_or_another_s_is_told() {
+    let name = Name::new("gone");
+    let open = || Segment::checkout(&name.0, PAGE, &Options::new()).unwrap();
+    let first = open();
+    assert!(!first.is_unlinked().unwrap());
+    Segment::unlink(&name.0).unwrap();
+    assert!(first.is_unlinked().unwrap());
+    let second = open();
+    assert!(first.is_unlinked().unwrap() && !second.is_unlinked().unwrap());
+    let nameless = Segment::nameless(PAGE, &Options::new()).unwrap();
+    assert!(!nameless.is_unlinked().unwrap());
+}

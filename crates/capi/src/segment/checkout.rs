@@ -28,6 +28,10 @@ use crate::error::{answer, call, free, fyris_code, fyris_error, make};
 ///   attaches to a segment in memory with wider permissions says the same mode;
 /// - `declared`: writes are not noticed but declared with `fyris_segment_touch`; `{tracking, userfault}` or `{tracking,
 ///   signal}` choose how they are noticed (default: the best the kernel has);
+/// - `count_faults`: a commit looks for writes only if this process has taken a page fault since the last look, so that a
+///   commit costs the same whatever the segment's size; a write of another process or of a debugger is not noticed
+///   before the next look. `one_writer`: always the same thread writes and commits, whose faults are counted faster;
+/// - `{lag, Pages}`: commits let the log go on without processes that are so many changed pages behind;
 /// - `{private, Start, End}`: what this process writes there is its own and never committed (marks of a garbage
 ///   collector);
 /// - `{place, Start, End, Address}`: these bytes are at this address, where nothing may be mapped; there they are read

@@ -50,6 +50,8 @@ fn with_word(options: Options, word: &str) -> Option<Options> {
         "exclusive" => options.exclusive(true),
         "existing" => options.create(false),
         "declared" => options.declared(),
+        "count_faults" => options.count_faults(true),
+        "one_writer" => options.one_writer(true),
         _ => return None,
     })
 }
@@ -60,6 +62,7 @@ fn with_pair(options: Options, word: &str, value: &Term) -> Option<Options> {
         "max_size" => options.max_size(number(value)?),
         "slots" => options.slots(number(value)?),
         "history" => options.history(number(value)?),
+        "lag" => options.lag(number(value)?),
         "mode" => options.mode(u32::try_from(number(value)?).ok()?),
         "group" => options.group(u32::try_from(number(value)?).ok()?),
         "tracking" => match value {

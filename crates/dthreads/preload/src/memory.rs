@@ -175,7 +175,7 @@ pub(crate) fn grow(len: usize) -> bool {
         let size = memory.globals + STACK_LEN + len;
         match memory.segment.grow(size) {
             Ok(()) => true,
-            Err(Error::TooLarge { .. } | Error::NoSpace(_)) => false,
+            Err(Error::TooLarge { .. } | Error::NoSpace { .. }) => false,
             Err(error) => fail("growth of the heap", &error),
         }
     });

@@ -89,7 +89,10 @@ impl Signal {
             let owner = region.take(std::process::id())?;
             Some((at, owner))
         });
-        let (region, owner) = taken.ok_or(Error::NoSpace("another segment tracked by signals"))?;
+        let (region, owner) = taken.ok_or(Error::NoSpace {
+            what: "another segment tracked by signals",
+            bytes: None,
+        })?;
         let marks = Box::new(Marks {
             bits: (0..view.len().div_ceil(PAGE * 64))
                 .map(|_| AtomicU64::new(0))

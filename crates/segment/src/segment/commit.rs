@@ -8,6 +8,7 @@ use super::update::Policy;
 use crate::error::{Error, Result};
 use crate::failpoints::failpoint;
 use crate::trunk::entry::Image;
+use crate::trunk::frames::no_frames;
 use crate::trunk::lock::Guard;
 use crate::trunk::log;
 use crate::trunk::{Bounds, Trunk};
@@ -211,7 +212,7 @@ impl Segment {
         for (at, &page) in candidates.iter().enumerate() {
             let next = candidates.get(at + 1).map_or(page, |&next| next);
             let Some(frame) = self.prepared.spare.pop() else {
-                return Err(Error::NoSpace("page frames"));
+                return Err(no_frames("page frames", candidates.len() - at));
             };
             let count = records.len();
             records.push(Image::EMPTY);
@@ -231,7 +232,7 @@ impl Segment {
         let target = old + missing;
         let mut done = self.trunk.reserve(missing, self.slot, cursor, spare);
         for worst in [false, true] {
-            if !matches!(done, Err(Error::NoSpace(_))) {
+            if !matches!(done, Err(Error::NoSpace { .. })) {
                 break;
             }
             let guard = self.trunk.lock(self.slot)?;

@@ -229,8 +229,8 @@ impl Segment {
         Ok(segment)
     }
 
-    /// Removes the name of a segment. Processes attached to it keep it until they let go; nothing else
-    /// ever removes a name.
+    /// Removes the name of a segment. Processes attached to it keep it until they let go, and are not told unless they
+    /// ask ([`Segment::is_unlinked`]); nothing else ever removes a name.
     ///
     /// # Errors
     ///
@@ -245,6 +245,17 @@ impl Segment {
             Errno::NOENT => Error::NotFound(place.path.clone()),
             error => Error::os_at("removing segment", &place.path)(error),
         })
+    }
+
+    /// Returns whether the segment's name is gone, or leads to another file by now: processes that check it out share
+    /// nothing with this one, though those that have it go on with their commits and waits. False if it never had a
+    /// name. Two system calls.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Os`] if the name cannot be looked at.
+    pub fn is_unlinked(&self) -> Result<bool> {
+        self.trunk.is_unlinked(&self.place)
     }
 
     /// Returns the number of bytes in the working copy.

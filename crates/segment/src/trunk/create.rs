@@ -8,7 +8,6 @@ use fyris_sync::atomic::Ordering;
 use std::fs::File;
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::{FileExt, MetadataExt};
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{AtFlags, CWD, FallocateFlags, FlockOperation, MemfdFlags, Mode, OFlags};
@@ -62,12 +61,25 @@ impl Trunk {
         }
     }
 
+    /// Returns whether `place` does not lead to this file any more.
+    pub(crate) fn is_unlinked(&self, place: &Place) -> Result<bool> {
+        let mine = self.file.metadata().map_err(io("looking at a segment"))?;
+        if place.is_nameless() {
+            return Ok(false);
+        }
+        match std::fs::metadata(&place.path) {
+            Ok(there) => Ok((there.dev(), there.ino()) != (mine.dev(), mine.ino())),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(true),
+            Err(error) => Err(io("looking at a segment's name")(error)),
+        }
+    }
+
     /// Checks and maps an open file.
     fn attach(file: File, writable: bool, place: &Place) -> Result<Trunk> {
         // A process that only looks on does not count as attached: the next to open the file for writing repairs as if
         // alone.
         let alone = writable && lock_file(&file)?;
-        let geometry = read_header(&file, &place.path)?;
+        let geometry = read_header(&file, place)?;
         let trunk = Trunk {
             map: Mapping::shared(file.as_fd(), geometry.total, writable)?,
             file,
@@ -156,8 +168,9 @@ fn create(place: &Place, size: usize, options: &Options) -> Result<File> {
     let file = File::from(file);
     permit(&file, options)?;
     rustix::fs::ftruncate(&file, geometry.total as u64).map_err(Error::os("a segment"))?;
-    rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, geometry.frames_at as u64)
-        .map_err(Error::os("a segment's log and index"))?;
+    let tables = geometry.frames_at as u64;
+    rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, tables)
+        .map_err(Error::os_needing("a segment's log and index", tables))?;
     fill(&file, &geometry, size)?;
     Ok(file)
 }
@@ -260,11 +273,12 @@ fn lock_by(file: &File, operations: &[FlockOperation]) -> Result<FlockOperation>
     }
 }
 
-pub(super) fn read_header(file: &File, path: &Path) -> Result<Geometry> {
+pub(super) fn read_header(file: &File, place: &Place) -> Result<Geometry> {
+    let path = &place.path;
     let has = file.metadata().map_err(io("looking at a segment"))?.len();
     let mut bytes = [0u8; 8 * CONSTANTS];
     if file.read_exact_at(&mut bytes, 0).is_err() {
-        return Err(Error::NotASegment(path.to_owned()));
+        return Err(Error::NotASegment(path.clone()));
     }
     let mut words = [0u64; CONSTANTS];
     for (word, bytes) in words.iter_mut().zip(bytes.chunks_exact(8)) {
@@ -274,7 +288,7 @@ pub(super) fn read_header(file: &File, path: &Path) -> Result<Geometry> {
             .fold(0, |word, &byte| word << 8 | u64::from(byte));
     }
     if words[0] != MAGIC {
-        return Err(Error::NotASegment(path.to_owned()));
+        return Err(Error::NotASegment(path.clone()));
     }
     if words[1] != FORMAT {
         return Err(Error::WrongFormat {
@@ -289,7 +303,10 @@ pub(super) fn read_header(file: &File, path: &Path) -> Result<Geometry> {
             expected: geometry.total as u64,
         });
     }
-    check_backing(file, &geometry)?;
+    // A file without a name gets its space as it is used, and comes from nobody else.
+    if !place.is_nameless() {
+        check_backing(file, &geometry)?;
+    }
     Ok(geometry)
 }
 

@@ -43,6 +43,12 @@ const SLACK: usize = 256;
 const SHRINK: std::ops::RangeInclusive<usize> = 256..=4096;
 const SHRINK_PART: usize = 8;
 
+/// Returns the error for `count` frames that there are not.
+pub(crate) fn no_frames(what: &'static str, count: usize) -> Error {
+    let bytes = Some(count as u64 * PAGE as u64);
+    Error::NoSpace { what, bytes }
+}
+
 /// The number of frames in each state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct FrameCount {
@@ -154,7 +160,7 @@ impl Trunk {
             }
         }
         match out.len() < target {
-            true => Err(Error::NoSpace("page frames: others take them all")),
+            true => Err(no_frames("page frames: others take them all", count)),
             false => Ok(()),
         }
     }
@@ -209,7 +215,7 @@ impl Trunk {
         if holes.is_empty() {
             let more = more.min(self.geometry.frames - ready);
             if more == 0 {
-                return Err(Error::NoSpace("page frames: all are in use"));
+                return Err(no_frames("page frames: all are in use", wanted));
             }
             // Relaxed, both: these frames are holes so far, and the count is a hint. The maximum: two processes may
             // extend at once.
@@ -259,7 +265,7 @@ impl Trunk {
     fn space(&self, flags: FallocateFlags, frames: Range<u64>) -> Result<()> {
         let at = self.geometry.frames_at as u64 + (frames.start - 1) * PAGE as u64;
         let len = (frames.end - frames.start) * PAGE as u64;
-        fallocate(&self.file, flags, at, len).map_err(Error::os("page frames"))
+        fallocate(&self.file, flags, at, len).map_err(Error::os_needing("page frames", len))
     }
 
     /// Returns whether enough frames are free that [`Trunk::shrink`] gives space back.

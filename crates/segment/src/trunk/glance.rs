@@ -36,7 +36,7 @@ impl Trunk {
             Err(Errno::NOENT) => return Err(Error::NotFound(place.path.clone())),
             Err(error) => return Err(Error::os_at("opening segment", &place.path)(error)),
         };
-        let geometry = read_header(&file, &place.path)?;
+        let geometry = read_header(&file, place)?;
         let meta = file.metadata().map_err(reading)?;
         let size = usize::try_from(word_at(&file, word::SIZE)?);
         let size = size.ok().filter(|size| *size <= geometry.pages * PAGE);

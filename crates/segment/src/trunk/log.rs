@@ -3,6 +3,7 @@
 use fyris_sync::atomic::{AtomicU64, Ordering};
 
 use super::entry::{self, FEW, Head, Image, LEN, One};
+use super::frames::no_frames;
 use super::gate;
 use super::kept::Kept;
 use super::layout::{ENTRY, word};
@@ -247,7 +248,7 @@ impl Trunk {
         for _ in 0..OVERRUN_TRIES {
             self.overrun_below(needed);
             if !self.advance(bounds, needed, &mut free) {
-                return Err(Error::NoSpace("pages that readers in place have"));
+                return Err(no_frames("pages that readers in place have", count));
             }
             if bounds.tail >= needed {
                 return Ok(());

@@ -13,6 +13,7 @@ use fyris_sync::atomic::Ordering;
 use super::layout::word;
 use super::lock::Guard;
 use super::{Bounds, Trunk};
+use crate::PAGE;
 use crate::error::{Error, Result};
 use crate::failpoints::failpoint;
 
@@ -98,7 +99,8 @@ impl Trunk {
     /// Returns the frames that page heads, log and the table of kept frames name.
     pub(crate) fn used(&self, bounds: &Bounds) -> Result<Vec<bool>> {
         let mut used = vec![false; self.geometry.frames + 1];
-        for page in 0..self.geometry.pages {
+        // Pages beyond the size have no frames, and looking at their heads would take memory.
+        for page in 0..self.size()?.div_ceil(PAGE) {
             used[self.head(page)?.0 as usize] = true;
         }
         for position in bounds.tail..bounds.position {

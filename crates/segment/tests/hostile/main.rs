@@ -234,7 +234,7 @@ fn a_full_file_system_is_an_error_and_nothing_is_lost() {
         a.commit().unwrap();
         let version = a.version();
         a.as_mut_slice().fill(7);
-        assert!(matches!(a.commit(), Err(Error::NoSpace(_))));
+        assert!(matches!(a.commit(), Err(Error::NoSpace { .. })));
         assert_eq!((a.version(), a.as_slice()[pages * PAGE - 1]), (version, 7));
         // Less fits.
         a.discard().unwrap();
@@ -244,7 +244,7 @@ fn a_full_file_system_is_an_error_and_nothing_is_lost() {
         doctor.check().unwrap();
         assert!(matches!(
             Segment::checkout(folder.path().join("other"), 20_000 * PAGE, &Options::new()),
-            Err(Error::NoSpace(_))
+            Err(Error::NoSpace { .. })
         ));
         drop((a, doctor));
         Segment::unlink(&path).unwrap();
@@ -294,7 +294,7 @@ fn a_full_file_system_is_an_error_after_space_was_given_back() {
         for segment in writers.iter_mut().chain([&mut a]) {
             match segment.update().and_then(|_| commit(segment, pages, round)) {
                 Ok(_) => (),
-                Err(Error::NoSpace(_)) => full = true,
+                Err(Error::NoSpace { .. }) => full = true,
                 Err(error) => panic!("{error}"),
             }
             segment.discard().unwrap();

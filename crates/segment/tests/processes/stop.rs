@@ -83,9 +83,11 @@ fn a_lock_that_goes_round_is_waited_for() {
             break;
         }
     }
-    // Of one that stands still its own time is told.
+    // Of one that stands still its own time is told, when that has passed.
     hold(1, 5000);
+    let still = Instant::now();
     let refused = waiter.answer().unwrap();
+    assert!(still.elapsed() >= Duration::from_millis(500), "{refused}");
     let named = format!("LockTimeout {{ pid: {}, millis: ", holder.pid());
     let millis = refused
         .strip_prefix(&named)
