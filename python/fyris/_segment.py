@@ -114,17 +114,17 @@ def ndarray(segment, shape, dtype, offset):
     if count == 0:
         return numpy.empty(shape, dtype)
     # frombuffer keeps a memoryview as its base, which holds the working copy for as long as an array looks through it.
-    return numpy.frombuffer(segment, dtype, count, offset).reshape(shape)
+    return numpy.frombuffer(segment, dtype, count, offset).reshape(shape + dtype.shape)
 
 
-def again(name, options):
-    """A pickled segment, where it is unpickled."""
+def again(name, options, content=None):
+    """A pickled segment, where it is unpickled. What was in it tells pickles apart, and does not count here."""
     from ._fyris import Segment
 
     return Segment(name, **options)
 
 
-def map_again(name, options):
+def map_again(name, options, content=None):
     """A pickled map, where it is unpickled."""
     from ._fyris import VersionedMap
 

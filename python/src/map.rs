@@ -15,8 +15,8 @@ use pyo3::exceptions::{PyKeyError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
 
-use crate::errors::{self, Closed};
-use crate::segment::{Made, Updated, Watcher, again, kept_name};
+use crate::errors::{self, Closed, Natural};
+use crate::segment::{Made, Updated, Watcher, again, content, kept, uncopied};
 
 /// An ordered map of bytes to bytes that processes share, in a segment.
 ///
@@ -34,6 +34,8 @@ use crate::segment::{Made, Updated, Watcher, again, kept_name};
 pub(crate) struct VersionedMap {
     map: Shared<State>,
     name: PathBuf,
+    /// The name for other processes.
+    kept: PathBuf,
     read_only: bool,
     in_place: bool,
     mode: Option<u32>,
@@ -169,20 +171,20 @@ impl VersionedMap {
 #[pymethods]
 impl VersionedMap {
     #[new]
-    #[pyo3(signature = (name, size=0, *, create=true, exclusive=false, read_only=false, in_place=false, unit=None, max_size=None, slots=None, history=None, mode=None, group=None))]
+    #[pyo3(signature = (name, size=Natural(0), *, create=true, exclusive=false, read_only=false, in_place=false, unit=None, max_size=None, slots=None, history=None, mode=None, group=None))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
         name: PathBuf,
-        size: usize,
+        size: Natural,
         create: bool,
         exclusive: bool,
         read_only: bool,
         in_place: bool,
         unit: Option<u32>,
-        max_size: Option<usize>,
-        slots: Option<usize>,
-        history: Option<usize>,
+        max_size: Option<Natural>,
+        slots: Option<Natural>,
+        history: Option<Natural>,
         mode: Option<u32>,
         group: Option<u32>,
     ) -> PyResult<VersionedMap> {
@@ -198,9 +200,10 @@ impl VersionedMap {
         let options = Options::new().create(create).exclusive(exclusive);
         let options = options.read_only(read_only).in_place(in_place);
         let options = made.put_in(options);
-        let map = py.detach(|| Store::checkout(&name, size, &options));
+        let map = py.detach(|| Store::checkout(&name, size.0, &options));
         Ok(VersionedMap {
             map: Shared::new(State::new(map.map_err(errors::map)?)),
+            kept: kept(&name)?,
             name,
             read_only,
             in_place,
@@ -524,16 +527,25 @@ impl VersionedMap {
     /// Unpickling checks the map out anew.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<crate::segment::Reduced<'py>> {
         let (py, this) = (slf.py(), slf.get());
-        this.with(|_| Ok(()))?;
+        let (version, dirty) = this.with(|map| Ok((map.version(), map.is_dirty())))?;
         let options = PyDict::new(py);
         options.set_item("create", false)?;
         options.set_item("read_only", this.read_only)?;
         options.set_item("in_place", this.in_place)?;
         options.set_item("mode", this.mode)?;
+        let name = this.kept.as_os_str().into_pyobject(py)?.into_any();
         Ok((
             again(py, "map_again")?,
-            (kept_name(py, &this.name)?, options),
+            (name, options, content(py, version, dirty)?),
         ))
+    }
+
+    fn __copy__(&self) -> PyResult<()> {
+        uncopied("map")
+    }
+
+    fn __deepcopy__(&self, _memo: &Bound<'_, PyAny>) -> PyResult<()> {
+        uncopied("map")
     }
 }
 

@@ -19,10 +19,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use fyris_segment::{Inside, Options, Origin, Reattach, Shared, Tracking};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
-use crate::errors::{self, BadValue, Closed, Forked};
+use crate::errors::{self, BadValue, Closed, Forked, Natural};
 
 mod buffer;
 mod outside;
@@ -54,10 +55,13 @@ pub(crate) use versions::Updated;
 /// permissions (0o600) and the group of its file, all fixed when it is created; mode is also what an existing segment
 /// in memory may permit at most. read_only=True needs no more than permission to read. tracking says how writes are
 /// noticed: 'auto', 'userfault', 'signal', or 'declared' for not at all, then touch() declares them. private is a list
-/// of (start, stop): what this process writes there is never committed.
+/// of (start, stop): what this process writes there is never committed. count_faults: a commit looks for writes only if
+/// this process has taken a page fault since the last look, and then costs the same whatever the segment's size; what
+/// another process or a debugger writes here is not noticed before the next look. one_writer: always the same thread
+/// writes and commits, whose faults are counted faster.
 ///
-/// A pickled segment is checked out anew where it is unpickled (multiprocessing with spawn). After a fork the child
-/// calls reattach().
+/// A pickled segment is checked out anew where it is unpickled (multiprocessing with spawn); pickles of different
+/// contents differ. After a fork the child calls reattach().
 #[pyclass(frozen, weakref, module = "fyris")]
 pub(crate) struct Segment {
     state: Shared<State>,
@@ -121,15 +125,19 @@ struct Checkout {
     in_place: bool,
     mode: Option<u32>,
     tracking: String,
+    count_faults: bool,
+    one_writer: bool,
     private: Vec<(usize, usize)>,
+    /// The name for other processes.
+    kept: PathBuf,
 }
 
 /// The arguments of a new segment.
 pub(crate) struct Made {
     pub(crate) unit: Option<u32>,
-    pub(crate) max_size: Option<usize>,
-    pub(crate) slots: Option<usize>,
-    pub(crate) history: Option<usize>,
+    pub(crate) max_size: Option<Natural>,
+    pub(crate) slots: Option<Natural>,
+    pub(crate) history: Option<Natural>,
     pub(crate) mode: Option<u32>,
     pub(crate) group: Option<u32>,
 }
@@ -141,13 +149,13 @@ impl Made {
             options = options.unit(unit);
         }
         if let Some(max_size) = self.max_size {
-            options = options.max_size(max_size);
+            options = options.max_size(max_size.0);
         }
         if let Some(slots) = self.slots {
-            options = options.slots(slots);
+            options = options.slots(slots.0);
         }
         if let Some(history) = self.history {
-            options = options.history(history);
+            options = options.history(history.0);
         }
         if let Some(mode) = self.mode {
             options = options.mode(mode);
@@ -170,6 +178,9 @@ impl Checkout {
         };
         let options = Options::new().read_only(self.read_only).tracking(tracking);
         let options = options.in_place(self.in_place);
+        let options = options
+            .count_faults(self.count_faults)
+            .one_writer(self.one_writer);
         let private = self.private.iter();
         Ok(private.fold(options, |options, &(start, stop)| {
             options.private(start..stop)
@@ -223,24 +234,26 @@ impl Segment {
 #[pymethods]
 impl Segment {
     #[new]
-    #[pyo3(signature = (name, size=0, *, create=true, exclusive=false, read_only=false, in_place=false, unit=None, max_size=None, tracking="auto", private=vec![], slots=None, history=None, mode=None, group=None))]
+    #[pyo3(signature = (name, size=Natural(0), *, create=true, exclusive=false, read_only=false, in_place=false, unit=None, max_size=None, tracking="auto", private=vec![], slots=None, history=None, mode=None, group=None, count_faults=false, one_writer=false))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
         name: PathBuf,
-        size: usize,
+        size: Natural,
         create: bool,
         exclusive: bool,
         read_only: bool,
         in_place: bool,
         unit: Option<u32>,
-        max_size: Option<usize>,
+        max_size: Option<Natural>,
         tracking: &str,
-        private: Vec<(usize, usize)>,
-        slots: Option<usize>,
-        history: Option<usize>,
+        private: Vec<(Natural, Natural)>,
+        slots: Option<Natural>,
+        history: Option<Natural>,
         mode: Option<u32>,
         group: Option<u32>,
+        count_faults: bool,
+        one_writer: bool,
     ) -> PyResult<Segment> {
         let read_only = read_only || in_place;
         let made = Made {
@@ -256,11 +269,17 @@ impl Segment {
             in_place,
             mode,
             tracking: tracking.to_owned(),
-            private,
+            count_faults,
+            one_writer,
+            private: private
+                .iter()
+                .map(|(start, stop)| (start.0, stop.0))
+                .collect(),
+            kept: kept(&name)?,
         };
         let options = checkout.options()?.create(create).exclusive(exclusive);
         let options = made.put_in(options);
-        let segment = py.detach(|| fyris_segment::Segment::checkout(&name, size, &options));
+        let segment = py.detach(|| fyris_segment::Segment::checkout(&name, size.0, &options));
         let segment = segment.map_err(errors::segment)?;
         Ok(Segment {
             state: Shared::new(State::new(segment)),
@@ -380,6 +399,13 @@ impl Segment {
         Ok(self.state()?.closed)
     }
 
+    /// Returns whether the name is gone, or leads to another segment by now: who checks it out shares nothing with this
+    /// one. Processes that have the segment keep it, and commits and waits among them go on.
+    #[getter]
+    fn unlinked(&self, py: Python<'_>) -> PyResult<bool> {
+        self.run(py, |segment| segment.is_unlinked())
+    }
+
     fn __repr__(&self) -> String {
         let name = self.name.display();
         let what = match self.look(|s| (s.len(), s.version(), s.is_forked())) {
@@ -393,15 +419,33 @@ impl Segment {
     /// Unpickling checks the segment out anew: what was committed is in it, what was not is not.
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Reduced<'py>> {
         let (py, this) = (slf.py(), slf.get());
-        this.state()?.open()?;
+        // What cannot be told counts as a change.
+        let (version, dirty) = this.run(py, |segment| {
+            let dirty = !segment.diff().is_ok_and(|ranges| ranges.is_empty());
+            Ok((segment.version(), dirty))
+        })?;
         let options = PyDict::new(py);
         options.set_item("create", false)?;
         options.set_item("read_only", this.checkout.read_only)?;
         options.set_item("in_place", this.checkout.in_place)?;
         options.set_item("tracking", &this.checkout.tracking)?;
+        options.set_item("count_faults", this.checkout.count_faults)?;
+        options.set_item("one_writer", this.checkout.one_writer)?;
         options.set_item("private", this.checkout.private.clone())?;
         options.set_item("mode", this.checkout.mode)?;
-        Ok((again(py, "again")?, (kept_name(py, &this.name)?, options)))
+        let name = this.checkout.kept.as_os_str().into_pyobject(py)?.into_any();
+        Ok((
+            again(py, "again")?,
+            (name, options, content(py, version, dirty)?),
+        ))
+    }
+
+    fn __copy__(&self) -> PyResult<()> {
+        uncopied("segment")
+    }
+
+    fn __deepcopy__(&self, _memo: &Bound<'_, PyAny>) -> PyResult<()> {
+        uncopied("segment")
     }
 }
 
@@ -410,18 +454,37 @@ pub(crate) fn again<'py>(py: Python<'py>, function: &str) -> PyResult<Bound<'py,
     py.import("fyris._segment")?.getattr(function)
 }
 
-/// The name of a segment for another process: a relative path means another file in one that is elsewhere.
-pub(crate) fn kept_name<'py>(py: Python<'py>, name: &Path) -> PyResult<Bound<'py, PyAny>> {
+/// The name of a segment for another process, and for later: a relative path means another file elsewhere.
+pub(crate) fn kept(name: &Path) -> PyResult<PathBuf> {
     let is_path = name.as_os_str().as_encoded_bytes().contains(&b'/');
-    let name = match is_path {
+    Ok(match is_path {
         true => std::path::absolute(name)?,
         false => name.to_owned(),
+    })
+}
+
+/// What is in a handle beside the name that it is pickled by: without it pickles of different contents would be the
+/// same, and who caches by them (`joblib`) would take old for new. Changes that were not committed have a mark that
+/// never repeats.
+pub(crate) fn content(py: Python<'_>, version: u64, dirty: bool) -> PyResult<Bound<'_, PyAny>> {
+    let mark = match dirty {
+        true => Some(py.import("os")?.call_method1("urandom", (16,))?),
+        false => None,
     };
-    Ok(name.as_os_str().into_pyobject(py)?.into_any())
+    Ok((version, mark).into_pyobject(py)?.into_any())
+}
+
+/// Handles are not copied: a copy that leaves uncommitted changes out would be none.
+pub(crate) fn uncopied<T>(what: &str) -> PyResult<T> {
+    let text = format!("a {what} is not copied: check it out a second time, or copy its bytes");
+    Err(PyTypeError::new_err(text))
 }
 
 /// A function and its arguments, as pickle wants them.
-pub(crate) type Reduced<'py> = (Bound<'py, PyAny>, (Bound<'py, PyAny>, Bound<'py, PyDict>));
+pub(crate) type Reduced<'py> = (
+    Bound<'py, PyAny>,
+    (Bound<'py, PyAny>, Bound<'py, PyDict>, Bound<'py, PyAny>),
+);
 
 /// The error of a working copy that stayed with the parent.
 fn forked() -> PyErr {

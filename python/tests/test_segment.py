@@ -1,5 +1,8 @@
 """Segments in one process: what the calls do and refuse, arrays, and a model."""
 
+import array
+import copy
+import ctypes
 import gc
 import os
 import pickle
@@ -182,7 +185,7 @@ def test_arrays_of_shapes(name):
     for bad in ({"shape": 513}, {"shape": 512, "offset": 1}, {"shape": (-1, 2)}):
         with pytest.raises(fyris.BadValue):
             segment.ndarray(**bad)
-    with pytest.raises(OverflowError):
+    with pytest.raises(fyris.BadValue):
         segment.ndarray(1, offset=-1)
     with pytest.raises(ValueError):
         segment.ndarray(1, "O")
@@ -287,6 +290,119 @@ def test_files(tmp_path, monkeypatch):
     assert pickle.loads(pickled).ndarray(512)[0] == 2.5
     fyris.unlink(path)
     assert not path.exists()
+
+
+def test_a_relative_path_is_that_of_the_checkout(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    segment = fyris.Segment("./segment", 4096)
+    segment[0] = 7
+    segment.commit()
+    table = fyris.VersionedMap("./map", 1 << 20)
+    monkeypatch.chdir("/")
+    assert pickle.loads(pickle.dumps(segment))[0] == 7 and segment.name == "./segment"
+    assert len(pickle.loads(pickle.dumps(table))) == 0
+
+
+def test_pickles_differ_as_contents_do(name):
+    segment = fyris.Segment(name, 8192)
+    clean = pickle.dumps(segment)
+    assert pickle.dumps(segment) == clean
+    segment[0] = 1
+    dirty = {pickle.dumps(segment) for _ in range(3)}
+    assert len(dirty | {clean}) == 4
+    segment.commit()
+    committed = pickle.dumps(segment)
+    assert committed not in dirty | {clean} and committed == pickle.dumps(segment)
+    assert pickle.loads(committed)[0] == pickle.loads(clean)[0] == 1
+
+
+def test_who_has_it_is_told_that_its_name_is_gone(name):
+    first = fyris.Segment(name, 8192)
+    assert not first.unlinked
+    fyris.unlink(name)
+    assert first.unlinked
+    second = fyris.Segment(name, 8192)
+    assert first.unlinked and not second.unlinked
+    first[0] = 1
+    first.commit()
+    assert not second.wait(0) and second[0] == 0
+
+
+def test_handles_are_not_copied(name):
+    with fyris.Segment(name, 8192) as segment:
+        for copied in (copy.copy, copy.deepcopy):
+            with pytest.raises(TypeError, match="check it out"):
+                copied(segment)
+
+
+def test_negative_sizes_and_places_are_named(name):
+    with pytest.raises(fyris.BadValue, match="-1"):
+        fyris.Segment(name, -1)
+    with pytest.raises(fyris.BadValue, match="-5"):
+        fyris.Segment(name, 4096, max_size=-5)
+    segment = fyris.Segment(name, 8192)
+    for wrong in (
+        lambda: segment.ndarray(4, offset=-8),
+        lambda: segment.touch(-8, 8),
+        lambda: segment.grow(-8),
+    ):
+        with pytest.raises(fyris.BadValue, match="-8"):
+            wrong()
+    with pytest.raises(TypeError):
+        segment.grow("8")
+
+
+def test_arrays_of_arrays(name):
+    array = fyris.Segment(name, 8192).ndarray(3, "(2,2)i4")
+    assert array.shape == (3, 2, 2)
+    array[1, 1, 0] = 5
+    assert fyris.Segment(name).ndarray((0, 3), "(2,2)i4").shape == (0, 3, 2, 2)
+
+
+def test_slices_take_what_has_bytes(name):
+    segment = fyris.Segment(name, 8192, tracking="declared")
+    whole = numpy.arange(4, dtype="i8")
+    for given in (
+        whole,
+        array.array("q", range(4)),
+        (ctypes.c_int64 * 4)(*range(4)),
+        memoryview(whole),
+        whole.reshape(2, 2),
+    ):
+        segment[64:96] = bytes(32)
+        segment[64:96] = given
+        assert segment[64:96] == whole.tobytes()
+    with pytest.raises((BufferError, ValueError)):
+        segment[64:80] = whole[::2]
+    with pytest.raises(TypeError):
+        segment[64:66] = [1, 2]
+    with pytest.raises(fyris.BadValue, match="32 bytes for 31"):
+        segment[64:95] = whole
+    segment[95:63:-1] = whole
+    assert segment[64:96] == whole.tobytes()[::-1]
+    # A view of the very same bytes.
+    segment[0:8] = b"abcdefgh"
+    segment[2:8] = memoryview(segment)[0:6]
+    assert segment[0:8] == b"ababcdef"
+    segment[6::-2] = memoryview(segment)[0:4]
+    assert segment[0:8] == b"bbabbdaf"
+    segment[3:3] = b""
+    segment.commit()
+    assert fyris.Segment(name)[64:96] == whole.tobytes()[::-1]
+
+
+@pytest.mark.parametrize("one_writer", [False, True])
+def test_commits_that_count_faults(name, one_writer):
+    segment = fyris.Segment(name, 1 << 20, count_faults=True, one_writer=one_writer)
+    for n in range(20):
+        segment[0] = n
+        segment[4096 * n] = n + 1
+        segment.commit()
+    with fyris.Segment(name) as other:
+        assert other[:] == segment[:] and other[4096 * 19] == 20
+    again = pickle.loads(pickle.dumps(segment))
+    again[5] = 9
+    assert again.commit() == segment.version + 1
 
 
 def test_doctor(name):

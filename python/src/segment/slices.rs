@@ -1,8 +1,8 @@
 //! `segment[i]` and `segment[a:b]`: bytes of the working copy, copied in and out, as of a `bytearray` that keeps its
 //! length.
 
-use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyIndexError, PyTypeError};
+use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::slice::PySliceIndices;
 use pyo3::types::{PyBytes, PySlice};
@@ -63,10 +63,17 @@ impl Segment {
     }
 
     fn __setitem__(&self, index: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        // Copied first: it may be a view of this very segment.
-        let given = match index.cast::<PySlice>() {
-            Ok(_) => PyBuffer::<u8>::get(value)?.to_vec(value.py())?,
-            Err(_) => vec![value.extract::<u8>()?],
+        let bytes = match index.cast::<PySlice>() {
+            Ok(_) => Some(Bytes::of(value)?),
+            Err(_) => None,
+        };
+        let byte = match bytes {
+            Some(_) => 0,
+            None => value.extract::<u8>()?,
+        };
+        let (from, given) = match &bytes {
+            Some(bytes) => bytes.parts(),
+            None => (&raw const byte, 1),
         };
         let mut state = self.state()?;
         let segment = state.open()?;
@@ -76,24 +83,64 @@ impl Segment {
         if self.read_only {
             return Err(ReadOnly::new_err("the checkout is read-only"));
         }
-        let places: Vec<usize> = match place(index, segment.len())? {
-            Place::One(at) => vec![at],
-            Place::Some(slice) => places(&slice).collect(),
+        let (start, step, count) = match place(index, segment.len())? {
+            Place::One(at) => (at as isize, 1, 1),
+            Place::Some(slice) => (slice.start, slice.step, slice.slicelength as usize),
         };
-        if places.len() != given.len() {
-            let (places, given) = (places.len(), given.len());
-            let text = format!("a segment keeps its length: {given} bytes for {places}");
+        if count != given {
+            let text = format!("a segment keeps its length: {given} bytes for {count}");
             return Err(BadValue::new_err(text));
         }
-        if let (Some(&low), Some(&high)) = (places.iter().min(), places.iter().max())
-            && self.checkout.tracking == "declared"
-        {
-            segment.touch(low..high + 1).map_err(errors::segment)?;
+        if count == 0 {
+            return Ok(());
         }
-        let bytes = segment.as_mut_slice();
-        for (at, byte) in places.into_iter().zip(given) {
-            bytes[at] = byte;
+        if self.checkout.tracking == "declared" {
+            let last = start + step * (count as isize - 1);
+            let declared = start.min(last) as usize..start.max(last) as usize + 1;
+            segment.touch(declared).map_err(errors::segment)?;
+        }
+        let to = segment.as_mut_slice();
+        if step == 1 {
+            let to = to[start as usize..][..count].as_mut_ptr();
+            // SAFETY: `count` bytes at both places: those given are held by `bytes`, or are the one; they may be of this
+            // very segment.
+            unsafe { std::ptr::copy(from, to, count) };
+            return Ok(());
+        }
+        // SAFETY: as above. A copy: they may be of this very segment.
+        let given = unsafe { std::slice::from_raw_parts(from, count) }.to_vec();
+        for (n, byte) in given.into_iter().enumerate() {
+            to[(start + step * n as isize) as usize] = byte;
         }
         Ok(())
+    }
+}
+
+/// The bytes of an object that has a buffer, of whatever type its elements are, if they lie in one piece.
+struct Bytes(Box<ffi::Py_buffer>);
+
+impl Bytes {
+    fn of(value: &Bound<'_, PyAny>) -> PyResult<Bytes> {
+        // In a box: what fills the view may point into it.
+        let mut view = Box::new(ffi::Py_buffer::new());
+        // SAFETY: an object, and a place for the view, which stays where it is until it is released.
+        let got =
+            unsafe { ffi::PyObject_GetBuffer(value.as_ptr(), &raw mut *view, ffi::PyBUF_SIMPLE) };
+        match got {
+            0 => Ok(Bytes(view)),
+            _ => Err(PyErr::fetch(value.py())),
+        }
+    }
+
+    /// Returns their place, and how many they are.
+    fn parts(&self) -> (*const u8, usize) {
+        (self.0.buf.cast_const().cast(), self.0.len as usize)
+    }
+}
+
+impl Drop for Bytes {
+    fn drop(&mut self) {
+        // SAFETY: filled by `of`, with the interpreter's lock, which the call that uses it has still.
+        unsafe { ffi::PyBuffer_Release(&raw mut *self.0) }
     }
 }

@@ -7,7 +7,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use super::Segment;
-use crate::errors::{self, BadValue, pairs};
+use crate::errors::{self, BadValue, Natural, pairs};
 
 /// The result of an update.
 #[pyclass(frozen, get_all, module = "fyris")]
@@ -164,14 +164,14 @@ impl Segment {
 
     /// Declares that the bytes from start to before stop were or will be written before the next commit: their pages
     /// take no fault and need no scan. With tracking='declared' only what was touched is committed.
-    fn touch(&self, py: Python<'_>, start: usize, stop: usize) -> PyResult<()> {
-        self.run(py, |segment| segment.touch(start..stop))
+    fn touch(&self, py: Python<'_>, start: Natural, stop: Natural) -> PyResult<()> {
+        self.run(py, |segment| segment.touch(start.0..stop.0))
     }
 
     /// Makes the segment longer, for everybody: others see it at their next update. The new bytes are zero; arrays stay
     /// as they are. A smaller size changes nothing. Raises LimitReached beyond max_size.
-    fn grow(&self, py: Python<'_>, size: usize) -> PyResult<()> {
-        self.run(py, |segment| segment.grow(size))
+    fn grow(&self, py: Python<'_>, size: Natural) -> PyResult<()> {
+        self.run(py, |segment| segment.grow(size.0))
     }
 
     /// Takes the changes made here back: the working copy is at its version again.
@@ -196,15 +196,15 @@ impl Segment {
 
     /// A NumPy array over the working copy: of this shape and dtype (float64 if None), offset bytes from its begin, in
     /// C order. It keeps the working copy alive; of a read-only checkout it is read-only.
-    #[pyo3(signature = (shape, dtype=None, offset=0))]
+    #[pyo3(signature = (shape, dtype=None, offset=Natural(0)))]
     fn ndarray<'py>(
         slf: &Bound<'py, Self>,
         shape: Bound<'py, PyAny>,
         dtype: Option<Bound<'py, PyAny>>,
-        offset: usize,
+        offset: Natural,
     ) -> PyResult<Bound<'py, PyAny>> {
         let module = slf.py().import("fyris._segment")?;
-        module.call_method1("ndarray", (slf, shape, dtype, offset))
+        module.call_method1("ndarray", (slf, shape, dtype, offset.0))
     }
 }
 
