@@ -80,23 +80,27 @@ fn a_cursor_over_keys_out_of_order_says_so() {
     let name = Name::new("disorder");
     let mut map = name.open(&Options::new());
     map.write(|batch| {
-        (0..20u8).try_for_each(|n| batch.insert(&[b'k', b'a' + n], b"value").map(drop))
+        (b'a'..b'u').try_for_each(|n| {
+            batch
+                .insert(&[&b"a long key "[..], &[n]].concat(), b"")
+                .map(drop)
+        })
     })
     .expect("write");
     let mut segment = Segment::checkout(&name.0, 0, &Options::new()).expect("checkout");
     let bytes = segment.as_mut_slice();
     let at = bytes
-        .windows(2)
-        .position(|two| two == b"kf")
+        .windows(12)
+        .position(|key| key == b"a long key f")
         .expect("a key");
-    bytes[at + 1] = b'z';
+    bytes[at + 11] = b'z';
     segment.commit().expect("commit");
     map.update().expect("update");
     let mut up = Cursor::new();
     let all = std::iter::from_fn(|| up.next(map.view()).transpose());
     let all: Vec<_> = all
         .take(100)
-        .map(|entry| entry.map(|(key, _)| key[1]))
+        .map(|entry| entry.map(|(key, _)| key[11]))
         .collect();
     assert!(
         matches!(all[..], [.., Err(MapError::Corrupt { .. })]),
