@@ -3,6 +3,7 @@
 SHELL := /bin/bash
 CARGO ?= cargo
 FYRIS := $(or $(CARGO_TARGET_DIR),target)/release/fyris
+QUICK_FYRIS := $(or $(CARGO_TARGET_DIR),target)/quick/fyris
 DUMP := data/otp25-exports.ets
 PREFIX ?= /usr/local
 
@@ -11,8 +12,9 @@ PREFIX ?= /usr/local
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /  make \1\t/' | expand -t 20
 
-run: $(FYRIS) ## open the shell on the dump that ships (with no terminal: a short tour)
-	@if [ -t 0 ]; then $(FYRIS) shell $(DUMP); else $(FYRIS) shell --script data/tour.fyris $(DUMP); fi
+run: ## open the shell on the dump that ships (with no terminal: a short tour)
+	$(CARGO) build --profile quick --locked -p fyris-cli
+	@if [ -t 0 ]; then $(QUICK_FYRIS) shell $(DUMP); else $(QUICK_FYRIS) shell --script data/tour.fyris $(DUMP); fi
 
 $(FYRIS): FORCE
 	$(CARGO) build --release --locked -p fyris-cli

@@ -53,9 +53,8 @@ native() { # native TARGET LIBRARY STRIP
   pack "$name.tar.gz" "$work" "$name"
 }
 crate=erlang/native/fyris_nif
-nif_target=${CARGO_TARGET_DIR:-$crate/target}
-cargo build --locked --release --manifest-path $crate/Cargo.toml
-native "$here" "$nif_target/release/libfyris_nif.so" strip
+cargo build --locked --release --manifest-path $crate/Cargo.toml --target-dir "$target"
+native "$here" "$target/release/libfyris_nif.so" strip
 cross=aarch64-unknown-linux-gnu
 can_cross() { command -v aarch64-linux-gnu-gcc >/dev/null && [ -d "$(rustc --print target-libdir --target $cross)" ]; }
 if [ "$here" != $cross ] && ! can_cross; then
@@ -65,8 +64,8 @@ if [ "$here" != $cross ] && ! can_cross; then
 fi
 if [ "$here" != $cross ] && can_cross; then
   CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
-    cargo build --locked --release --manifest-path $crate/Cargo.toml --target $cross
-  native $cross "$nif_target/$cross/release/libfyris_nif.so" aarch64-linux-gnu-strip
+    cargo build --locked --release --manifest-path $crate/Cargo.toml --target-dir "$target" --target $cross
+  native $cross "$target/$cross/release/libfyris_nif.so" aarch64-linux-gnu-strip
 elif [ "$here" != $cross ]; then
   echo "dist: none for $cross: no cross compiler, or no standard library of Rust for it" >&2
 fi

@@ -5,9 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 target=${CARGO_TARGET_DIR:-target}
 export LOOM_MAX_PREEMPTIONS=${LOOM_MAX_PREEMPTIONS:-2} SHUTTLE_SILENCE_WARNINGS=1
-# A model runs for seconds: what link-time optimisation takes is not won back.
-export CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
-with() { RUSTFLAGS="--cfg $1 --cfg fyris_small" cargo test --locked --release "${@:2}" --target-dir "$target/$1"; }
+with() { RUSTFLAGS="--cfg $1 --cfg fyris_small" cargo test --locked --profile quick "${@:2}" --target-dir "$target/$1"; }
 with loom -p fyris-sync --lib reclaim
 with loom -p fyris-sync --lib lock::
 with loom -p fyris-index --test loom --test loom_lists --test loom_linear --test loom_skip --test loom_ravl --test loom_judy

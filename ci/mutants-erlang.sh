@@ -7,7 +7,7 @@ if ! command -v erl >/dev/null; then
   echo "mutants-erlang: no Erlang here: skipped" >&2
   exit 0
 fi
-target=${CARGO_TARGET_DIR:-$PWD/native/fyris_nif/target}/mutants
+target=${CARGO_TARGET_DIR:-$(cd .. && pwd)/target}/mutants
 
 # name | test module
 mutants=$(cat <<'LIST'
@@ -42,10 +42,9 @@ while IFS='|' read -r name module; do
   printf '#!/bin/sh\nexec "$@" --cfg %s\n' "'fyris_mutant=\"$name\"'" >"$target/$name.rustc"
   chmod +x "$target/$name.rustc"
   # Cargo takes what another wrapper has built for its own.
-  cargo clean --quiet --release -p fyris_nif --manifest-path native/fyris_nif/Cargo.toml --target-dir "$target" </dev/null
+  cargo clean --quiet --profile quick -p fyris_nif --manifest-path native/fyris_nif/Cargo.toml --target-dir "$target" </dev/null
   # A mutant that does not compile proves nothing.
-  if ! RUSTC_WORKSPACE_WRAPPER=$target/$name.rustc cargo build --quiet --locked --release \
-    --config 'profile.release.lto="off"' --config profile.release.codegen-units=16 \
+  if ! RUSTC_WORKSPACE_WRAPPER=$target/$name.rustc cargo build --quiet --locked --profile quick \
     --manifest-path native/fyris_nif/Cargo.toml --target-dir "$target" </dev/null >"$log" 2>&1; then
     echo "BROKEN    $name does not build: $log"
     survivors+=("$name")
@@ -53,7 +52,7 @@ while IFS='|' read -r name module; do
   fi
   # An application of its own, beside the one that is in use.
   rm -rf "$app" && mkdir -p "$app/priv" && cp -r ebin "$app/ebin"
-  cp "$target/release/libfyris_nif.so" "$app/priv/fyris_nif.so"
+  cp "$target/quick/libfyris_nif.so" "$app/priv/fyris_nif.so"
   if timeout 300 erl -noshell -pa "$app/ebin" test/ebin -run fyris_test_run only "$module" </dev/null >>"$log" 2>&1; then
     echo "SURVIVED  $name: $module"
     survivors+=("$name")

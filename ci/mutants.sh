@@ -52,7 +52,7 @@ split_begins_unlinked   | --cfg loom --cfg fyris_small    | -p fyris-index --tes
 linear_split_stays      |                    | -p fyris-index --test linear_conformance adapting
 linear_scan_unsorted    |                    | -p fyris-index --test linear_conformance adapting
 linear_scan_repeats     | --cfg fyris_small  | -p fyris-index --test linear_conformance scans_under
-linear_one_lock_shared  | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_linear under_the_lock_of --release
+linear_one_lock_shared  | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_linear under_the_lock_of --profile quick
 skip_unpublished        | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_skip an_entry
 skip_dead_is_locked     | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_skip taken_out
 skip_unvalidated        | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_skip put_in
@@ -96,8 +96,8 @@ ca_scan_meets_twice     |                    | -p fyris-index --lib ca::tests
 ca_scan_skips_base      | --cfg shuttle --cfg fyris_small | -p fyris-index --test ca_shuttle
 ordered_skip_dead_check | --cfg shuttle --cfg fyris_small | -p fyris-index --test ca_shuttle
 stat_reads_dead         |                    | -p fyris-index --lib ca::tests
-stat_reads_dead         | --cfg loom         | -p fyris-sync --release --lib lock::stat
-stat_readers_store      | --cfg loom         | -p fyris-sync --release --lib lock::stat
+stat_reads_dead         | --cfg loom         | -p fyris-sync --profile quick --lib lock::stat
+stat_readers_store      | --cfg loom         | -p fyris-sync --profile quick --lib lock::stat
 range_keeps_run         |                    | -p fyris-index --test tree_range
 library_loss_unseen     |                    | -p fyris-index --test library faults
 library_key_unchecked   |                    | -p fyris-index --test library faults
@@ -108,8 +108,8 @@ library_doubts_nothing  |                    | -p fyris-index --test library con
 store_fault_untold      |                    | -p fyris --test library by_name
 store_commit_early      |                    | -p fyris --test concurrent a_list_is_inserted
 store_ignore_pending    |                    | -p fyris --lib ops::list
-store_commit_unhelped   | --cfg loom         | -p fyris --lib ops::model --release
-store_through_unheld    | --cfg loom         | -p fyris --lib ops::model --release
+store_commit_unhelped   | --cfg loom         | -p fyris --lib ops::model --profile quick
+store_through_unheld    | --cfg loom         | -p fyris --lib ops::model --profile quick
 store_commit_not_undone |                    | -p fyris --test lists
 store_page_reused      |                    | -p fyris --test words what_is_seen
 ordered_bound_as_key    |                    | -p fyris-index --test ordered_keys bounds
@@ -150,25 +150,25 @@ sync_sum_unfenced       |                    | -p fyris-sync --lib counter
 sync_sum_looks_once     |                    | -p fyris-index --test counts
 sync_bags_stay          |                    | -p fyris-index --test garbage
 sync_never_due          |                    | -p fyris-index --test garbage few_large
-sync_takes_bag_of_pinned | --cfg loom        | -p fyris-sync --lib guard_cache --release
+sync_takes_bag_of_pinned | --cfg loom        | -p fyris-sync --lib guard_cache --profile quick
 sync_list_leaks         |                    | -p fyris-sync --test memory
 sync_child_waits        |                    | -p fyris-sync --test fork
 sync_child_counts       |                    | -p fyris-sync --test fork
 sync_no_sweep           |                    | -p fyris-sync --lib reclaim
-sync_light_unfenced     | --cfg loom         | -p fyris-sync --lib guard_cache --release
-sync_leave_unfenced     | --cfg loom         | -p fyris-sync --lib guard_cache --release
-sync_takes_any_guard    | --cfg loom         | -p fyris-sync --lib guard_cache --release
-sync_stays_unseen       | --cfg loom         | -p fyris-sync --lib guard_cache --release
-sync_section_unfenced   | --cfg loom         | -p fyris-sync --lib section --release
-rw_lost_wake_up         | --cfg loom --cfg fyris_small    | -p fyris-sync --lib lock::rw --release
-rw_forgets_a_reader     | --cfg loom --cfg fyris_small    | -p fyris-sync --lib lock::rw --release
+sync_light_unfenced     | --cfg loom         | -p fyris-sync --lib guard_cache --profile quick
+sync_leave_unfenced     | --cfg loom         | -p fyris-sync --lib guard_cache --profile quick
+sync_takes_any_guard    | --cfg loom         | -p fyris-sync --lib guard_cache --profile quick
+sync_stays_unseen       | --cfg loom         | -p fyris-sync --lib guard_cache --profile quick
+sync_section_unfenced   | --cfg loom         | -p fyris-sync --lib section --profile quick
+rw_lost_wake_up         | --cfg loom --cfg fyris_small    | -p fyris-sync --lib lock::rw --profile quick
+rw_forgets_a_reader     | --cfg loom --cfg fyris_small    | -p fyris-sync --lib lock::rw --profile quick
 rw_reader_barges        |                    | -p fyris-sync --lib lock::rw
 rw_try_arrives_blindly  |                    | -p fyris-sync --test rw_starvation who_only_tries_does
 rw_writer_barges        |                    | -p fyris-sync --lib lock::rw
 rw_readers_apart        |                    | -p fyris-sync --test rw_locks gather
-rw_readers_unchecked    | --cfg loom --cfg fyris_small    | -p fyris-sync --lib lock::rw --release
-rw_group_unchecked      | --cfg loom --cfg fyris_small    | -p fyris-sync --lib lock::rw --release
-rw_counter_first        | --cfg loom --cfg fyris_small    | -p fyris-sync --lib lock::rw --release
+rw_readers_unchecked    | --cfg loom --cfg fyris_small    | -p fyris-sync --lib lock::rw --profile quick
+rw_group_unchecked      | --cfg loom --cfg fyris_small    | -p fyris-sync --lib lock::rw --profile quick
+rw_counter_first        | --cfg loom --cfg fyris_small    | -p fyris-sync --lib lock::rw --profile quick
 rw_withdraws_silently   |                    | -p fyris-sync --test rw_locks gives_up
 rw_latch_given_away     |                    | -p fyris-sync --lib lock::rw
 rw_child_inherits       |                    | -p fyris-sync --test fork
@@ -176,7 +176,7 @@ sync_loader_is_first    |                    | -p fyris-sync --test loaded
 sync_fork_meets_lazy    |                    | -p fyris-sync --test fork_early
 store_fork_unnoticed    |                    | -p fyris --test fork
 segment_publish_partly  |                    | -p fyris-segment --test processes kill::
-segment_gate_unordered  | --cfg loom         | -p fyris-segment --test loom --release
+segment_gate_unordered  | --cfg loom         | -p fyris-segment --test loom --profile quick
 segment_keep_nothing    |                    | -p fyris-segment --test basic a_laggard_is
 segment_base_not_kept   |                    | -p fyris-segment --test basic disjoint
 segment_base_moves_first |                   | -p fyris-segment --test processes stop::

@@ -17,18 +17,18 @@ if ! command -v erl >/dev/null || [ ! -e "$runtime" ]; then
 fi
 
 target=$(rustc -vV | sed -n 's/^host: //p')
-dir=${CARGO_TARGET_DIR:-$PWD/native/fyris_nif/target}/sanitize-erlang
+dir=${CARGO_TARGET_DIR:-$(cd .. && pwd)/target}/sanitize-erlang
 make --no-print-directory test-beams
 RUSTC_BOOTSTRAP=1 \
 RUSTFLAGS="-Zsanitizer=address -Cunsafe-allow-abi-mismatch=sanitizer --cfg fyris_sanitize" \
-    cargo build --quiet --release --config 'profile.release.lto="off"' --config profile.release.codegen-units=16 \
+    cargo build --quiet --profile quick \
     --manifest-path native/fyris_nif/Cargo.toml --target "$target" --target-dir "$dir"
 
 # An application of its own, beside the one that is in use.
 app=$dir/app
 rm -rf "$app" && mkdir -p "$app/priv"
 cp -r ebin "$app/ebin"
-cp "$dir/$target/release/libfyris_nif.so" "$app/priv/fyris_nif.so"
+cp "$dir/$target/quick/libfyris_nif.so" "$app/priv/fyris_nif.so"
 
 modules=("$@")
 if [ ${#modules[@]} = 0 ]; then

@@ -4,12 +4,13 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . ci/steps.sh
+export PROFILE=quick
 
 step "the indexes and the store with tiny constants, where rare branches are common"
-RUSTFLAGS="--cfg fyris_small" cargo test --locked -p fyris-index -p fyris --target-dir target/small
+RUSTC_WORKSPACE_WRAPPER=$PWD/ci/small-rustc.sh cargo test --locked -p fyris-index -p fyris
 
 step "the map of segments with tiny nodes"
-RUSTFLAGS="--cfg fyris_small" cargo test --locked -p fyris-segment --target-dir target/small \
+RUSTC_WORKSPACE_WRAPPER=$PWD/ci/small-rustc.sh cargo test --locked -p fyris-segment \
   --test map_model --test map_hostile --test map_shared
 
 step "segments, with each way to notice writes"
@@ -40,7 +41,7 @@ ci/fuzz.sh 4
 step "every suite of benchmarks, briefly"
 for suite in core query rwlock segment array_mix; do
   echo "bench $suite --quick"
-  cargo run --release --locked -q -p fyris-cli -- bench $suite --quick >/dev/null
+  cargo run --profile quick --locked -q -p fyris-cli -- bench $suite --quick >/dev/null
 done
 
 step "test-long: all good"

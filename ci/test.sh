@@ -18,6 +18,9 @@ if [ "${1:-}" = quick ]; then
   exit
 fi
 
+# The NIF, also for the scripts that test projects which depend on it.
+export PROFILE=quick
+
 step "what the tests need"
 ci/setup.sh
 

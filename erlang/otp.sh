@@ -49,11 +49,12 @@ make_root() {
 mkdir -p "$cache"
 [ -d "$root" ] || make_root
 
-cargo build --quiet --locked --release --manifest-path "$here/native/fyris_nif/Cargo.toml"
+target=${CARGO_TARGET_DIR:-$(dirname "$here")/target}
+cargo build --quiet --locked --profile "${PROFILE:-release}" --manifest-path "$here/native/fyris_nif/Cargo.toml" --target-dir "$target"
 
 # Mounts and processes end with the command.
 export here root built
-export target=${CARGO_TARGET_DIR:-$here/native/fyris_nif/target}
+export target
 exec unshare --mount --pid --fork --kill-child bash -euo pipefail -c '
   repo=$(dirname "$here")
   mkdir -p "$root$repo" "$root/fyris-target"
@@ -65,6 +66,7 @@ exec unshare --mount --pid --fork --kill-child bash -euo pipefail -c '
   done
   mount -t proc proc "$root/proc"
   mount --rbind /dev "$root/dev"
-  inside=(HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 CARGO=true CARGO_TARGET_DIR=/fyris-target)
+  inside=(HOME=/root PATH=/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 CARGO=true PROFILE="${PROFILE:-release}"
+    CARGO_TARGET_DIR=/fyris-target)
   for name in $(compgen -e FYRIS_ || true); do inside+=("$name=${!name}"); done
   exec chroot "$root" env -i "${inside[@]}" bash -c "cd \"\$0\" && exec \"\$@\"" "$here" "$@"' bash "$@"

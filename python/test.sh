@@ -5,14 +5,15 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 root=$(cd .. && pwd)
-target=${CARGO_TARGET_DIR:-$root/target}/python
-venv=$target/venv
+target=${CARGO_TARGET_DIR:-$root/target}
+venv=$target/python/venv
 python=${PYTHON:-python3}
 "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "python: needs Python 3.11 or later" >&2; exit 1; }
 [ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
 "$venv/bin/python" -m pip install -q --disable-pip-version-check 'maturin>=1.9,<2' 'numpy>=1.24' 'pytest>=8' 'hypothesis>=6'
+profile=$([ "${1:-}" = --wheel ] && echo release || echo quick)
 rm -f "$root"/dist/fyris-*.whl
-CARGO_TARGET_DIR=$target PATH=$venv/bin:$PATH "$venv/bin/maturin" build --release --locked -q --interpreter "$venv/bin/python" --out "$root/dist"
+CARGO_TARGET_DIR=$target PATH=$venv/bin:$PATH "$venv/bin/maturin" build --profile "$profile" --locked -q --interpreter "$venv/bin/python" --out "$root/dist"
 [ "${1:-}" != --wheel ] || exit 0
 "$venv/bin/python" -m pip install -q --disable-pip-version-check --force-reinstall --no-deps "$root"/dist/fyris-*.whl
 # From a folder without the sources, so that the wheel is what is tested.

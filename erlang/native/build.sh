@@ -92,7 +92,8 @@ if [ ! -e $repo/crates/store/Cargo.toml ]; then
   repo=native/source
   crate=$repo/erlang/native/fyris_nif
 fi
-target=${CARGO_TARGET_DIR:-$crate/target}
+# The repository's, so that what its other parts have built serves here too.
+target=${CARGO_TARGET_DIR:-$repo/target}
 
 if [ ! -e $repo/crates/store/Cargo.toml ]; then
   [ -e $library ] && exit 0
@@ -111,10 +112,7 @@ command -v "${CARGO:-cargo}" >/dev/null ||
   fail "needs cargo to build $library, once: Rust 1.95 or later, from https://rustup.rs"
 say "building the native part with cargo: some minutes, once; its last crate, fyris_nif, takes half of them"
 begun=$(date +%s)
-case $profile in
-  release) "${CARGO:-cargo}" build --locked --manifest-path $crate/Cargo.toml --release ;;
-  *) "${CARGO:-cargo}" build --locked --manifest-path $crate/Cargo.toml ;;
-esac
+"${CARGO:-cargo}" build --locked --manifest-path $crate/Cargo.toml --profile "$profile" --target-dir "$target"
 mkdir -p priv
 new=$library.$$
 strip --strip-unneeded -o $new "$target/$profile/libfyris_nif.so" 2>/dev/null ||
