@@ -18,6 +18,7 @@ use fyris_sync::alloc as record;
 use fyris_sync::reclaim::{Guard, Retire};
 
 use crate::Entry;
+use crate::into_iter::OwnedPair;
 
 /// The beginning of an entry; the key's bytes follow right behind `length`.
 #[repr(C)]
@@ -139,6 +140,26 @@ impl<V> BytesRef<V> {
     pub(crate) unsafe fn pair<'g>(self) -> (&'g [u8], &'g V) {
         // SAFETY: the caller's contract.
         unsafe { (self.bytes(), self.value()) }
+    }
+}
+
+impl<V: 'static> OwnedPair for BytesRef<V> {
+    type Key = Box<[u8]>;
+    type Value = V;
+
+    unsafe fn into_pair(self) -> (Box<[u8]>, V) {
+        // SAFETY: the caller's contract: the value is moved out, and the block freed without it.
+        unsafe {
+            let key: Box<[u8]> = self.bytes().into();
+            let value = (&raw const (*self.0.as_ptr()).value).read();
+            Self::free(self.0, key.len());
+            (key, value)
+        }
+    }
+
+    unsafe fn let_go(self) {
+        // SAFETY: the caller's contract.
+        unsafe { self.dispose() }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::panic::catch_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use fyris_sync::reclaim::{Guard, flush};
+use fyris_sync::reclaim::{Guard, free_waiting};
 
 /// The part of a map that sees pairs off. When it goes, and the map with it, so does what waits in the bag of a thread
 /// that is not pinned.
@@ -46,9 +46,9 @@ impl<K: ?Sized, V> Drop for Retired<K, V> {
         }
         // A value's drop that panics beside a panic would end the process.
         if std::thread::panicking() {
-            let _ = catch_unwind(flush);
+            let _ = catch_unwind(free_waiting);
         } else {
-            flush();
+            free_waiting();
         }
     }
 }

@@ -4,8 +4,9 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
+use std::ffi::{OsStr, OsString};
 use std::fmt::Debug;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
@@ -147,6 +148,7 @@ proptest! {
         check_head(all(&n, |n| n as i8));
         check_head(all(&n, |n| n & 1 == 1));
         check_head(all(&n, |n| Ipv4Addr::from_bits(n as u32)));
+        check_head(all(&n, |n| SocketAddrV4::new(Ipv4Addr::from_bits((n >> 96) as u32), n as u16)));
         check_head(all(&n, |n| char::from_u32(n as u32 % 0xD800).unwrap()));
     }
 
@@ -160,6 +162,8 @@ proptest! {
         check(all(&n, instant));
         check(all(&n, address));
         check(all(&n, Ipv6Addr::from_bits));
+        check(all(&n, |n| SocketAddr::new(address(n), n as u16 / 2)));
+        check(all(&n, |n| SocketAddrV6::new(Ipv6Addr::from_bits(n >> 126), n as u16 % 2, n as u32 % 3, (n >> 64) as u32)));
     }
 
     #[test]
@@ -168,6 +172,8 @@ proptest! {
         check(texts.iter().map(|t| Box::<str>::from(&**t)).collect());
         check(texts.iter().map(|t| Arc::<str>::from(&**t)).collect());
         check(texts.iter().map(|t| Arc::<[u8]>::from(t.as_bytes())).collect());
+        check(texts.iter().map(OsString::from).collect());
+        check(texts.iter().map(|t| Box::<OsStr>::from(OsStr::new(t))).collect());
         check(texts.iter().map(PathBuf::from).collect());
         check(texts.iter().map(|t| Some(PathBuf::from(t))).collect());
     }
@@ -195,6 +201,8 @@ proptest! {
 fn owned_keys_are_asked_for_as_borrowed_ones() {
     let paths = ConcurrentTree::from([(PathBuf::from("/a//b"), 1)]);
     assert_eq!(paths.pin().get(Path::new("/a/b")), Some(&1));
+    let names = ConcurrentTree::from([(OsString::from("name"), 1)]);
+    assert_eq!(names.pin().get(OsStr::new("name")), Some(&1));
     let texts = ConcurrentTree::from([(Arc::<str>::from("text"), 1)]);
     assert_eq!(texts.pin().get("text"), Some(&1));
     let boxes = ConcurrentTree::from([(Box::<str>::from("text"), 1)]);

@@ -127,12 +127,22 @@ impl<B: Base> Tree<B> {
         self.root.store(root, Ordering::Release);
     }
 
-    /// Frees a node and all below it.
+    /// Hands out the base nodes in order, each of which is the caller's then.
+    pub(crate) fn take_apart(&mut self, mut base: impl FnMut(*mut B)) {
+        // Relaxed: `&mut self` is ordered after everything.
+        let root = self.root.swap(std::ptr::null_mut(), Ordering::Relaxed);
+        if !root.is_null() {
+            // SAFETY: the root of a tree that is ours alone, and not its root any more.
+            unsafe { Self::free(root, &mut base) }
+        }
+    }
+
+    /// Frees a node and all inner nodes below it; `base` gets the base nodes.
     ///
     /// # Safety
     ///
     /// The tree is being dropped: only the caller can reach the node.
-    unsafe fn free(node: *mut Inner<B::Key>) {
+    unsafe fn free(node: *mut Inner<B::Key>, base: &mut impl FnMut(*mut B)) {
         // Also if the drop of a pair below panics.
         // SAFETY: the nodes are ours alone, and each child has one parent; the separators of living nodes are dropped
         // here only (SEPARATOR).
@@ -146,9 +156,9 @@ impl<B: Base> Tree<B> {
         // SAFETY: as above.
         for_all(children, |child| unsafe {
             if inner.level() > 1 {
-                Self::free(child.cast());
+                Self::free(child.cast(), base);
             } else {
-                B::dispose(child.cast());
+                base(child.cast());
             }
         });
     }
@@ -156,9 +166,8 @@ impl<B: Base> Tree<B> {
 
 impl<B: Base> Drop for Tree<B> {
     fn drop(&mut self) {
-        // Relaxed: `&mut self` is ordered after everything.
         // SAFETY: only this thread can reach the tree.
-        unsafe { Self::free(self.root.load(Ordering::Relaxed)) }
+        self.take_apart(|base| unsafe { B::dispose(base) });
     }
 }
 

@@ -85,6 +85,7 @@ use self::bucket::Bucket;
 pub(crate) use self::entries::Entries;
 use self::table::Table;
 pub(crate) use self::word::spread;
+use crate::capacity::{CapacityError, or_panic};
 use crate::made::for_all;
 use crate::{Action, Batch, Build, Entry, Figures, Index, IndexOptions, Range, Stamp, Stamped};
 
@@ -134,20 +135,30 @@ impl<E: Entry, S> HashIndex<E, S> {
         Self::with_capacity_and_hasher(0, hasher)
     }
 
-    /// Makes an empty index that holds `capacity` entries before it grows.
+    /// Makes an empty index that holds `capacity` entries before it grows. O(1).
+    ///
+    /// # Panics
+    ///
+    /// If there is no memory for so many.
     pub fn with_capacity_and_hasher(capacity: usize, hasher: S) -> Self {
-        let table = Table::new(resize::bits_for(capacity));
+        or_panic(Self::try_with_capacity_and_hasher(capacity, hasher))
+    }
+
+    /// Works like [`HashIndex::with_capacity_and_hasher`], without a panic.
+    pub fn try_with_capacity_and_hasher(capacity: usize, hasher: S) -> Result<Self, CapacityError> {
+        let table = resize::bits_for(capacity).and_then(Table::try_fresh);
+        let table = table.ok_or(CapacityError::new(capacity))?;
         let bytes = AtomicUsize::new(table.memory());
         let entries = Striped::new();
         if table.bits() >= resize::INFLATE_BITS {
             entries.inflate();
         }
-        Self {
+        Ok(Self {
             root: AtomicPtr::new(Box::into_raw(table)),
             hasher,
             counts: Counts { entries, bytes },
             entries: PhantomData,
-        }
+        })
     }
 
     /// Returns the hasher.
@@ -163,6 +174,24 @@ impl<E: Entry, S> HashIndex<E, S> {
         // SAFETY: never null. The caller is pinned, and a table is retired after it has ceased to be the root
         // (RECLAIM).
         unsafe { &*root }
+    }
+
+    /// Takes all entries out; they are the caller's then.
+    pub(crate) fn into_entries(self) -> Vec<E> {
+        let mut entries = Vec::new();
+        // Relaxed: the index is ours alone.
+        let root = self.root.swap(std::ptr::null_mut(), Ordering::Relaxed);
+        // SAFETY: it was the root of this index, and is not any more.
+        for table in unsafe { tables(root) } {
+            let buckets = (0..table.len()).map(|i| table.nth(i));
+            for bucket in buckets.filter(|bucket| !bucket.was_moved()) {
+                // SAFETY: the word of an entry in the index.
+                bucket.for_each(|word| entries.push(unsafe { E::from_bits(word::handle(word)) }));
+                // SAFETY: no other thread can reach the bucket, and it is met once.
+                unsafe { free_chain(bucket) };
+            }
+        }
+        entries
     }
 
     /// Returns the number of entries; exact while no thread writes.
@@ -293,6 +322,10 @@ impl<E: Entry, S> Drop for HashIndex<E, S> {
     fn drop(&mut self) {
         // Relaxed: `&mut self` is ordered after everything.
         let root = self.root.load(Ordering::Relaxed);
+        if self.count() == 0 {
+            // Nothing is looked at that was never written. SAFETY: as below.
+            return for_all(unsafe { tables(root) }, drop);
+        }
         // SAFETY: the root of an index that is being dropped.
         unsafe { dispose_of_tables::<E>(root) };
     }
@@ -303,8 +336,21 @@ impl<E: Entry, S> Drop for HashIndex<E, S> {
 /// # Safety
 ///
 /// `table` was the root of an index that no other thread can reach, and is not its root any more.
-unsafe fn dispose_of_tables<E: Entry>(mut table: *mut Table) {
-    let tables = std::iter::from_fn(|| {
+unsafe fn dispose_of_tables<E: Entry>(table: *mut Table) {
+    // SAFETY: the caller's contract.
+    for_all(unsafe { tables(table) }, |table| {
+        // SAFETY: as above; entries of a moved bucket are disposed of in the next table.
+        for_all(0..table.len(), |i| unsafe { dispose::<E>(table.nth(i)) });
+    });
+}
+
+/// Returns a table and its successors.
+///
+/// # Safety
+///
+/// As [`dispose_of_tables`].
+unsafe fn tables(mut table: *mut Table) -> impl Iterator<Item = Box<Table>> {
+    std::iter::from_fn(move || {
         // SAFETY: tables come from `Box::into_raw`; those before the root were retired, the root
         // and its successor are the caller's alone.
         let owned = (!table.is_null()).then(|| unsafe { Box::from_raw(table) })?;
@@ -312,11 +358,7 @@ unsafe fn dispose_of_tables<E: Entry>(mut table: *mut Table) {
             .next()
             .map_or(std::ptr::null_mut(), |t| std::ptr::from_ref(t).cast_mut());
         Some(owned)
-    });
-    for_all(tables, |table| {
-        // SAFETY: as above; entries of a moved bucket are disposed of in the next table.
-        for_all(0..table.len(), |i| unsafe { dispose::<E>(table.nth(i)) });
-    });
+    })
 }
 
 /// Disposes of a bucket's entries and frees its overflow buckets, unless it has moved.
@@ -330,13 +372,23 @@ unsafe fn dispose<E: Entry>(bucket: &Bucket) {
     }
     let mut words: SmallVec<[u64; 16]> = SmallVec::new();
     bucket.for_each(|word| words.push(word));
+    // SAFETY: the caller's contract.
+    unsafe { free_chain(bucket) };
+    // SAFETY: words of entries in the index, which is being dropped; each is met once.
+    for_all(words.into_iter(), |word| unsafe {
+        E::from_bits(word::handle(word)).dispose();
+    });
+}
+
+/// Frees the overflow buckets of a bucket.
+///
+/// # Safety
+///
+/// As [`dispose`].
+unsafe fn free_chain(bucket: &Bucket) {
     let chain: SmallVec<[*mut Bucket; 4]> = bucket.overflow_chain().collect();
     for overflow in chain {
         // SAFETY: overflow buckets come from `Box::into_raw`, and this one is reached once.
         drop(unsafe { Box::from_raw(overflow) });
     }
-    // SAFETY: words of entries in the index, which is being dropped; each is met once.
-    for_all(words.into_iter(), |word| unsafe {
-        E::from_bits(word::handle(word)).dispose();
-    });
 }

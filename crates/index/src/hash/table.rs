@@ -22,12 +22,14 @@ pub(super) struct Table {
     window: u32,
     next: AtomicPtr<Table>,
     id: u64,
-    #[cfg(not(any(loom, shuttle)))]
-    memory: Pages,
-    #[cfg(any(loom, shuttle))]
-    memory: Box<[Bucket]>,
+    memory: Memory,
     pub(super) moving: Moving,
 }
+
+#[cfg(not(any(loom, shuttle)))]
+type Memory = Pages;
+#[cfg(any(loom, shuttle))]
+type Memory = Box<[Bucket]>;
 
 /// The progress of the move to the next table.
 #[repr(align(64))]
@@ -49,14 +51,29 @@ unsafe impl Sync for Table {}
 impl Table {
     /// Makes an empty table of `2^bits` buckets.
     pub(super) fn new(bits: u32) -> Box<Self> {
+        #[cfg(not(any(loom, shuttle)))]
+        let memory = Pages::zeroed(size_of::<Bucket>() << bits);
+        #[cfg(any(loom, shuttle))]
+        let memory: Box<[Bucket]> = (0..1 << bits).map(|_| Bucket::default()).collect();
+        Self::of(memory, bits)
+    }
+
+    /// Makes an empty table that may stay so for long: in no time, however large. `None` if there is no memory for it.
+    pub(super) fn try_fresh(bits: u32) -> Option<Box<Self>> {
+        #[cfg(not(any(loom, shuttle)))]
+        return Some(Self::of(
+            Pages::try_fresh(size_of::<Bucket>() << bits)?,
+            bits,
+        ));
+        #[cfg(any(loom, shuttle))]
+        Some(Self::new(bits))
+    }
+
+    fn of(memory: Memory, bits: u32) -> Box<Self> {
         /// Tells tables apart, also when one lies where another lay (for stamps).
         static IDS: GlobalU64 = GlobalU64::new(0);
         #[cfg(not(any(loom, shuttle)))]
-        let memory = Pages::zeroed(size_of::<Bucket>() << bits);
-        #[cfg(not(any(loom, shuttle)))]
         let buckets = memory.as_ptr().cast_const().cast::<Bucket>();
-        #[cfg(any(loom, shuttle))]
-        let memory: Box<[Bucket]> = (0..1 << bits).map(|_| Bucket::default()).collect();
         #[cfg(any(loom, shuttle))]
         let buckets = memory.as_ptr();
         Box::new(Self {

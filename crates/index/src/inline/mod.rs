@@ -44,7 +44,9 @@ pub use self::iter::Iter;
 use self::space::Space;
 pub use self::word::Word;
 use crate::Action;
+use crate::capacity::{CapacityError, TRUSTED, or_panic};
 use crate::hash::RandomState;
+use crate::into_iter::IntoIter;
 
 /// A concurrent hash map of keys and values of one word each: integers, `bool`, `char`, `f64`.
 ///
@@ -134,9 +136,26 @@ impl<K: Word + Hash, V: Word> InlineMap<K, V> {
         Self::with_hasher(RandomState::default())
     }
 
-    /// Makes an empty map that holds `capacity` pairs before it grows.
+    /// Makes an empty map that holds `capacity` pairs before it grows. O(capacity): each bucket, of seven pairs, gets a
+    /// word.
+    ///
+    /// # Panics
+    ///
+    /// If there is no memory for so many, "capacity overflow".
     pub fn with_capacity(capacity: usize) -> Self {
         Self::with_capacity_and_hasher(capacity, RandomState::default())
+    }
+
+    /// Works like [`with_capacity`](Self::with_capacity), with an error where that panics.
+    ///
+    /// ```
+    /// let map = fyris_index::InlineMap::<u32, u32>::try_with_capacity(1000);
+    /// assert!(map.is_ok());
+    /// let map = fyris_index::InlineMap::<u32, u32>::try_with_capacity(usize::MAX);
+    /// assert_eq!(map.err().map(|error| error.capacity()), Some(usize::MAX));
+    /// ```
+    pub fn try_with_capacity(capacity: usize) -> Result<Self, CapacityError> {
+        Self::try_with_capacity_and_hasher(capacity, RandomState::default())
     }
 }
 
@@ -184,10 +203,17 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
         Self::with_capacity_and_hasher(0, hasher)
     }
 
-    /// Makes an empty map with this hasher that holds `capacity` pairs before it grows.
+    /// Makes an empty map with this hasher that holds `capacity` pairs before it grows, as
+    /// [`InlineMap::with_capacity`].
     pub fn with_capacity_and_hasher(capacity: usize, hasher: S) -> Self {
-        let (bits, space) = (resize::bits_for(capacity), Space::new());
-        space.provide(bits);
+        or_panic(Self::try_with_capacity_and_hasher(capacity, hasher))
+    }
+
+    /// Works like [`InlineMap::with_capacity_and_hasher`], with an error where that panics.
+    pub fn try_with_capacity_and_hasher(capacity: usize, hasher: S) -> Result<Self, CapacityError> {
+        let space = Space::new();
+        let bits = resize::bits_for(capacity).filter(|&bits| space.provide_fresh(bits));
+        let bits = bits.ok_or(CapacityError::new(capacity))?;
         for i in 0..1 << bits {
             space.nth(bits, i).draft(0).bring_to_life();
         }
@@ -196,13 +222,13 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
             shared.entries.inflate();
         }
         let root = AtomicU64::new(Root::new(0, bits, bits).0);
-        Self {
+        Ok(Self {
             root,
             hasher,
             space,
             shared,
             pairs: PhantomData,
-        }
+        })
     }
 
     /// Returns the value of a key.
@@ -497,6 +523,17 @@ impl<'m, K: Word + Hash, V: Word, S: BuildHasher> IntoIterator for &'m InlineMap
     }
 }
 
+/// `for (key, value) in map`, in no order that means anything.
+impl<K: Word + Hash, V: Word, S: BuildHasher> IntoIterator for InlineMap<K, V, S> {
+    type Item = (K, V);
+    type IntoIter = IntoIter<(K, V)>;
+
+    fn into_iter(self) -> IntoIter<(K, V)> {
+        // SAFETY: copies.
+        unsafe { IntoIter::new(self.iter().collect()) }
+    }
+}
+
 impl<K: Word + Hash, V: Word, const N: usize> From<[(K, V); N]> for InlineMap<K, V> {
     fn from(pairs: [(K, V); N]) -> Self {
         pairs.into_iter().collect()
@@ -519,7 +556,8 @@ where
 {
     fn from_iter<T: IntoIterator<Item = (K, V)>>(pairs: T) -> Self {
         let pairs = pairs.into_iter();
-        let mut map = Self::with_capacity_and_hasher(pairs.size_hint().0, S::default());
+        let mut map =
+            Self::with_capacity_and_hasher(pairs.size_hint().0.min(TRUSTED), S::default());
         map.extend(pairs);
         map
     }

@@ -12,6 +12,11 @@ impl Pages {
         Self((0..buckets).map(|_| Bucket::default()).collect())
     }
 
+    /// As above.
+    pub(super) fn try_fresh(bytes: usize) -> Option<Self> {
+        Some(Self::zeroed(bytes))
+    }
+
     pub(super) fn as_ptr(&self) -> *mut Bucket {
         self.0.as_ptr().cast_mut()
     }

@@ -28,13 +28,12 @@ const MIN_BITS: u32 = 1;
 /// From this size on, counts are kept in stripes.
 pub(super) const INFLATE_BITS: u32 = 6;
 
-/// Returns the size (its binary logarithm) of the smallest table that holds `capacity` pairs without growing.
-pub(super) fn bits_for(capacity: usize) -> u32 {
-    let buckets = (capacity as u64).saturating_mul(10) / FULL + 1;
-    buckets
-        .next_power_of_two()
-        .ilog2()
-        .clamp(MIN_BITS, MAX_BITS)
+/// Returns the size (its binary logarithm) of the smallest table that holds `capacity` pairs without growing, if there
+/// is one.
+pub(super) fn bits_for(capacity: usize) -> Option<u32> {
+    let buckets = (capacity as u64).checked_mul(10)? / FULL + 1;
+    let bits = buckets.checked_next_power_of_two()?.ilog2();
+    (bits <= MAX_BITS).then_some(bits.max(MIN_BITS))
 }
 
 impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {

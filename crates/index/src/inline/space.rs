@@ -89,7 +89,19 @@ impl Space {
             self.bytes.fetch_add(back, Ordering::Relaxed);
             return;
         }
-        let pages = Pages::zeroed(size_of::<Bucket>() << bits);
+        self.adopt(&mut owned, bits, Pages::zeroed(size_of::<Bucket>() << bits));
+    }
+
+    /// Provides the first array, of memory fresh from the system. Returns whether there is so much.
+    pub(super) fn provide_fresh(&self, bits: u32) -> bool {
+        let pages = Pages::try_fresh(size_of::<Bucket>() << bits);
+        pages.is_some_and(|pages| {
+            self.adopt(&mut self.owned(), bits, pages);
+            true
+        })
+    }
+
+    fn adopt(&self, owned: &mut Owned, bits: u32, pages: Pages) {
         debug_assert!(pages.as_ptr().cast::<Bucket>().is_aligned());
         // Relaxed: published by the Release store of the root.
         self.arrays[bits as usize].store(pages.as_ptr().cast(), Ordering::Relaxed);

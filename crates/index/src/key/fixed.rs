@@ -4,7 +4,7 @@
 //! share.
 
 use std::cmp::Ordering;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr, SocketAddrV6};
 use std::sync::OnceLock;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -59,6 +59,8 @@ fixed! {
     i128: 16, |k: &i128| signed(*k);
     Ipv6Addr: 16, |k: &Ipv6Addr| k.octets();
     IpAddr: 17, address;
+    SocketAddrV6: 26, |k: &SocketAddrV6| socket(k);
+    SocketAddr: 27, any_socket;
     Duration: 16, |k: &Duration| k.as_nanos().to_be_bytes();
     SystemTime: 16, |k: &SystemTime| signed(since_epoch(*k));
     Instant: 16, |k: &Instant| signed(since_first(*k));
@@ -79,6 +81,34 @@ fn address(address: &IpAddr) -> [u8; 17] {
         IpAddr::V6(v6) => {
             bytes[0] = 1;
             bytes[1..].copy_from_slice(&v6.octets());
+        }
+    }
+    bytes
+}
+
+/// Returns a socket address of version 6 as bytes in the order of these: by address, port, flow and scope.
+#[inline]
+fn socket(socket: &SocketAddrV6) -> [u8; 26] {
+    let mut bytes = [0; 26];
+    bytes[..16].copy_from_slice(&socket.ip().octets());
+    bytes[16..18].copy_from_slice(&socket.port().to_be_bytes());
+    bytes[18..22].copy_from_slice(&socket.flowinfo().to_be_bytes());
+    bytes[22..].copy_from_slice(&socket.scope_id().to_be_bytes());
+    bytes
+}
+
+/// Returns a socket address as bytes in the order of these: all of version 4 come before all of version 6.
+#[inline]
+fn any_socket(any: &SocketAddr) -> [u8; 27] {
+    let mut bytes = [0; 27];
+    match any {
+        SocketAddr::V4(v4) => {
+            bytes[1..5].copy_from_slice(&v4.ip().octets());
+            bytes[5..7].copy_from_slice(&v4.port().to_be_bytes());
+        }
+        SocketAddr::V6(v6) => {
+            bytes[0] = 1;
+            bytes[1..].copy_from_slice(&socket(v6));
         }
     }
     bytes

@@ -13,7 +13,8 @@
 //! * `place`: those that nodes of one entry are compared with.
 
 use std::cmp::Ordering;
-use std::net::Ipv4Addr;
+use std::ffi::{OsStr, OsString};
+use std::net::{Ipv4Addr, SocketAddrV4};
 use std::ptr::NonNull;
 use std::sync::Arc;
 
@@ -43,8 +44,8 @@ pub trait Separator: Ord + Send + Sync + 'static {
 
 /// A key of the `ordered` index, and of contention adapting trees over other base nodes.
 ///
-/// Implemented for integers, `bool`, `char`, byte strings and text (owned, shared or borrowed), paths, addresses of the
-/// Internet, times, and arrays, tuples of up to eight, `Option` and [`Reverse`](std::cmp::Reverse) of keys; through
+/// Implemented for integers, `bool`, `char`, byte strings and text (owned, shared or borrowed; also those of the
+/// operating system), paths, addresses of the Internet and of sockets, times, and arrays, tuples of up to eight, `Option` and [`Reverse`](std::cmp::Reverse) of keys; through
 /// [`Opaque`] for every other ordered type. A type that can show itself as bytes in the right order implements
 /// [`ByteKey`] instead.
 ///
@@ -139,6 +140,8 @@ exact! {
     isize: |k| k as u64 ^ FLIP, |h: u64| (h ^ FLIP) as isize;
     bool: u64::from, |h| h != 0;
     Ipv4Addr: |k: Ipv4Addr| u64::from(k.to_bits()), |h| Ipv4Addr::from_bits(h as u32);
+    SocketAddrV4: |k: SocketAddrV4| u64::from(k.ip().to_bits()) << 16 | u64::from(k.port()),
+        |h| SocketAddrV4::new(Ipv4Addr::from_bits((h >> 16) as u32), h as u16);
     char: u64::from, |h| char::from_u32(h as u32).unwrap_or_default();
 }
 
@@ -328,6 +331,24 @@ impl ByteKey for Arc<[u8]> {
     #[inline]
     fn key_bytes(&self) -> &[u8] {
         self
+    }
+}
+impl ByteKey for OsStr {
+    #[inline]
+    fn key_bytes(&self) -> &[u8] {
+        self.as_encoded_bytes()
+    }
+}
+impl ByteKey for OsString {
+    #[inline]
+    fn key_bytes(&self) -> &[u8] {
+        self.as_encoded_bytes()
+    }
+}
+impl ByteKey for Box<OsStr> {
+    #[inline]
+    fn key_bytes(&self) -> &[u8] {
+        self.as_encoded_bytes()
     }
 }
 impl<const N: usize> ByteKey for [u8; N] {

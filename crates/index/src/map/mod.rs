@@ -34,6 +34,10 @@
 //! | `entry(k).and_modify(f).or_insert(v)` | [`update_or_insert(k, f, v)`](Map::update_or_insert) |
 //! | `match entry(k)`, and everything else | [`compute(k, f)`](Map::compute) |
 //!
+//! Two of them differ from their model. `update_or_insert` and `compute` with `Put` replace the stored key too, by the
+//! one that was given; `and_modify` keeps it. And several threads that find a key absent at the same time each run the
+//! closure of their own call of `get_or_insert_with`; one value is put in, and the others are dropped.
+//!
 //! # Why keys are `'static`
 //!
 //! A pair that a map has put out is freed at some later time, perhaps after the map itself is gone: one collector
@@ -55,6 +59,7 @@ pub use self::iter::{Iter, Keys, Values};
 pub use self::pinned::PinnedMap;
 pub use self::storage::{Boxed, Copied, Make, MapStorage, Packed, Remake};
 use crate::HashIndex;
+use crate::capacity::{CapacityError, or_panic};
 use crate::hash::RandomState;
 use crate::retired::Retired;
 
@@ -209,7 +214,12 @@ impl<K: ?Sized, V, S: MapStorage<K, V>> Map<K, V, S> {
         Self::with_hasher(RandomState::default())
     }
 
-    /// Makes an empty map that holds `capacity` pairs before it grows.
+    /// Makes an empty map that holds `capacity` pairs before it grows. O(1): its memory is the system's until it is
+    /// written.
+    ///
+    /// # Panics
+    ///
+    /// If there is no memory for so many, "capacity overflow".
     ///
     /// ```
     /// let map = fyris_index::BytesMap::<u32>::with_capacity(1000);
@@ -217,6 +227,18 @@ impl<K: ?Sized, V, S: MapStorage<K, V>> Map<K, V, S> {
     /// ```
     pub fn with_capacity(capacity: usize) -> Self {
         Self::with_capacity_and_hasher(capacity, RandomState::default())
+    }
+
+    /// Works like [`with_capacity`](Self::with_capacity), with an error where that panics.
+    ///
+    /// ```
+    /// let map = fyris_index::ConcurrentMap::<u32, u32>::try_with_capacity(1000);
+    /// assert!(map.is_ok());
+    /// let map = fyris_index::ConcurrentMap::<u32, u32>::try_with_capacity(usize::MAX);
+    /// assert_eq!(map.err().map(|error| error.capacity()), Some(usize::MAX));
+    /// ```
+    pub fn try_with_capacity(capacity: usize) -> Result<Self, CapacityError> {
+        Self::try_with_capacity_and_hasher(capacity, RandomState::default())
     }
 }
 
@@ -233,7 +255,8 @@ impl<K: ?Sized, V, S: MapStorage<K, V>, H> Map<K, V, S, H> {
         Self::with_capacity_and_hasher(0, hasher)
     }
 
-    /// Makes an empty map with this hasher that holds `capacity` pairs before it grows.
+    /// Makes an empty map with this hasher that holds `capacity` pairs before it grows, as
+    /// [`Map::with_capacity`](Map#method.with_capacity).
     ///
     /// ```
     /// use std::hash::RandomState;
@@ -242,10 +265,15 @@ impl<K: ?Sized, V, S: MapStorage<K, V>, H> Map<K, V, S, H> {
     /// assert!(map.is_empty());
     /// ```
     pub fn with_capacity_and_hasher(capacity: usize, hasher: H) -> Self {
-        Self {
-            index: HashIndex::with_capacity_and_hasher(capacity, hasher),
+        or_panic(Self::try_with_capacity_and_hasher(capacity, hasher))
+    }
+
+    /// Works like [`with_capacity_and_hasher`](Self::with_capacity_and_hasher), with an error where that panics.
+    pub fn try_with_capacity_and_hasher(capacity: usize, hasher: H) -> Result<Self, CapacityError> {
+        Ok(Self {
+            index: HashIndex::try_with_capacity_and_hasher(capacity, hasher)?,
             retired: Retired::new(),
-        }
+        })
     }
 
     /// Weighs pairs that are replaced or removed: the function says how many bytes one owns besides itself, and what

@@ -7,6 +7,7 @@ use fyris_sync::alloc as record;
 use fyris_sync::reclaim::{Guard, Retire};
 
 use crate::Entry;
+use crate::into_iter::OwnedPair;
 
 /// An immutable pair, to which a [`NodeRef`] points.
 pub(super) struct Node<K, V> {
@@ -62,7 +63,7 @@ impl<K, V> NodeRef<K, V> {
     ///
     /// # Safety
     ///
-    /// The node was never shared, and is not used any more.
+    /// Only the caller can reach the node, and uses it no more.
     pub(super) unsafe fn into_parts(self) -> (K, V) {
         // SAFETY: the caller gives the node up; its memory is freed without dropping what was read.
         let Node { key, value } = unsafe { self.0.read() };
@@ -97,6 +98,21 @@ impl<K, V> NodeRef<K, V> {
             // SAFETY: allocated there in `new`, with this layout.
             unsafe { dealloc(ptr.as_ptr().cast(), Self::LAYOUT) }
         }
+    }
+}
+
+impl<K, V> OwnedPair for NodeRef<K, V> {
+    type Key = K;
+    type Value = V;
+
+    unsafe fn into_pair(self) -> (K, V) {
+        // SAFETY: the caller's contract.
+        unsafe { self.into_parts() }
+    }
+
+    unsafe fn let_go(self) {
+        // SAFETY: as above.
+        unsafe { self.dispose() }
     }
 }
 

@@ -5,6 +5,7 @@ use std::hash::Hash;
 use super::node::NodeRef;
 use crate::Entry;
 use crate::bytes_entry::BytesRef;
+use crate::into_iter::OwnedPair;
 pub use crate::ordered::storage::{Boxed, Copied, Packed};
 
 /// The storage of the pairs of a [`Map`](super::Map): [`Boxed`], [`Copied`] or [`Packed`]. Cannot be implemented
@@ -14,7 +15,7 @@ pub trait MapStorage<K: ?Sized, V>: Sealed<K, V> {}
 /// The private part of [`MapStorage`], which keeps it from being implemented elsewhere.
 pub trait Sealed<K: ?Sized, V> {
     /// The entry that leads to a pair.
-    type Entry: Entry<Key = K> + PartialEq + Send + Sync;
+    type Entry: Entry<Key = K> + OwnedPair<Value = V> + PartialEq + Send + Sync;
 
     /// Returns the key and the value of an entry.
     ///

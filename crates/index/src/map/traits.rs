@@ -7,7 +7,9 @@ use fyris_sync::reclaim::{LocalGuard, pin};
 
 use super::storage::{Make, MapStorage, Remake};
 use super::{Iter, Map, PinnedMap};
+use crate::capacity::TRUSTED;
 use crate::hash::Entries;
+use crate::into_iter::{IntoIter, OwnedPair};
 
 impl<K: ?Sized, V, S: MapStorage<K, V>, H: Default> Default for Map<K, V, S, H> {
     /// Makes an empty map.
@@ -83,7 +85,8 @@ where
 {
     fn from_iter<T: IntoIterator<Item = (G, V)>>(pairs: T) -> Self {
         let pairs = pairs.into_iter();
-        let mut map = Self::with_capacity_and_hasher(pairs.size_hint().0, H::default());
+        let mut map =
+            Self::with_capacity_and_hasher(pairs.size_hint().0.min(TRUSTED), H::default());
         map.extend(pairs);
         map
     }
@@ -96,6 +99,17 @@ where
 {
     fn from(pairs: [(G, V); N]) -> Self {
         pairs.into_iter().collect()
+    }
+}
+
+/// `for (key, value) in map`, in no order that means anything. Takes 8 bytes a pair until it is dropped.
+impl<K: ?Sized, V, S: MapStorage<K, V>, H> IntoIterator for Map<K, V, S, H> {
+    type Item = (<S::Entry as OwnedPair>::Key, V);
+    type IntoIter = IntoIter<S::Entry>;
+
+    fn into_iter(self) -> IntoIter<S::Entry> {
+        // SAFETY: taken out of the map, which was the caller's alone.
+        unsafe { IntoIter::new(self.index.into_entries()) }
     }
 }
 

@@ -94,7 +94,8 @@ where
     }
 
     /// Replaces, inserts or removes a key's value by the action that the closure returns for the present one; returns
-    /// the value that the closure's last call saw and the one that it left. O(1) without the closure.
+    /// the value that the closure's last call saw and the one that it left. `Put` replaces the stored key too. O(1)
+    /// without the closure.
     ///
     /// The closure may be called several times, runs with no lock held, and may use the map. If it panics the map is
     /// unchanged.
@@ -247,7 +248,7 @@ where
     }
 
     /// Replaces a key's value by one made of it, or puts `value` there if there is none; returns the value that is
-    /// there then. O(1) without the closure, which is called as [`Map::compute`] says. Consistency as there.
+    /// there then. The stored key is replaced too. O(1) without the closure, which is called as [`Map::compute`] says. Consistency as there.
     ///
     /// ```
     /// let words = fyris_index::ConcurrentMap::new();

@@ -31,6 +31,19 @@ impl<I: Item> Tree<I> {
         let word = word(0, Learnt::default());
         Self::new(Leaf::alloc(word, &Parts::new(), 0, 0))
     }
+
+    /// Takes all items out, in order; they are the caller's then. Each with its key prefix, as its leaf has it.
+    pub(crate) fn into_items(mut self) -> Vec<(u64, I)> {
+        let mut items = Vec::new();
+        self.take_apart(|leaf| {
+            // SAFETY: the leaf is ours alone.
+            let view = unsafe { (*leaf).view() };
+            items.extend((0..view.len()).map(|pos| (view.key_prefix(pos), *view.item(pos))));
+            // SAFETY: as above; it is handed out once.
+            unsafe { Leaf::free(leaf) };
+        });
+        items
+    }
 }
 
 // SAFETY: leaves come from `Leaf::alloc`.

@@ -8,6 +8,7 @@ use fyris_sync::reclaim::{Guard, Retire};
 use super::item::{InlineValue, Item};
 use crate::Entry;
 use crate::bytes_entry::BytesRef;
+use crate::into_iter::OwnedPair;
 use crate::key::{PrefixKey, TreeKey};
 use crate::retired::Retired;
 
@@ -40,9 +41,16 @@ pub trait Storage<K: TreeKey + ?Sized, V>: Sealed<K, V> {
         K: 'g,
         V: 'g;
 
+    /// A pair of a tree that is used up.
+    type Owned: OwnedPair<Value = V>;
+
     /// Returns the key of an item and its key prefix.
     #[doc(hidden)]
     fn key<'g>(key_prefix: u64, item: &'g Self::Item) -> Self::Key<'g>;
+
+    /// Returns an item that is in no tree any more, and its key prefix, as a pair.
+    #[doc(hidden)]
+    fn owned(key_prefix: u64, item: Self::Item) -> Self::Owned;
 }
 
 /// The private part of [`Storage`], which keeps it from being implemented elsewhere.
@@ -160,6 +168,21 @@ unsafe impl<K: TreeKey, V> Item for BoxedPair<K, V> {
     }
 }
 
+impl<K, V> OwnedPair for BoxedPair<K, V> {
+    type Key = K;
+    type Value = V;
+
+    unsafe fn into_pair(self) -> (K, V) {
+        // SAFETY: from `Box::leak` in `new`; the caller's contract.
+        *unsafe { Box::from_raw(self.0.as_ptr()) }
+    }
+
+    unsafe fn let_go(self) {
+        // SAFETY: as above.
+        drop(unsafe { self.into_pair() });
+    }
+}
+
 /// A pair on its way out, as the collector knows it.
 struct Gone<K, V>((K, V));
 
@@ -183,9 +206,15 @@ macro_rules! box_storage {
                 K: 'g,
                 V: 'g;
 
+            type Owned = BoxedPair<K, V>;
+
             #[inline]
             fn key(_: u64, item: &BoxedPair<K, V>) -> &K {
                 &item.pair().0
+            }
+
+            fn owned(_: u64, item: BoxedPair<K, V>) -> BoxedPair<K, V> {
+                item
             }
         }
 
@@ -267,9 +296,15 @@ where
         K: 'g,
         V: 'g;
 
+    type Owned = (K, V);
+
     #[inline]
     fn key(key_prefix: u64, _: &InlineValue<K, V>) -> K {
         K::from_key_prefix(key_prefix)
+    }
+
+    fn owned(key_prefix: u64, item: InlineValue<K, V>) -> (K, V) {
+        (K::from_key_prefix(key_prefix), item.value)
     }
 }
 
@@ -369,9 +404,15 @@ impl<V: Send + Sync + 'static> Storage<[u8], V> for Packed {
     where
         V: 'g;
 
+    type Owned = BytesRef<V>;
+
     #[inline]
     fn key(_: u64, item: &PackedPair<V>) -> &[u8] {
         item.0.key()
+    }
+
+    fn owned(_: u64, item: PackedPair<V>) -> BytesRef<V> {
+        item.0
     }
 }
 

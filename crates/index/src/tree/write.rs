@@ -120,7 +120,8 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
     }
 
     /// Replaces, inserts or removes the value of a key by the action that the closure returns for the present one;
-    /// returns the value that the closure's last call saw and the one that it left. O(log n) without the closure.
+    /// returns the value that the closure's last call saw and the one that it left. `Put` replaces the stored key too.
+    /// O(log n) without the closure.
     ///
     /// The closure runs outside all locks: it may block, panic, and use the tree, this key included. If the pair
     /// changes meanwhile it runs again, on the value that is there then.
@@ -269,7 +270,7 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
     }
 
     /// Replaces a key's value by one made of it, or puts `value` there if there is none; returns the value that is
-    /// there then. O(log n) without the closure, which is called as [`TreeMap::compute`] says. Consistency as there.
+    /// there then. The stored key is replaced too. O(log n) without the closure, which is called as [`TreeMap::compute`] says. Consistency as there.
     ///
     /// ```
     /// let words = fyris_index::BytesTree::new();

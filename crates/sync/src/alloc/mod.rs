@@ -28,4 +28,4 @@ mod record;
 
 pub use lines::{LINE, allocate_lines, free_lines};
 pub use pages::{Pages, given_back};
-pub use record::{allocate, free, usable_size};
+pub use record::{allocate, free, give_back, usable_size};

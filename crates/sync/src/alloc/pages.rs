@@ -31,6 +31,8 @@ const LINE: usize = 128;
 pub struct Pages {
     start: NonNull<u8>,
     size: usize,
+    /// A mapping of its own, not the allocator's.
+    mapped: bool,
     /// The kernel has the physical memory: counted by [`given_back`].
     given_back: AtomicBool,
 }
@@ -58,8 +60,37 @@ impl Pages {
         Self {
             start,
             size: layout.size(),
+            mapped: false,
             given_back: AtomicBool::new(false),
         }
+    }
+
+    /// Works like [`Pages::zeroed`], but takes large memory fresh from the kernel, which clears each page when it is
+    /// touched first: no time that grows with the size. For memory of which little may be used for long. `None` if there
+    /// is not so much.
+    ///
+    /// # Panics
+    ///
+    /// If `size` is zero.
+    pub fn try_fresh(size: usize) -> Option<Self> {
+        assert!(size > 0);
+        let align = if size >= HUGE { PAGE } else { LINE };
+        let layout = Layout::from_size_align(size, align).ok()?.pad_to_align();
+        let mapped = Self::is_large(layout);
+        let start = if mapped {
+            advice::map(layout.size())
+        } else {
+            backend::zeroed(layout)
+        }?;
+        if mapped {
+            advice::huge(start, layout.size());
+        }
+        Some(Self {
+            start,
+            size: layout.size(),
+            mapped,
+            given_back: AtomicBool::new(false),
+        })
     }
 
     /// Returns the address.
@@ -130,7 +161,11 @@ impl Pages {
 impl Drop for Pages {
     fn drop(&mut self) {
         self.count_given_back(false);
-        // SAFETY: allocated in `zeroed` with this layout; freed once.
+        if self.mapped {
+            // SAFETY: mapped in `try_fresh` with this size; unmapped once.
+            return unsafe { advice::unmap(self.start, self.size) };
+        }
+        // SAFETY: allocated in `zeroed` or `try_fresh` with this layout; freed once.
         unsafe { backend::free(self.start, Self::layout(self.size)) }
     }
 }
@@ -182,6 +217,23 @@ mod advice {
 
     use super::HUGE;
 
+    /// Maps fresh memory. It is not accounted for beforehand: little of it may be used.
+    pub(super) fn map(size: usize) -> Option<NonNull<u8>> {
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        // SAFETY: new memory, at no given address.
+        let start = unsafe { libc::mmap(std::ptr::null_mut(), size, protection, flags, -1, 0) };
+        NonNull::new(start.cast()).filter(|_| start != libc::MAP_FAILED)
+    }
+
+    /// # Safety
+    ///
+    /// `start` comes from [`map`] with the same size; unmapped once.
+    pub(super) unsafe fn unmap(start: NonNull<u8>, size: usize) {
+        // SAFETY: the caller's contract.
+        unsafe { libc::munmap(start.as_ptr().cast(), size) };
+    }
+
     /// Advises huge pages for those that lie wholly in `size` bytes from `start`.
     pub(super) fn huge(start: NonNull<u8>, size: usize) {
         let before = start.as_ptr().align_offset(HUGE);
@@ -210,6 +262,16 @@ mod advice {
 
     pub(super) fn huge(_: NonNull<u8>, _: usize) {}
 
+    /// Nothing is mapped on this system.
+    pub(super) fn map(_: usize) -> Option<NonNull<u8>> {
+        None
+    }
+
+    /// # Safety
+    ///
+    /// None: it does nothing on this system.
+    pub(super) unsafe fn unmap(_: NonNull<u8>, _: usize) {}
+
     /// # Safety
     ///
     /// None: it does nothing on this system.
@@ -233,6 +295,24 @@ mod tests {
             bytes.fill(1);
         }
         account_follows();
+    }
+
+    #[test]
+    fn fresh_memory_is_zeroed_and_costs_nothing_beforehand() {
+        for size in [64, HUGE - 1, 2 * HUGE + 12345, 64 << 30] {
+            let pages = Pages::try_fresh(size).expect("addresses, if not memory");
+            assert!(pages.size() >= size);
+            for at in [0, size / 2, size - 1] {
+                // SAFETY: within the allocation.
+                let byte = unsafe { pages.as_ptr().add(at) };
+                // SAFETY: as above.
+                assert_eq!(unsafe { byte.read() }, 0);
+                // SAFETY: as above.
+                unsafe { byte.write(7) };
+            }
+        }
+        assert!(Pages::try_fresh(isize::MAX as usize).is_none());
+        assert!(Pages::try_fresh(usize::MAX).is_none());
     }
 
     /// Checks that memory counts as given back once, and only until it is used again. Part of the one test that gives

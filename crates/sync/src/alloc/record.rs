@@ -40,6 +40,11 @@ pub unsafe fn usable_size(ptr: NonNull<u8>, size: usize) -> usize {
     unsafe { backend::usable_size(ptr.as_ptr(), size) }
 }
 
+/// Gives back to the system what the allocator keeps of this thread's freed records. Some milliseconds, if that is much.
+pub fn give_back() {
+    backend::give_back();
+}
+
 #[cold]
 fn out_of_memory(size: usize) -> ! {
     let layout = std::alloc::Layout::from_size_align(size, 8);
@@ -54,6 +59,11 @@ mod direct {
     pub(super) fn allocate(size: usize) -> *mut u8 {
         // SAFETY: `mi_malloc` has no preconditions.
         unsafe { mi::mi_malloc(size).cast() }
+    }
+
+    pub(super) fn give_back() {
+        // SAFETY: `mi_collect` has no preconditions.
+        unsafe { mi::mi_collect(true) };
     }
 
     /// # Safety
@@ -82,6 +92,8 @@ mod system {
     fn layout(size: usize) -> Option<Layout> {
         Layout::from_size_align(size.max(1), 16).ok()
     }
+
+    pub(super) fn give_back() {}
 
     pub(super) fn allocate(size: usize) -> *mut u8 {
         // SAFETY: the layout's size is not zero.

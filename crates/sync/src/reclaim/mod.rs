@@ -162,8 +162,16 @@ pub fn pin_owned() -> OwnedGuard {
 ///
 /// Two barriers in all threads and some microseconds if anything waits, else a look at 256 words at most. Under a pin of
 /// the same thread it is done when that ends. For threads that want what they have removed dropped now, such as a channel
-/// closed or a file.
+/// closed or a file. What the allocator keeps of this thread's freed memory goes back to the system, if no pin is in the
+/// way: some milliseconds, if that is much.
 pub fn flush() {
+    scheme::flush();
+    crate::alloc::give_back();
+}
+
+/// Works like [`flush`], but leaves to the allocator what it keeps.
+#[doc(hidden)]
+pub fn free_waiting() {
     scheme::flush();
 }
 
