@@ -52,6 +52,16 @@ pub enum DumpError {
         /// The bytes it begins with, at most 8.
         found: Vec<u8>,
     },
+    /// A log that holds something else than a table.
+    #[error("{} is no table dump: it is {what}", path.display())]
+    OtherLog {
+        /// The file.
+        path: PathBuf,
+        /// What it is.
+        what: &'static str,
+        /// The offset of its first term, which says so.
+        offset: u64,
+    },
     /// The file is damaged.
     #[error("damaged dump: {0}")]
     Damaged(#[from] Damage),
@@ -128,6 +138,10 @@ impl fmt::Debug for DumpError {
                 ("CannotReplace", &[("path", path), ("source", source)])
             }
             DumpError::NotALog { path, found } => ("NotALog", &[("path", path), ("found", found)]),
+            DumpError::OtherLog { path, what, offset } => (
+                "OtherLog",
+                &[("path", path), ("what", what), ("offset", offset)],
+            ),
             DumpError::Damaged(damage) => ("Damaged", &[("", damage)]),
             DumpError::BadObject { offset, source } => {
                 ("BadObject", &[("offset", offset), ("source", source)])
@@ -277,7 +291,7 @@ impl DumpError {
                 pair("read_error", Term::Tuple(inner))
             }
             DumpError::Damaged(Damage::Term { summed: true, .. }) => atom("checksum_error"),
-            DumpError::Damaged(_) => atom("badfile"),
+            DumpError::Damaged(_) | DumpError::OtherLog { .. } => atom("badfile"),
             DumpError::BadObject { .. } => atom("badarg"),
             DumpError::ObjectCount { .. } => atom("invalid_object_count"),
             DumpError::Checksum { .. } => atom("checksum_error"),
@@ -316,6 +330,7 @@ impl DumpError {
         match self {
             DumpError::Damaged(damage) => Some(damage.offset()),
             DumpError::BadObject { offset, .. }
+            | DumpError::OtherLog { offset, .. }
             | DumpError::ObjectCount { offset, .. }
             | DumpError::Checksum { offset, .. } => Some(*offset),
             DumpError::NotALog { .. } => Some(0),
@@ -363,6 +378,8 @@ fn file_error(path: &Path, error: &io::Error) -> Term {
 fn beginning(found: &[u8]) -> String {
     match found {
         [] => "it is empty".to_owned(),
+        // The address of the table of free blocks, and the mark of the format.
+        [_, _, _, _, 0x00, 0xab, 0xcd, 0xef] => "it is a file of dets".to_owned(),
         found => format!("it begins with {found:02x?}"),
     }
 }

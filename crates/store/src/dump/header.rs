@@ -53,6 +53,23 @@ pub struct DumpInfo {
     pub version: (i64, i64),
 }
 
+/// Returns what a log is whose first term describes no table.
+pub(super) fn other_log(first: &Term) -> Option<&'static str> {
+    let parts = first.as_tuple().unwrap_or(&[]);
+    if let [tag, Term::Atom(kind), _, _, _, _] = parts
+        && is_atom(tag, "log_header")
+    {
+        return Some(match kind.as_str() {
+            "backup_log" => "a backup of Mnesia",
+            "dcd_log" | "dcl_log" => "a file of a table of Mnesia",
+            _ => "a log of Mnesia",
+        });
+    }
+    let describes = |name: &&str| parts.iter().any(|part| named(part, name).is_some());
+    let is_dump = MANDATORY.iter().any(describes);
+    (!is_dump).then_some("a log of OTP's disk_log that holds no table")
+}
+
 impl Header {
     /// Checks that `term`, found at `offset`, is a tuple with the mandatory pairs.
     ///

@@ -22,7 +22,7 @@ use fyris_term::etf::{self, DecodeError, InflateBudget, VERSION};
 use md5::{Digest, Md5};
 
 use super::disk_log::{Item, LogError, LogReader};
-use super::header::{Header, named};
+use super::header::{Header, named, other_log};
 use super::{Damage, DumpError, LoadOptions};
 use crate::Error;
 use crate::record::brief;
@@ -140,6 +140,13 @@ impl<'p, R: Read> Objects<'p, R> {
             source,
             summed: false,
         })?;
+        if let Some(what) = other_log(&term) {
+            return Err(DumpError::OtherLog {
+                path: path.to_path_buf(),
+                what,
+                offset: item.offset,
+            });
+        }
         let header = Header::new(term, item.offset)?;
         let sums = options.verify && header.promises("md5sum");
         let sum = sums.then(|| Md5::new_with_prefix(item.bytes));

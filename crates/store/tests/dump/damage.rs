@@ -55,6 +55,49 @@ fn load(bytes: &[u8], verify: bool) -> Result<Kept, DumpError> {
     )
 }
 
+/// Files of OTP that are no dumps of a table were called damaged ones.
+#[test]
+fn files_of_mnesia_dets_and_disk_log_are_named() {
+    let log = |first: &str| {
+        let term = fyris_term::etf::encode(&Term::parse(first).unwrap());
+        let size = u32::try_from(term.len()).unwrap().to_be_bytes();
+        [
+            &[1, 2, 3, 4, 99, 88, 77, 11][..],
+            &size,
+            &[98, 87, 76, 65],
+            &term,
+        ]
+        .concat()
+    };
+    let mnesia = |kind: &str| {
+        log(&format!(
+            "{{log_header,{kind},\"1.0\",\"4.21.3\",n,{{1,2,3}}}}"
+        ))
+    };
+    let dets = [0, 0, 21, 56, 0, 171, 205, 239, 0, 0, 0, 1, 0, 0, 0, 1];
+    for (bytes, name) in [
+        (mnesia("dcl_log"), "it is a file of a table of Mnesia"),
+        (mnesia("dcd_log"), "it is a file of a table of Mnesia"),
+        (mnesia("backup_log"), "it is a backup of Mnesia"),
+        (mnesia("trans_log"), "it is a log of Mnesia"),
+        (
+            log("hello"),
+            "it is a log of OTP's disk_log that holds no table",
+        ),
+        (log("{{size,1},{name}}"), "damaged dump"),
+        (dets.to_vec(), "it is a file of dets"),
+    ] {
+        let error = load(&bytes, false).unwrap_err();
+        assert!(error.to_string().contains(name), "{error}");
+        let reason = if name.ends_with("dets") {
+            "read_error"
+        } else {
+            "badfile"
+        };
+        assert!(error.reason().to_string().contains(reason), "{error}");
+    }
+}
+
 fn load_with(bytes: &[u8], options: LoadOptions) -> Result<Kept, DumpError> {
     let store = Store::new();
     let owner = store.owner();
