@@ -12,6 +12,7 @@ target=${CARGO_TARGET_DIR:-target}/mutants
 # name | flags beside the mutant's own | test command
 mutants=$(cat <<'LIST'
 order_one_zero          |                    | -p fyris-term --lib order::
+term_recursion          |                    | -p fyris-term --test deep
 order_rounds_integers   |                    | -p fyris-term --lib order::
 key_wrong_trailer       |                    | -p fyris-term --test key_order
 key_negative_floor      |                    | -p fyris-term --test key_order
@@ -202,7 +203,6 @@ map_walks_unchecked     |                    | -p fyris-segment --test map_share
 map_seal_unchecked      |                    | -p fyris-segment --test map_shared
 map_full_in_the_middle  |                    | -p fyris-segment --test map_model a_full_map
 map_join_loses_child    | --cfg fyris_small  | -p fyris-segment --test map_model many_entries
-capi_depth_unchecked    |                    | -p fyris-capi --test c misuse_is_answered
 capi_give_up_unheard    |                    | -p fyris-capi --test c segments_answer
 dthreads_parks_blindly  |                    | -p fyris-dthreads-preload --test programs a_parked_token
 dthreads_skips_none     |                    | -p fyris-dthreads-preload --test programs skipped

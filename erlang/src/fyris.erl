@@ -21,8 +21,8 @@
 %% the right that it needs, to read or to write. What stands at the functions comes on top of that. A call that fails
 %% has changed nothing, unless it is said otherwise. The shell prints which argument was wrong ({@link format_error/2}).
 %%
-%% A function that stores terms fails with `system_limit' if a term is nested deeper than 1,000 levels, if an object is
-%% too large, and if tables have 1,048,576 different atoms already.
+%% Terms may be nested to any depth. A function that stores them fails with `system_limit' if an object is too large, and
+%% if tables have 1,048,576 different atoms already.
 %%
 %% == Consistency ==
 %%

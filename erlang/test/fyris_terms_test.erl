@@ -106,12 +106,26 @@ deep_terms_come_back() ->
     ?assertEqual([{Deep, 1}], fyris:lookup(T, Deep)),
     fyris:delete(T).
 
-too_deep_is_an_error_test() ->
-    Deep = lists:foldl(fun(_, X) -> {X} end, x, lists:seq(1, 100_000)),
-    T = fyris:new(t, []),
-    ?assertError(system_limit, fyris:insert(T, {1, Deep})),
-    ?assertError(system_limit, fyris:insert(T, {Deep})),
-    ?assertError(system_limit, fyris:lookup(T, Deep)),
+%% What ets stores is stored, however deep: as keys, values, in dumps, in what is compared and made.
+any_depth_is_stored_test_() ->
+    {timeout, 120,
+     fun() ->
+             Tower = fun(Wrap, Levels) -> lists:foldl(fun(_, X) -> Wrap(X) end, x, lists:seq(1, Levels)) end,
+             Deeps = [Tower(Wrap, 1_000_000)
+                      || Wrap <- [fun(X) -> {X} end, fun(X) -> [X, 1] end, fun(X) -> #{a => X} end]]
+                 ++ [Tower(Wrap, 5_000)
+                     || Wrap <- [fun(X) -> #{X => 1} end, fun(X) -> [a | {X}] end, fun(X) -> fun() -> X end end]],
+             [any_depth_is_stored(Type, Deep) || Type <- [set, ordered_set, bag], Deep <- Deeps]
+     end}.
+
+any_depth_is_stored(Type, Deep) ->
+    T = fyris:new(t, [Type]),
+    true = fyris:insert(T, [{1, Deep}, {Deep, 2}]),
+    ?assert(fyris:lookup(T, 1) =:= [{1, Deep}]),
+    ?assert(fyris:lookup(T, Deep) =:= [{Deep, 2}]),
+    ?assert(fyris:match_object(T, {'_', 2}) =:= [{Deep, 2}]),
+    ?assertNot(fyris:member(T, {Deep})),
+    ?assert(fyris:take(T, Deep) =:= [{Deep, 2}]),
     fyris:delete(T).
 
 local_pids_are_in_order_and_come_back_test_() ->

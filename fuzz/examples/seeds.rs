@@ -139,7 +139,7 @@ fn dumps(terms: &[Term]) -> std::io::Result<Vec<Vec<u8>>> {
             .new_table("seed", &fyris::Options::new(kind))
             .map_err(std::io::Error::other)?;
         for (key, term) in terms.iter().enumerate().skip(1 + number).step_by(4) {
-            let object = Term::Tuple(vec![Term::Int(key as i64 % 5), term.clone()]);
+            let object = Term::tuple(vec![Term::Int(key as i64 % 5), term.clone()]);
             table.insert(&object).map_err(std::io::Error::other)?;
         }
         let save = fyris::dump::SaveOptions {

@@ -24,7 +24,7 @@ fuzz_target!(|bytes: &[u8]| {
 
 fn run(spec: &MatchSpec, elements: &[Term], keypos: i64) {
     let machine = Machine::default();
-    let object = Term::Tuple(elements.to_vec());
+    let object = Term::tuple(elements.to_vec());
     let over_term = spec.run_term(&object, &machine);
     let mut values = Vec::new();
     spec.run_term_into(&object, &machine, &mut values);

@@ -15,7 +15,7 @@ fuzz_target!(|input: &[u8]| {
     assert!(skip.is_ok(), "{term:?}");
     assert_eq!(skipped.len(), rest.len(), "{term:?}");
     let (mut bytes, mut again) = (Vec::new(), Vec::new());
-    value::encode(&term, &mut bytes, &mut again).expect("what was decoded is not too deep");
+    value::encode(&term, &mut bytes, &mut again);
     let mut whole = &bytes[..];
     assert!(
         value::decode(&mut whole, &again).is_ok_and(|back| back == term),

@@ -22,9 +22,13 @@
 //! Maps that no `dict` can hold (keys like `1` and `1.0`, which Python takes for one, or keys that cannot be hashed)
 //! come out as `fyris.Term`.
 
+use std::collections::HashSet;
+use std::marker::PhantomData;
 use std::sync::LazyLock;
+use std::vec;
 
-use fyris_term::{Atom, Float, MAX_DEPTH, Map, Term};
+use fyris_term::walk::{Grow, Part, grow};
+use fyris_term::{Atom, Float, Map, Term};
 use num_bigint::BigInt;
 use pyo3::exceptions::{PyTypeError, PyUnicodeEncodeError};
 use pyo3::prelude::*;
@@ -63,42 +67,103 @@ pub(crate) fn word(atom: Atom) -> Option<&'static str> {
     .find_map(|(word, python)| (word == atom).then_some(python))
 }
 
-/// The term of a Python value.
+/// The term of a Python value, however deep.
 ///
 /// # Errors
 ///
 /// `TypeError` for a class not in the table above, `BadValue` for a value that Erlang does not have, `LimitReached` for
-/// too deep a nesting (also of a list that contains itself), `Forked`.
+/// one that contains itself, `Forked`.
 pub(crate) fn to_term(value: &Bound<'_, PyAny>) -> PyResult<Term> {
     errors::not_forked()?;
-    at_level(value, MAX_DEPTH)
+    let mut reader = Reader::default();
+    match reader.open(value.clone())? {
+        Part::Leaf(term) => Ok(term),
+        Part::Open(frame) => grow(&mut reader, frame),
+    }
 }
 
-/// Returns the term of a value that may have up to `levels` levels.
-fn at_level(value: &Bound<'_, PyAny>, levels: usize) -> PyResult<Term> {
-    if let Some(plain) = plain(value)? {
-        return Ok(plain);
+/// Reads Python values.
+#[derive(Default)]
+struct Reader<'py> {
+    /// The number of containers around the value.
+    depth: usize,
+    /// Those of them that lie deep: only these are compared with what is inside them, which costs more than to read a
+    /// value that contains itself a thousand times.
+    around: HashSet<usize>,
+    values: PhantomData<Bound<'py, PyAny>>,
+}
+
+/// Containers so deep are looked at for themselves.
+const DEEP: usize = 1000;
+
+/// A container that is being read.
+struct Frame<'py> {
+    container: Bound<'py, PyAny>,
+    parts: vec::IntoIter<Bound<'py, PyAny>>,
+    read: Vec<Term>,
+}
+
+impl<'py> Reader<'py> {
+    /// Reads a value, or begins to read a container.
+    fn open(&mut self, value: Bound<'py, PyAny>) -> PyResult<Part<Term, Frame<'py>>> {
+        if let Some(plain) = plain(&value)? {
+            return Ok(Part::Leaf(plain));
+        }
+        if let Ok(other) = value.cast::<values::Other>() {
+            return Ok(Part::Leaf(other.get().term().clone()));
+        }
+        let parts: Vec<_> = if let Ok(tuple) = value.cast::<PyTuple>() {
+            tuple.iter().collect()
+        } else if let Ok(list) = value.cast::<PyList>() {
+            list.iter().collect()
+        } else if let Ok(dict) = value.cast::<PyDict>() {
+            dict.iter().flat_map(|(key, value)| [key, value]).collect()
+        } else {
+            let class = value.get_type();
+            let text = format!("no Erlang term stands for a {}", class.name()?);
+            return Err(PyTypeError::new_err(text));
+        };
+        if self.depth >= DEEP && !self.around.insert(value.as_ptr() as usize) {
+            return Err(LimitReached::new_err("a value that contains itself"));
+        }
+        self.depth += 1;
+        Ok(Part::Open(Frame {
+            container: value,
+            read: Vec::with_capacity(parts.len()),
+            parts: parts.into_iter(),
+        }))
     }
-    if let Ok(other) = value.cast::<values::Other>() {
-        return deep_enough(other.get().term(), levels);
+}
+
+impl<'py> Grow for Reader<'py> {
+    type Out = Term;
+    type Frame = Frame<'py>;
+    type Error = PyErr;
+
+    fn part(&mut self, frame: &mut Frame<'py>) -> PyResult<Option<Part<Term, Frame<'py>>>> {
+        let part = frame.parts.next();
+        part.map(|value| self.open(value)).transpose()
     }
-    let Some(below) = levels.checked_sub(1) else {
-        return Err(too_deep());
-    };
-    if let Ok(tuple) = value.cast::<PyTuple>() {
-        let parts: PyResult<_> = tuple.iter().map(|part| at_level(&part, below)).collect();
-        return parts.map(Term::Tuple);
+
+    fn put(&mut self, frame: &mut Frame<'py>, part: Term) {
+        frame.read.push(part);
     }
-    if let Ok(list) = value.cast::<PyList>() {
-        let parts: PyResult<_> = list.iter().map(|part| at_level(&part, below)).collect();
-        return parts.map(Term::List);
+
+    fn finish(&mut self, frame: Frame<'py>) -> PyResult<Term> {
+        self.depth -= 1;
+        if self.depth >= DEEP {
+            self.around.remove(&(frame.container.as_ptr() as usize));
+        }
+        Ok(if frame.container.is_instance_of::<PyTuple>() {
+            Term::tuple(frame.read)
+        } else if frame.container.is_instance_of::<PyList>() {
+            Term::list(frame.read)
+        } else {
+            let mut parts = frame.read.into_iter();
+            let pairs = std::iter::from_fn(|| Some((parts.next()?, parts.next()?)));
+            Term::Map(pairs.collect::<Map>())
+        })
     }
-    if let Ok(dict) = value.cast::<PyDict>() {
-        return map(dict, below);
-    }
-    let class = value.get_type();
-    let text = format!("no Erlang term stands for a {}", class.name()?);
-    Err(PyTypeError::new_err(text))
 }
 
 /// Values without parts.
@@ -144,63 +209,88 @@ fn text_term(text: &Bound<'_, PyString>) -> PyResult<Term> {
             error
         }
     })?;
-    let empty = vec![Term::List(Vec::new())];
+    let empty = vec![Term::list(Vec::new())];
     Ok(Term::improper(empty, Term::binary(utf8.as_bytes())))
 }
 
-fn map(dict: &Bound<'_, PyDict>, below: usize) -> PyResult<Term> {
-    let pairs: PyResult<Vec<_>> = dict
-        .iter()
-        .map(|(key, value)| Ok((at_level(&key, below)?, at_level(&value, below)?)))
-        .collect();
-    Ok(Term::Map(Map::new(pairs?)))
-}
-
-fn too_deep() -> PyErr {
-    LimitReached::new_err(format!("a value nested deeper than {MAX_DEPTH} levels"))
-}
-
-/// A term from elsewhere, put below others: it may make them too deep together.
-fn deep_enough(term: &Term, levels: usize) -> PyResult<Term> {
-    if fits(term, levels) {
-        Ok(term.clone())
-    } else {
-        Err(too_deep())
-    }
-}
-
-/// Returns whether a term, itself of bounded depth, has at most `levels` levels.
-fn fits(term: &Term, levels: usize) -> bool {
-    let below = |parts: &[Term]| levels > 0 && parts.iter().all(|part| fits(part, levels - 1));
-    match term {
-        Term::Tuple(parts) | Term::List(parts) => below(parts),
-        Term::Improper(parts, tail) => below(parts) && fits(tail, levels - 1),
-        Term::Map(map) => {
-            let mut pairs = map.iter();
-            levels > 0 && pairs.all(|(k, v)| fits(k, levels - 1) && fits(v, levels - 1))
-        }
-        // Captured values: as much as a closure may have.
-        Term::Fun(_) => levels > 0,
-        _ => true,
-    }
-}
-
-/// The Python value of a term.
+/// The Python value of a term, however deep.
 pub(crate) fn from_term<'py>(py: Python<'py>, term: &Term) -> PyResult<Bound<'py, PyAny>> {
-    Ok(match term {
-        Term::Int(int) => int.into_pyobject(py)?.into_any(),
-        Term::Big(big) => (&**big).into_pyobject(py)?.into_any(),
-        Term::Float(float) => float.get().into_pyobject(py)?.into_any(),
-        Term::Binary(bytes) => PyBytes::new(py, bytes).into_any(),
-        Term::Atom(atom) => from_atom(py, *atom)?,
-        Term::Tuple(parts) => PyTuple::new(py, from_terms(py, parts)?)?.into_any(),
-        Term::List(parts) => PyList::new(py, from_terms(py, parts)?)?.into_any(),
-        Term::Map(map) => from_map(py, map)?,
-        other => match text_of(other) {
-            Some(text) => PyString::new(py, text).into_any(),
-            None => values::other(py, term)?,
-        },
-    })
+    let mut maker = Maker {
+        py,
+        terms: PhantomData,
+    };
+    match maker.open(term)? {
+        Part::Leaf(value) => Ok(value),
+        Part::Open(frame) => grow(&mut maker, frame),
+    }
+}
+
+/// Makes Python values.
+struct Maker<'py, 't> {
+    py: Python<'py>,
+    terms: PhantomData<&'t Term>,
+}
+
+/// A container that is being made.
+struct Making<'py, 't> {
+    term: &'t Term,
+    made: Vec<Bound<'py, PyAny>>,
+}
+
+impl<'py, 't> Maker<'py, 't> {
+    /// Makes the value of a term, or begins to make a container.
+    fn open(&self, term: &'t Term) -> PyResult<Part<Bound<'py, PyAny>, Making<'py, 't>>> {
+        let py = self.py;
+        Ok(Part::Leaf(match term {
+            Term::Tuple(_) | Term::List(_) | Term::Map(_) => {
+                let made = Vec::new();
+                return Ok(Part::Open(Making { term, made }));
+            }
+            Term::Int(int) => int.into_pyobject(py)?.into_any(),
+            Term::Big(big) => (&**big).into_pyobject(py)?.into_any(),
+            Term::Float(float) => float.get().into_pyobject(py)?.into_any(),
+            Term::Binary(bytes) => PyBytes::new(py, bytes).into_any(),
+            Term::Atom(atom) => from_atom(py, *atom)?,
+            other => match text_of(other) {
+                Some(text) => PyString::new(py, text).into_any(),
+                None => values::other(py, term)?,
+            },
+        }))
+    }
+}
+
+impl<'py, 't> Grow for Maker<'py, 't> {
+    type Out = Bound<'py, PyAny>;
+    type Frame = Making<'py, 't>;
+    type Error = PyErr;
+
+    fn part(
+        &mut self,
+        frame: &mut Making<'py, 't>,
+    ) -> PyResult<Option<Part<Bound<'py, PyAny>, Making<'py, 't>>>> {
+        let at = frame.made.len();
+        let part = match frame.term {
+            Term::Tuple(parts) | Term::List(parts) => parts.get(at),
+            Term::Map(map) => map.pairs().get(at / 2).map(|(key, value)| match at % 2 {
+                0 => key,
+                _ => value,
+            }),
+            _ => None,
+        };
+        part.map(|term| self.open(term)).transpose()
+    }
+
+    fn put(&mut self, frame: &mut Making<'py, 't>, part: Bound<'py, PyAny>) {
+        frame.made.push(part);
+    }
+
+    fn finish(&mut self, frame: Making<'py, 't>) -> PyResult<Bound<'py, PyAny>> {
+        Ok(match frame.term {
+            Term::Tuple(_) => PyTuple::new(self.py, frame.made)?.into_any(),
+            Term::Map(map) => from_map(self.py, map, &frame.made)?,
+            _ => PyList::new(self.py, frame.made)?.into_any(),
+        })
+    }
 }
 
 /// The Python values of terms.
@@ -232,18 +322,40 @@ fn text_of(term: &Term) -> Option<&str> {
     }
 }
 
-fn from_map<'py>(py: Python<'py>, map: &Map) -> PyResult<Bound<'py, PyAny>> {
+/// The `dict` of a map, whose keys and values, in turn, were made.
+fn from_map<'py>(
+    py: Python<'py>,
+    map: &Map,
+    parts: &[Bound<'py, PyAny>],
+) -> PyResult<Bound<'py, PyAny>> {
     let dict = PyDict::new(py);
-    for (key, value) in map.iter() {
-        let key = from_term(py, key)?;
-        if key.hash().is_err() {
+    for ((key, _), made) in map.iter().zip(parts.as_chunks::<2>().0) {
+        // Python recurses into a tuple for its hash.
+        if is_deeper(key, DEEP) || made[0].hash().is_err() {
             return values::other(py, &Term::Map(map.clone()));
         }
-        dict.set_item(key, from_term(py, value)?)?;
+        dict.set_item(&made[0], &made[1])?;
     }
     // Python took two keys for one.
     if dict.len() != map.len() {
         return values::other(py, &Term::Map(map.clone()));
     }
     Ok(dict.into_any())
+}
+
+/// Whether a term has more levels of tuples. (Lists have no hash, and maps neither.)
+fn is_deeper(term: &Term, levels: usize) -> bool {
+    if !matches!(term, Term::Tuple(_)) {
+        return false;
+    }
+    let mut waiting = vec![(term, levels)];
+    while let Some((term, levels)) = waiting.pop() {
+        if let Term::Tuple(parts) = term {
+            let Some(left) = levels.checked_sub(1) else {
+                return true;
+            };
+            waiting.extend(parts.iter().map(|part| (part, left)));
+        }
+    }
+    false
 }

@@ -40,7 +40,7 @@ pub(crate) fn store(error: fyris::Error) -> PyErr {
             "{text}: multiprocessing by spawn or forkserver starts processes with tables of their own"
         )),
         NotATuple(_) | NotAnInteger { .. } | WrongType { .. } => self::WrongType::new_err(text),
-        IntegerTooLarge(_) | ObjectTooLarge(_) | TooDeep | TooManyTables(_) | Atom(_) => {
+        IntegerTooLarge(_) | ObjectTooLarge(_) | TooManyTables(_) | Atom(_) => {
             LimitReached::new_err(text)
         }
         _ => BadValue::new_err(text),

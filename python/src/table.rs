@@ -132,10 +132,10 @@ impl Table {
             ("reader_groups", reader_groups),
         ] {
             if let Some(value) = value {
-                list.push(Term::Tuple(vec![Term::atom(word), option_value(value)?]));
+                list.push(Term::tuple(vec![Term::atom(word), option_value(value)?]));
             }
         }
-        let options = Options::parse(&Term::List(list), |_| None).map_err(errors::store)?;
+        let options = Options::parse(&Term::list(list), |_| None).map_err(errors::store)?;
         let mut options = options.public().keypos(keypos);
         options = match index {
             Some(Index::Named(name)) => options.index(&name),
@@ -347,7 +347,7 @@ fn plain_word<'py>(py: Python<'py>, term: &Term) -> PyResult<Bound<'py, PyAny>> 
 pub(crate) fn pair(object: Term, keypos: usize) -> PyResult<(Term, Term)> {
     match object {
         Term::Tuple(parts) if parts.len() == 2 => {
-            let [first, second]: [Term; 2] = parts.try_into().expect("two parts");
+            let [first, second]: [Term; 2] = parts.into_vec().try_into().expect("two parts");
             Ok(if keypos == 1 {
                 (first, second)
             } else {

@@ -27,7 +27,7 @@ impl Part {
             Part::Value => value_of(object, keypos)?,
             Part::Item => {
                 let (key, value) = pair(object, keypos)?;
-                Term::Tuple(vec![key, value])
+                Term::tuple(vec![key, value])
             }
         })
     }

@@ -1695,7 +1695,7 @@ void fyris_bytes_free(struct fyris_bytes *bytes);
  * Reads a term from Erlang's external term format (what `term_to_binary` writes): the version byte 131 and one term.
  * O(len).
  *
- * Fails with FYRIS_E_FORMAT, FYRIS_E_LIMIT (no more atoms, too deep), FYRIS_E_NO_SPACE.
+ * Fails with FYRIS_E_FORMAT, FYRIS_E_LIMIT (no more atoms), FYRIS_E_NO_SPACE.
  *
  * Threads: any.
  */
@@ -1778,8 +1778,7 @@ fyris_term *fyris_term_text(const char *value, struct fyris_error *err);
 /**
  * Makes a term in Erlang's syntax, like `{user, <<"Ada">>, [1815, 1.0, #{maths => true}]}`.
  *
- * O(length). Fails with FYRIS_E_SYNTAX, FYRIS_E_LIMIT (no more atoms, too deep), FYRIS_E_NO_SPACE. Terms nested deeper
- * than 1,000 levels are refused, here and everywhere.
+ * O(length). Fails with FYRIS_E_SYNTAX, FYRIS_E_LIMIT (no more atoms), FYRIS_E_NO_SPACE.
  *
  * Threads: any.
  */

@@ -312,7 +312,6 @@ impl From<fyris::Error> for Failure {
             NotATuple(_) | NotAnInteger { .. } | WrongType { .. } => FYRIS_E_TYPE,
             IntegerTooLarge(_)
             | ObjectTooLarge(_)
-            | TooDeep
             | TooManyTables(_)
             | Atom(_)
             | BadMatchSpec(SpecError::SystemLimit(_)) => FYRIS_E_LIMIT,
@@ -390,7 +389,7 @@ impl From<DecodeError> for Failure {
 fn decode_code(error: &DecodeError) -> fyris_code {
     use DecodeErrorKind::*;
     match error.kind() {
-        Atom(_) | TooDeep | TooLarge { .. } | TooManyElements => FYRIS_E_LIMIT,
+        Atom(_) | TooLarge { .. } | TooManyElements => FYRIS_E_LIMIT,
         NoMemory { .. } => FYRIS_E_NO_SPACE,
         Inflated(error) => decode_code(error),
         _ => FYRIS_E_FORMAT,
@@ -400,7 +399,7 @@ fn decode_code(error: &DecodeError) -> fyris_code {
 impl From<ParseError> for Failure {
     fn from(error: ParseError) -> Failure {
         let code = match &error.kind {
-            ParseErrorKind::Atom(_) | ParseErrorKind::TooDeep => FYRIS_E_LIMIT,
+            ParseErrorKind::Atom(_) => FYRIS_E_LIMIT,
             _ => FYRIS_E_SYNTAX,
         };
         Failure::new(code, error.to_string())

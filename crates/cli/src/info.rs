@@ -66,7 +66,7 @@ pub fn run(args: &InfoArgs) -> ExitCode {
 fn load(args: &InfoArgs, owner: &Owner) -> Result<Table, Failure> {
     let given = Term::parse(&args.options)?;
     let loaded = read(&args.file, owner)?;
-    if args.index.is_none() && given == Term::List(Vec::new()) {
+    if args.index.is_none() && given == Term::list([]) {
         return Ok(loaded);
     }
     let Term::List(mut list) = given else {
@@ -78,7 +78,7 @@ fn load(args: &InfoArgs, owner: &Owner) -> Result<Table, Failure> {
     }
     // Last, so that they hold: they are the dump's.
     let keypos = Term::Int(loaded.keypos() as i64);
-    list.push(Term::Tuple(vec![Term::atom("keypos"), keypos]));
+    list.push(Term::tuple(vec![Term::atom("keypos"), keypos]));
     list.push(Term::atom(loaded.table_type().as_str()));
     let mut options = Options::parse(&Term::List(list), |_| None)?;
     if let Some(index) = &args.index {

@@ -43,7 +43,7 @@ fn dump(folder: &Path, options: Options) -> String {
         .new_table("people", &options.keypos(2))
         .expect("a table");
     for n in 0..500 {
-        let object = Term::Tuple(vec![Term::atom("person"), Term::Int(n)]);
+        let object = Term::tuple(vec![Term::atom("person"), Term::Int(n)]);
         table.insert(&object).expect("inserts");
     }
     let path = folder.join("dump");

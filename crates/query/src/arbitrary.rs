@@ -91,7 +91,7 @@ impl Dice {
         let arity = keypos.max(1 + self.below(4));
         let mut elements: Vec<Term> = (0..arity).map(|_| self.value(2)).collect();
         elements[keypos - 1] = self.key();
-        Term::Tuple(elements)
+        Term::tuple(elements)
     }
 
     /// Makes a key: mostly short; tuples and lists share prefixes.
@@ -101,7 +101,7 @@ impl Dice {
             3..7 => Term::Tuple((0..1 + self.below(3)).map(|_| self.small_leaf()).collect()),
             7 => Term::List((0..1 + self.below(3)).map(|_| self.small_leaf()).collect()),
             8 => self.value(2),
-            _ => Term::Tuple(vec![self.small_leaf(), self.value(1)]),
+            _ => Term::tuple(vec![self.small_leaf(), self.value(1)]),
         }
     }
 
@@ -112,8 +112,8 @@ impl Dice {
         }
         match self.below(12) {
             0..6 => self.leaf(),
-            6 | 7 => Term::Tuple(self.values(depth)),
-            8 => Term::List(self.values(depth)),
+            6 | 7 => Term::tuple(self.values(depth)),
+            8 => Term::list(self.values(depth)),
             9 => {
                 let tail = self.leaf();
                 Term::improper(self.values(depth), tail)
@@ -154,12 +154,7 @@ impl Dice {
             12 => Term::atom(["false", "EXIT", "$1", "_", "$_", "", "ok"][self.below(7)]),
             13 => Term::binary([&b""[..], b"ab", b"a\0", b"abc"][self.below(4)]),
             14 => Term::bits(&[0b1010_0000, 0x80], 1 + self.below(10)).unwrap_or(Term::Int(0)),
-            _ => [
-                Term::List(Vec::new()),
-                Term::string("ab"),
-                Term::Tuple(Vec::new()),
-            ][self.below(3)]
-            .clone(),
+            _ => [Term::list([]), Term::string("ab"), Term::tuple([])][self.below(3)].clone(),
         }
     }
 
@@ -183,7 +178,7 @@ impl Dice {
         if self.chance(12) {
             body.push(self.body());
         }
-        Term::Tuple(vec![head, Term::List(guards), Term::List(body)])
+        Term::tuple(vec![head, Term::List(guards), Term::list(body)])
     }
 
     fn head(&mut self, object: &Term, keypos: usize) -> Term {
@@ -205,7 +200,7 @@ impl Dice {
         if self.chance(20) {
             patterns.pop();
         }
-        Term::Tuple(patterns)
+        Term::tuple(patterns)
     }
 
     fn variable_or_anything(&mut self) -> Term {
@@ -228,7 +223,7 @@ impl Dice {
             return self.leaf();
         }
         match term {
-            Term::Tuple(parts) if depth > 0 => Term::Tuple(self.patterns(parts, depth)),
+            Term::Tuple(parts) if depth > 0 => Term::tuple(self.patterns(parts, depth)),
             Term::List(parts) if depth > 0 => self.list_pattern(parts, depth),
             Term::Improper(parts, tail) if depth > 0 => {
                 let tail = self.pattern(tail, depth - 1);
@@ -250,7 +245,7 @@ impl Dice {
         let keep = self.below(parts.len() + 1);
         let known = self.patterns(&parts[..keep], depth);
         let tail = if keep == parts.len() && self.chance(2) {
-            Term::List(Vec::new())
+            Term::list([])
         } else {
             self.variable_or_anything()
         };
@@ -380,8 +375,8 @@ impl Dice {
         let count = self.below(4);
         let parts = self.expressions(count, depth - 1);
         match self.below(4) {
-            0 | 1 => Term::Tuple(vec![Term::Tuple(parts)]),
-            2 => Term::List(parts),
+            0 | 1 => Term::tuple(vec![Term::tuple(parts)]),
+            2 => Term::list(parts),
             _ => {
                 let pair = (self.simple(), self.expression(depth - 1));
                 Term::Map(Map::new([pair]))
@@ -479,7 +474,7 @@ impl Dice {
 fn call(name: &str, arguments: Vec<Term>) -> Term {
     let mut elements = vec![Term::atom(name)];
     elements.extend(arguments);
-    Term::Tuple(elements)
+    Term::tuple(elements)
 }
 
 /// Collects the elements of an object, and their elements.

@@ -95,7 +95,7 @@ impl MatchSpec {
             Wanted::Objects => known().object,
             Wanted::True => known().r#true,
         };
-        let body = Term::List(vec![Term::Atom(body)]);
+        let body = Term::list(vec![Term::Atom(body)]);
         compile::pattern(pattern, body).map(|program| MatchSpec {
             program: Arc::new(program),
         })

@@ -465,15 +465,15 @@ fn nested(levels: usize, inner: Term, wrap: impl Fn(Term) -> Term) -> Term {
 }
 
 fn clause(head: Term, guard: Term, body: Term) -> Term {
-    Term::List(vec![Term::Tuple(vec![
+    Term::list(vec![Term::tuple(vec![
         head,
-        Term::List(vec![guard]),
-        Term::List(vec![body]),
+        Term::list(vec![guard]),
+        Term::list(vec![body]),
     ])])
 }
 
 fn call(name: &str, argument: Term) -> Term {
-    Term::Tuple(vec![Term::atom(name), argument])
+    Term::tuple(vec![Term::atom(name), argument])
 }
 
 /// Terms nested to the limit run on a small stack; deeper ones are an error and no crash.
@@ -487,12 +487,12 @@ fn absurd_nesting_is_a_system_limit() {
             MatchSpec::new(&clause(Term::atom("_"), not.clone(), yes())).expect("at the limit");
         assert_eq!(spec.run_term(&Term::Int(1), &machine), Some(yes()));
         let deep = nested(MAX_DEPTH - 1, Term::atom("$1"), |inner| {
-            Term::Tuple(vec![inner])
+            Term::tuple(vec![inner])
         });
         let spec = clause(deep, yes(), Term::atom("$1"));
         let spec = MatchSpec::new(&spec).expect("at the limit");
         let object = nested(MAX_DEPTH - 1, Term::Int(7), |inner| {
-            Term::Tuple(vec![inner])
+            Term::tuple(vec![inner])
         });
         assert_eq!(spec.run_term(&object, &machine), Some(Term::Int(7)));
         for (spec, place) in [
@@ -505,13 +505,13 @@ fn absurd_nesting_is_a_system_limit() {
                 Place::Expression(1, 1),
             ),
             (
-                clause(Term::Tuple(vec![Term::List(vec![object])]), yes(), yes()),
+                clause(Term::tuple(vec![Term::list(vec![object])]), yes(), yes()),
                 Place::Head(1),
             ),
         ] {
             assert_eq!(MatchSpec::new(&spec), Err(SpecError::SystemLimit(place)));
         }
-        let far = nested(200_000, yes(), |inner| Term::List(vec![inner]));
+        let far = nested(200_000, yes(), |inner| Term::list(vec![inner]));
         assert!(matches!(
             MatchSpec::new(&far),
             Err(SpecError::SystemLimit(_))

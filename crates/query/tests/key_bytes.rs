@@ -8,7 +8,7 @@ use fyris_term::key::KeyBuf;
 fn matches(pattern: &str, key: &str, change: impl FnOnce(&mut Vec<u8>)) -> bool {
     let term = |text: &str| Term::parse(text).expect(text);
     let spec =
-        MatchSpec::pattern(&Term::Tuple(vec![term(pattern)]), Wanted::Objects).expect(pattern);
+        MatchSpec::pattern(&Term::tuple(vec![term(pattern)]), Wanted::Objects).expect(pattern);
     let key = KeyBuf::encode(&term(key));
     let mut order = key.order().to_vec();
     change(&mut order);

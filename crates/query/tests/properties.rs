@@ -79,7 +79,7 @@ fn plain_case() -> impl Strategy<Value = Case> {
     let guards = prop::collection::vec(guard, 1..3);
     (objects, guards, body).prop_map(|(objects, guards, body)| Case {
         keypos: 1,
-        objects: objects.into_iter().map(Term::Tuple).collect(),
+        objects: objects.into_iter().map(Term::tuple).collect(),
         spec: Term::parse(&format!(
             "[{{{{'$1','$2','$3'}},[{}],[{body}]}}]",
             guards.join(",")
@@ -112,7 +112,7 @@ fn integer_case() -> impl Strategy<Value = Case> {
         let spec = format!("[{{{{{}}},[],[{body}]}}]", head.join(","));
         Case {
             keypos,
-            objects: objects.into_iter().map(Term::Tuple).collect(),
+            objects: objects.into_iter().map(Term::tuple).collect(),
             spec: Term::parse(&spec).expect("a specification"),
         }
     })
@@ -212,11 +212,11 @@ proptest! {
         let machine = Machine::default();
         let candidates = [
             term.clone(),
-            Term::List(vec![term.clone()]),
-            Term::List(vec![Term::Tuple(vec![
+            Term::list(vec![term.clone()]),
+            Term::list(vec![Term::tuple(vec![
                 term.clone(),
-                Term::List(vec![term.clone()]),
-                Term::List(vec![term]),
+                Term::list(vec![term.clone()]),
+                Term::list(vec![term]),
             ])]),
         ];
         for spec in candidates {
@@ -232,20 +232,20 @@ proptest! {
     /// Objects of every type, closures and blobs among them, match themselves and give themselves back.
     #[test]
     fn objects_match_themselves(elements in proptest::collection::vec(arbitrary::term(), 1..5)) {
-        let object = Term::Tuple(elements.clone());
+        let object = Term::tuple(elements.clone());
         let machine = Machine::default();
         let names = ["$1", "$2", "$3", "$4", "$5"];
         let variables = names[..elements.len()].iter().map(|name| Term::atom(name)).collect();
-        let spec = Term::Tuple(vec![
+        let spec = Term::tuple(vec![
             Term::Tuple(variables),
-            Term::List(vec![]),
-            Term::List(vec![Term::atom("$$")]),
+            Term::list(vec![]),
+            Term::list(vec![Term::atom("$$")]),
         ]);
-        let spec = MatchSpec::new(&Term::List(vec![spec])).expect("a spec");
+        let spec = MatchSpec::new(&Term::list(vec![spec])).expect("a spec");
         for keypos in 1..=elements.len() {
             let stored = Stored::new(&object, keypos);
             let list = spec.run(&stored.view(), &machine);
-            prop_assert_eq!(list, Some(Term::List(elements.clone())));
+            prop_assert_eq!(list, Some(Term::list(elements.clone())));
             prop_assert_eq!(stored.view().to_term(), object.clone());
         }
     }

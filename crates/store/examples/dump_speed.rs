@@ -50,7 +50,7 @@ fn make(path: &Path) -> Result<(), Box<dyn std::error::Error>> {
     let owner = Store::new().owner();
     let table = owner.new_table("integers", &Options::set())?;
     for i in 0..1_000_000 {
-        table.insert(&Term::Tuple(vec![Term::Int(i), Term::Int(i * 7)]))?;
+        table.insert(&Term::tuple(vec![Term::Int(i), Term::Int(i * 7)]))?;
     }
     let options = SaveOptions {
         object_count: true,

@@ -21,7 +21,7 @@ use rustix::time::{ClockId, clock_gettime};
 const OBJECTS: i64 = 100_000;
 
 fn object(key: i64, value: i64) -> Term {
-    Term::Tuple(vec![Term::Int(key), Term::Int(value)])
+    Term::tuple(vec![Term::Int(key), Term::Int(value)])
 }
 
 fn list(keys: impl Iterator<Item = i64>, value: i64) -> Vec<Term> {

@@ -29,7 +29,7 @@ fn main() -> fyris::Result<()> {
     let mut keys: Vec<i64> = (0..OBJECTS).map(|k| k * 2).collect();
     keys.shuffle(&mut rand::rng());
     for &key in &keys {
-        table.insert(&Term::Tuple(vec![Term::Int(key)]))?;
+        table.insert(&Term::tuple(vec![Term::Int(key)]))?;
         map.insert(key as u64, key as u64, &fyris::pin());
     }
     keys.shuffle(&mut rand::rng());

@@ -176,7 +176,7 @@ fn main() {
         .map_or(1_000_000, |n| n.parse().expect("a number"));
     let owner = Store::new().owner();
     for kind in [TableType::OrderedSet, TableType::Set] {
-        let pair = |n| Term::Tuple(vec![Term::Int(n), Term::Int(n * 7 % count)]);
+        let pair = |n| Term::tuple(vec![Term::Int(n), Term::Int(n * 7 % count)]);
         let table = filled(&owner, kind, count, pair);
         scans(&table);
         points(&table);
@@ -186,7 +186,7 @@ fn main() {
         table.delete().expect("ours");
     }
     let list: Vec<_> = (0..count)
-        .map(|n| Term::Tuple(vec![Term::Int(n), Term::Int(n)]))
+        .map(|n| Term::tuple(vec![Term::Int(n), Term::Int(n)]))
         .collect();
     let half = spec("[{{'$1','$2'},[{'>','$2',500000}],['$1']}]");
     let run = median(list.len(), || _ = match_spec_run(&list, &half));

@@ -113,9 +113,6 @@ pub enum Error {
     /// An object beyond the limits of its stored form.
     #[error("an object of {0} bytes is too large to store")]
     ObjectTooLarge(usize),
-    /// A term with more levels than can be stored.
-    #[error("a term nested deeper than {} levels", fyris_term::MAX_DEPTH)]
-    TooDeep,
     /// The operation does not exist for this type of table.
     #[error("{operation} does not work on a {}", .found.as_str())]
     WrongType {
@@ -204,7 +201,6 @@ impl Error {
         match self {
             Error::IntegerTooLarge(_)
             | Error::ObjectTooLarge(_)
-            | Error::TooDeep
             | Error::BadMatchSpec(SpecError::SystemLimit(_))
             | Error::Atom(_)
             | Error::TooManyTables(_) => EtsClass::SystemLimit,

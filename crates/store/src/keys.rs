@@ -286,9 +286,9 @@ mod tests {
             .iter()
             .filter_map(|f| fyris_term::Float::new(*f))
             .for_each(|f| agrees(&Term::Float(f), &mut buf));
-        agrees(&Term::List(vec![]), &mut buf);
-        agrees(&Term::Tuple(vec![]), &mut buf);
-        agrees(&Term::Tuple(vec![Term::Int(3), Term::Int(4)]), &mut buf);
+        agrees(&Term::list(vec![]), &mut buf);
+        agrees(&Term::tuple(vec![]), &mut buf);
+        agrees(&Term::tuple(vec![Term::Int(3), Term::Int(4)]), &mut buf);
     }
 
     #[test]

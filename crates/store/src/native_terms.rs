@@ -11,7 +11,7 @@ use fyris_term::{Blob, Term};
 
 use smallvec::SmallVec;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::record::{NewRecord, Object, Scratch, elements, with_scratch};
 use crate::resource_ref;
 
@@ -53,7 +53,7 @@ pub trait AsObject {
     ///
     /// # Errors
     ///
-    /// [`Error::NotATuple`], [`Error::BadKeyPosition`], [`Error::TooDeep`]; nothing is inserted then.
+    /// [`Error::NotATuple`], [`Error::BadKeyPosition`]; nothing is inserted then.
     fn write(&self, keypos: usize, out: &mut ObjectWriter<'_>) -> Result<usize>;
 
     /// Returns the key and the other element, if the object is a pair of integers of 64 bits: such an object may be
@@ -70,7 +70,7 @@ impl AsObject for Term {
         KeyBuf::encode_into(&elements[keypos - 1], out.key());
         for (i, element) in elements.iter().enumerate() {
             if i + 1 != keypos {
-                out.values().any(element, 0).map_err(|_| Error::TooDeep)?;
+                out.values().any(element);
             }
         }
         if resource_ref::any() {

@@ -437,7 +437,7 @@ impl Options {
     /// Checks the numbers that [`Options::parse`] has checked, where they come from a program.
     fn check_numbers(&self) -> Result<()> {
         let refuse = |name: &str, value: usize| {
-            let option = Term::Tuple(vec![Term::atom(name), Term::Int(value as i64)]);
+            let option = Term::tuple(vec![Term::atom(name), Term::Int(value as i64)]);
             Err(Error::BadOption(refusal(&option)))
         };
         if self.keypos == 0 {

@@ -17,7 +17,7 @@
 use std::sync::OnceLock;
 
 use fyris_sync::reclaim::{self, Guard};
-use fyris_term::{Blob, Fun, Reference, Term};
+use fyris_term::{Blob, Reference, Term};
 
 /// The functions of a binding for keepers.
 #[derive(Clone, Copy, Debug)]
@@ -135,22 +135,9 @@ impl Drop for HeldTerm {
 
 /// Shows `see` the references in a term, those in what funs have captured too. O(size).
 pub fn each_reference(term: &Term, see: &mut dyn FnMut(&Reference)) {
-    match term {
-        Term::Reference(reference) => see(reference),
-        Term::Tuple(all) | Term::List(all) => all.iter().for_each(|t| each_reference(t, see)),
-        Term::Improper(all, tail) => {
-            all.iter().for_each(|t| each_reference(t, see));
-            each_reference(tail, see);
+    term.each(|part| {
+        if let Term::Reference(reference) = part {
+            see(reference);
         }
-        Term::Map(map) => map.iter().for_each(|(key, value)| {
-            each_reference(key, see);
-            each_reference(value, see);
-        }),
-        Term::Fun(fun) => {
-            if let Fun::Local(fun) = &**fun {
-                fun.free.iter().for_each(|t| each_reference(t, see));
-            }
-        }
-        _ => {}
-    }
+    });
 }

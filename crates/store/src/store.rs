@@ -243,7 +243,7 @@ impl Deref for Borrowed<'_> {
 /// let store = Store::new();
 /// let owner = store.owner();
 /// let table = owner.new_table("colours", &Options::set())?;
-/// table.insert(&Term::Tuple(vec![Term::atom("red"), Term::Int(0xff0000)]))?;
+/// table.insert(&Term::tuple(vec![Term::atom("red"), Term::Int(0xff0000)]))?;
 /// assert_eq!(table.lookup_element(&Term::atom("red"), 2)?.one(), Some(Term::Int(0xff0000)));
 /// drop(owner);
 /// assert!(table.lookup(&Term::atom("red")).is_err());

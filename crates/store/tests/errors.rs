@@ -12,8 +12,8 @@ fn errors_about_large_integers_are_short() {
     let store = Store::new();
     let owner = store.owner();
     let table = owner.new_table("t", &Options::set()).expect("a table");
-    let nested = Term::List(vec![big.clone()]);
-    let object = Term::Tuple(vec![Term::Int(1), nested.clone()]);
+    let nested = Term::list(vec![big.clone()]);
+    let object = Term::tuple(vec![Term::Int(1), nested.clone()]);
     table.insert(&object).expect("works");
     let errors = [
         table.insert(&nested).expect_err("no tuple"),
@@ -29,7 +29,7 @@ fn errors_about_large_integers_are_short() {
         table
             .setopts_term(&nested, |_| None)
             .expect_err("no option"),
-        Error::from(MatchSpec::new(&Term::List(vec![nested.clone()])).expect_err("no clause")),
+        Error::from(MatchSpec::new(&Term::list(vec![nested.clone()])).expect_err("no clause")),
     ];
     for error in errors {
         let text = error.to_string();

@@ -78,7 +78,7 @@ fn leaves_nothing(f: impl FnOnce() + Send) {
 }
 
 fn object(key: i64, blob: Blob) -> Term {
-    Term::Tuple(vec![Term::Int(key), Term::from(blob), Term::Int(0)])
+    Term::tuple(vec![Term::Int(key), Term::from(blob), Term::Int(0)])
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn a_quick_update_beside_them_shares_them() {
             assert_eq!(table.overwrite(&key, 2, small.as_bytes(), &pin), Ok(None));
         }
         assert_eq!(LIVING.load(Ordering::SeqCst), 1);
-        let whole = Term::Tuple(vec![
+        let whole = Term::tuple(vec![
             Term::Int(1),
             Term::binary(vec![1; 1000]),
             Term::Int(2002),

@@ -43,7 +43,7 @@ fn garbage_costs_what_was_retired_and_little_more() {
     for size in [40, 64, 100, 255, 256, 1000] {
         // An equal object would be left where it is.
         let insert = |n: isize| {
-            let object = Term::Tuple(vec![Term::Int(1), Term::Binary(vec![n as u8; size].into())]);
+            let object = Term::tuple(vec![Term::Int(1), Term::Binary(vec![n as u8; size].into())]);
             table.insert(&object).unwrap();
         };
         insert(-1);

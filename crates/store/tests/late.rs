@@ -7,7 +7,7 @@ use fyris::{MatchSpec, Options, Owner, Store, Table};
 use fyris_term::Term;
 
 fn object(key: i64) -> Term {
-    Term::Tuple(vec![Term::Int(key), Term::Int(key * 2)])
+    Term::tuple(vec![Term::Int(key), Term::Int(key * 2)])
 }
 
 /// Uses the store, and says what came of it, when it is dropped.
@@ -24,7 +24,7 @@ impl Drop for AtEnd {
         }
         self.table.delete_key(&Term::Int(7)).unwrap();
         let binary = Term::Binary(vec![7; 1000].into());
-        let large = Term::Tuple(vec![Term::Int(3), binary]);
+        let large = Term::tuple(vec![Term::Int(3), binary]);
         self.table.insert(&large).unwrap();
         let sum = self.table.foldl(0, |object, sum| match object {
             Term::Tuple(all) => sum + i64::from(matches!(all[1], Term::Int(_))),

@@ -22,7 +22,7 @@ fn atom(name: &str) -> Atom {
 }
 
 fn object(key: i64, value: i64) -> Term {
-    Term::Tuple(vec![Term::Int(key), Term::Int(value)])
+    Term::tuple(vec![Term::Int(key), Term::Int(value)])
 }
 
 fn value(table: &Table) -> Option<i64> {

@@ -42,7 +42,7 @@ impl Case {
     fn pattern(&self, key: Term, value: &str) -> Term {
         let mut elements = vec![key, Term::atom(value)];
         elements.extend(self.large.then(|| Term::atom("_")));
-        Term::Tuple(elements)
+        Term::tuple(elements)
     }
 
     /// Returns a specification for the values of pairs, with this guard and body.
@@ -53,7 +53,7 @@ impl Case {
             panic!("a pair");
         };
         let clause = tuple([head, guards.clone(), body.clone()]);
-        MatchSpec::new(&Term::List(vec![clause])).expect("a specification")
+        MatchSpec::new(&Term::list(vec![clause])).expect("a specification")
     }
 
     /// Inserts a pair, and with it some of the other objects.

@@ -80,9 +80,9 @@ impl Model {
         match (*op, &args[..]) {
             ("insert", [arg]) => self.insert(arg, false),
             ("insert_new", [arg]) => self.insert(arg, true),
-            ("lookup", [k]) => Ok(Term::List(self.lookup(k))),
+            ("lookup", [k]) => Ok(Term::list(self.lookup(k))),
             ("member", [k]) => truth(!self.with(k).is_empty()),
-            ("take", [k]) => Ok(Term::List(self.remove(k))),
+            ("take", [k]) => Ok(Term::list(self.remove(k))),
             ("delete", [k]) => {
                 self.remove(k);
                 truth(true)
@@ -102,14 +102,14 @@ impl Model {
             ("update_element", [k, e, d]) => self.update(k, e, Some(d), Model::edit),
             ("update_counter", [k, c]) => self.update(k, c, None, Model::count),
             ("update_counter", [k, c, d]) => self.update(k, c, Some(d), Model::count),
-            ("tab2list", []) => Ok(Term::List(self.sorted())),
+            ("tab2list", []) => Ok(Term::list(self.sorted())),
             ("foldr", []) => {
                 let list = self.sorted();
                 let ordered = self.d.kind == TableType::OrderedSet;
                 Ok(Term::List(if ordered {
                     list.into_iter().rev().collect()
                 } else {
-                    list
+                    list.into()
                 }))
             }
             ("size", []) => Ok(int(self.objects.len() as i64)),
@@ -127,7 +127,7 @@ impl Model {
                     .rfind(|o| self.key(o).is_ok_and(|o| o.cmp_order(k).is_lt())),
             ),
             ("slot", [Term::Int(i)]) => match self.sorted().get(*i as usize) {
-                Some(object) => Ok(Term::List(vec![object.clone()])),
+                Some(object) => Ok(Term::list(vec![object.clone()])),
                 None if *i as usize == self.objects.len() => self.end_or(None),
                 None => Err(Bad),
             },
@@ -176,7 +176,7 @@ impl Model {
             .collect();
         let mut elements = elements?;
         Ok(if self.d.kind.is_bag() {
-            Term::List(elements)
+            Term::list(elements)
         } else {
             elements.remove(0)
         })
@@ -207,7 +207,7 @@ impl Model {
             };
         };
         let reply = f(self, &mut object, arg)?;
-        let changed = missing || arg != &Term::List(vec![]);
+        let changed = missing || arg != &Term::list(vec![]);
         if changed {
             // The stored key stays.
             self.put(Term::Tuple(object));
@@ -256,7 +256,7 @@ impl Model {
         for op in list {
             results.push(self.count_one(object, op)?);
         }
-        Ok(Term::List(results))
+        Ok(Term::list(results))
     }
 
     fn count_one(&self, object: &mut [Term], op: &Term) -> Reply {

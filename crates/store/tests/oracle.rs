@@ -41,7 +41,7 @@ fn random(runner: &mut TestRunner, d: Dialect) -> Vec<Command> {
 }
 
 fn request(d: Dialect, commands: &[Command]) -> Term {
-    let one = |c: &Command| tuple([Term::atom(c.op), Term::List(c.args.clone())]);
+    let one = |c: &Command| tuple([Term::atom(c.op), Term::list(c.args.clone())]);
     let list = Term::List(commands.iter().map(one).collect());
     tuple([Term::atom(d.kind.as_str()), int(d.keypos as i64), list])
 }

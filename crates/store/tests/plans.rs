@@ -127,8 +127,8 @@ fn table_of_users(owner: &Owner) -> Table {
     let table = owner.new_table("t", &Options::ordered_set()).unwrap();
     for user in 0..50 {
         for n in 0..40 {
-            let key = Term::Tuple(vec![Term::Int(user), Term::Int(n)]);
-            table.insert(&Term::Tuple(vec![key, Term::Int(n)])).unwrap();
+            let key = Term::tuple(vec![Term::Int(user), Term::Int(n)]);
+            table.insert(&Term::tuple(vec![key, Term::Int(n)])).unwrap();
         }
     }
     table

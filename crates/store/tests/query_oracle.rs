@@ -77,9 +77,9 @@ impl Oracle {
 
     fn ask(&mut self, cases: &[(u64, Case)]) -> io::Result<()> {
         let case = |(_, case): &(u64, Case)| {
-            Term::Tuple(vec![
+            Term::tuple(vec![
                 Term::Int(case.keypos as i64),
-                Term::List(case.objects.clone()),
+                Term::list(case.objects.clone()),
                 case.spec.clone(),
             ])
         };
@@ -123,7 +123,7 @@ fn reply(kind: TableType, found: Result<Term>) -> Term {
         Ok(value) => ("ok", settled(kind, value)),
         Err(error) => ("error", Term::atom(error.ets_class().as_str())),
     };
-    Term::Tuple(vec![Term::atom(word), value])
+    Term::tuple(vec![Term::atom(word), value])
 }
 
 /// Returns a list of results, sorted where the table has no order.
@@ -151,7 +151,7 @@ fn chunks(table: &Table, spec: &MatchSpec, back: bool) -> Result<Term> {
         all.append(&mut chunk.results);
         match chunk.next {
             Some(next) => chunk = next.next()?,
-            None => return Ok(Term::List(all)),
+            None => return Ok(Term::list(all)),
         }
     }
 }
@@ -159,10 +159,10 @@ fn chunks(table: &Table, spec: &MatchSpec, back: bool) -> Result<Term> {
 /// Returns the clauses with another body.
 fn with_data(spec: &Term, body: &str) -> Term {
     let clause = |clause: &Term| match clause.as_tuple() {
-        Some([head, guards, _]) => Term::Tuple(vec![
+        Some([head, guards, _]) => Term::tuple(vec![
             head.clone(),
             guards.clone(),
-            Term::List(vec![Term::atom(body)]),
+            Term::list(vec![Term::atom(body)]),
         ]),
         _ => clause.clone(),
     };
@@ -185,21 +185,21 @@ fn answers(owner: &Owner, kind: TableType, case: &Case) -> Vec<Term> {
     let read =
         |f: &dyn Fn(&MatchSpec) -> Result<Term>| reply(kind, spec.clone().and_then(|s| f(&s)));
     let mut all = vec![
-        read(&|spec| table.select(spec).map(Term::List)),
-        read(&|spec| table.select_reverse(spec).map(Term::List)),
+        read(&|spec| table.select(spec).map(Term::list)),
+        read(&|spec| table.select_reverse(spec).map(Term::list)),
         read(&|spec| table.select_count(spec).map(number)),
         read(&|spec| chunks(&table, spec, false)),
         read(&|spec| chunks(&table, spec, true)),
-        reply(kind, table.match_pattern(&head).map(Term::List)),
-        reply(kind, table.match_object(&head).map(Term::List)),
+        reply(kind, table.match_pattern(&head).map(Term::list)),
+        reply(kind, table.match_object(&head).map(Term::list)),
     ];
     table.delete().expect("ours");
     let change = |f: &dyn Fn(&Table) -> Result<Term>| {
         let table = filled(owner, kind, case);
         let answer = reply(kind, f(&table));
-        let left = settled(kind, Term::List(table.tab2list().expect("ours")));
+        let left = settled(kind, Term::list(table.tab2list().expect("ours")));
         table.delete().expect("ours");
-        Term::Tuple(vec![answer, left])
+        Term::tuple(vec![answer, left])
     };
     all.extend([
         change(&|t| Ok(number(t.select_delete(&compiled(&case.spec)?)?))),
@@ -225,10 +225,10 @@ fn answers(owner: &Owner, kind: TableType, case: &Case) -> Vec<Term> {
 fn theirs(kind: TableType, answer: &Term) -> Term {
     match answer.as_tuple() {
         Some([Term::Atom(word), value]) => {
-            Term::Tuple(vec![Term::Atom(*word), settled(kind, value.clone())])
+            Term::tuple(vec![Term::Atom(*word), settled(kind, value.clone())])
         }
         Some([answer, left]) => {
-            Term::Tuple(vec![theirs(kind, answer), settled(kind, left.clone())])
+            Term::tuple(vec![theirs(kind, answer), settled(kind, left.clone())])
         }
         _ => answer.clone(),
     }
@@ -243,7 +243,7 @@ fn meets_negative_zero(case: &Case) -> bool {
 
 /// Whether a case may take a part of a bitstring, which OTP 25 gives and 29 does not.
 fn parts_a_bitstring(case: &Case) -> bool {
-    let text = format!("{} {}", case.spec, Term::List(case.objects.clone()));
+    let text = format!("{} {}", case.spec, Term::list(case.objects.clone()));
     let bits = (1..8).any(|bits| text.contains(&format!(":{bits}>>")));
     bits && text.contains("binary_part")
 }
@@ -345,7 +345,7 @@ impl Tally {
                         "seed {seed}, {operation} of {kind:?}, keypos {}:\n  {}\n  {}\n  fyris  {found}\n  erlang {expected}",
                         case.keypos,
                         case.spec,
-                        Term::List(case.objects.clone())
+                        Term::list(case.objects.clone())
                     ));
                 }
             }

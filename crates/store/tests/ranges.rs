@@ -655,7 +655,7 @@ proptest! {
     ) {
         let owner = owner();
         let table = owner.new_table("t", &Options::set().keypos(keypos)).unwrap();
-        let whole = Term::Tuple(elements);
+        let whole = Term::tuple(elements);
         if table.insert(&whole).is_ok() {
             let key = common::key_of(&whole, keypos).unwrap();
             let pin = fyris::pin();

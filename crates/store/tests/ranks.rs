@@ -14,7 +14,7 @@ fn ordered(index: &str) -> Table {
 }
 
 fn object(key: Term) -> Term {
-    Term::Tuple(vec![key, Term::Int(1)])
+    Term::tuple(vec![key, Term::Int(1)])
 }
 
 /// Keys of many types and lengths, of which many begin alike.
@@ -28,8 +28,8 @@ fn key() -> impl Strategy<Value = Term> {
     ];
     leaf.prop_recursive(3, 8, 3, |inner| {
         prop_oneof![
-            prop::collection::vec(inner.clone(), 0..3).prop_map(Term::Tuple),
-            prop::collection::vec(inner, 0..3).prop_map(Term::List),
+            prop::collection::vec(inner.clone(), 0..3).prop_map(Term::tuple),
+            prop::collection::vec(inner, 0..3).prop_map(Term::list),
         ]
     })
 }

@@ -23,7 +23,7 @@ fn heavy(key: i64) -> (Term, Weak<[u8]>) {
 fn with_binary(key: i64, bytes: usize) -> (Term, Weak<[u8]>) {
     let bytes: Arc<[u8]> = vec![7; bytes].into();
     let weak = Arc::downgrade(&bytes);
-    let object = Term::Tuple(vec![Term::Int(key), Term::from(bytes)]);
+    let object = Term::tuple(vec![Term::Int(key), Term::from(bytes)]);
     (object, weak)
 }
 

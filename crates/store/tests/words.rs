@@ -4,7 +4,7 @@ use fyris::{Options, Store, Table};
 use fyris_term::Term;
 
 fn pair(key: i64, value: Term) -> Term {
-    Term::Tuple(vec![Term::Int(key), value])
+    Term::tuple(vec![Term::Int(key), value])
 }
 
 fn tables() -> Vec<Table> {
@@ -29,10 +29,10 @@ fn values() -> Vec<Term> {
     let mut values: Vec<Term> = near.flat_map(|n| [Term::Int(n), Term::Int(-n)]).collect();
     values.extend([
         Term::atom("true"),
-        Term::List(vec![]),
+        Term::list(vec![]),
         Term::binary([0; 2]),
         Term::binary([1; 300]),
-        Term::Tuple(vec![]),
+        Term::tuple(vec![]),
     ]);
     values
 }
@@ -43,11 +43,11 @@ fn any_small_object_comes_back_and_goes() {
     for table in tables() {
         for key in values.iter().filter(|v| matches!(v, Term::Int(_))) {
             for value in &values {
-                let object = Term::Tuple(vec![key.clone(), value.clone()]);
+                let object = Term::tuple(vec![key.clone(), value.clone()]);
                 table.insert(&object).expect("inserts");
                 let found = table.lookup(key).expect("looks up");
                 assert_eq!(found.last(), Some(&object));
-                let other = Term::Tuple(vec![key.clone(), Term::atom("other")]);
+                let other = Term::tuple(vec![key.clone(), Term::atom("other")]);
                 table.delete_object(&other).expect("deletes");
                 assert_eq!(table.lookup(key).expect("looks up"), found);
                 table.delete_object(&object).expect("deletes");
@@ -153,7 +153,7 @@ fn keys_that_share_a_head_are_told_apart() {
     let table = &tables()[1];
     for (at, key) in keys.iter().enumerate() {
         assert_eq!(table.member(key), Ok(false), "{key}");
-        let object = Term::Tuple(vec![key.clone(), Term::Int(at as i64)]);
+        let object = Term::tuple(vec![key.clone(), Term::Int(at as i64)]);
         table.insert(&object).expect("inserts");
     }
     assert_eq!(table.len(), keys.len());

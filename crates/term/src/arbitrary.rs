@@ -49,8 +49,8 @@ fn nested(leaf: BoxedStrategy<Term>, depth: u32, size: u32) -> BoxedStrategy<Ter
         // A map as structs are, which is stored by its shape.
         let field = (atom().prop_map(Term::Atom), inner.clone());
         prop_oneof![
-            3 => vec(inner.clone(), 0..5).prop_map(Term::Tuple),
-            3 => vec(inner.clone(), 0..5).prop_map(Term::List),
+            3 => vec(inner.clone(), 0..5).prop_map(Term::tuple),
+            3 => vec(inner.clone(), 0..5).prop_map(Term::list),
             1 => (vec(inner.clone(), 1..4), inner.clone()).prop_map(|(e, t)| Term::improper(e, t)),
             2 => vec(pair, 0..5).prop_map(|pairs| Term::Map(Map::new(pairs))),
             2 => vec(field, 0..6).prop_map(|pairs| Term::Map(Map::new(pairs))),
@@ -81,7 +81,7 @@ fn data_leaf() -> impl Strategy<Value = Term> + Clone {
         5 => number(),
         2 => atom().prop_map(Term::Atom),
         2 => bitstring(),
-        1 => Just(Term::List(vec![])),
+        1 => Just(Term::list(vec![])),
         1 => string(),
     ]
 }
@@ -314,7 +314,7 @@ fn closure() -> impl Strategy<Value = Term> + Clone {
             old_index: i64::from(index),
             old_uniq,
             creator,
-            free,
+            free: free.into(),
         })))
     })
 }
@@ -336,9 +336,9 @@ fn nudge(term: &Term, seed: &mut u64) -> Term {
             _ => term.clone(),
         },
         Term::Big(n) => Term::integer(&**n + choice as i64 - 1),
-        Term::Tuple(e) => Term::Tuple(nudge_elements(e, choice, seed)),
+        Term::Tuple(e) => Term::tuple(nudge_elements(e, choice, seed)),
         Term::List(e) if choice == 3 && !e.is_empty() => Term::improper(e.clone(), Term::Int(0)),
-        Term::List(e) => Term::List(nudge_elements(e, choice, seed)),
+        Term::List(e) => Term::list(nudge_elements(e, choice, seed)),
         Term::Improper(e, t) => Term::improper(e.clone(), nudge(t, seed)),
         Term::Map(map) => nudge_map(map, choice, seed),
         Term::Binary(bytes) => {

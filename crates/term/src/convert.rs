@@ -509,7 +509,7 @@ where
 
 impl From<()> for Term {
     fn from((): ()) -> Term {
-        Term::Tuple(Vec::new())
+        Term::tuple([])
     }
 }
 
@@ -518,7 +518,7 @@ macro_rules! tuples {
         impl<$($name: Into<Term>),+> From<($($name,)+)> for Term {
             #[allow(non_snake_case)]
             fn from(($($name,)+): ($($name,)+)) -> Term {
-                Term::Tuple(vec![$($name.into()),+])
+                Term::tuple(vec![$($name.into()),+])
             }
         }
 
@@ -531,7 +531,7 @@ macro_rules! tuples {
             #[allow(non_snake_case)]
             fn try_from(term: Term) -> Result<($($name,)+), ConvertError> {
                 let Term::Tuple(elements) = term else { return Err(wrong("a tuple", &term)) };
-                let elements: [Term; $count] = elements.try_into().map_err(|e: Vec<Term>| {
+                let elements: [Term; $count] = elements.into_vec().try_into().map_err(|e: Vec<Term>| {
                     ConvertError::Arity { expected: $count, found: e.len() }
                 })?;
                 let [$($name),+] = elements;

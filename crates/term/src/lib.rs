@@ -30,7 +30,8 @@
 //!   list with a proper tail is [`Term::List`]. The constructors ([`Term::integer`], [`Term::bits`],
 //!   [`Term::improper`]) keep it, so that equal terms have one form.
 //! - **sorted-keys**: see [`Map`].
-//! - **bounded-depth**: terms that decoders and parsers return have at most [`MAX_DEPTH`] levels.
+//! - **any-depth**: terms may be nested as deep as memory allows. Whatever is done with them takes the stack of a few
+//!   dozen levels at most, see [`walk`]; but `serde`, which recurses, goes down [`MAX_DEPTH`] levels.
 //!
 //! # Hostile input
 //!
@@ -42,6 +43,7 @@ pub mod arbitrary;
 pub mod atom;
 mod blob;
 mod convert;
+mod copy;
 pub mod etf;
 pub mod key;
 mod macros;
@@ -51,24 +53,22 @@ pub mod memory;
 mod order;
 mod serde_impl;
 pub mod term;
+mod terms;
 pub mod text;
 pub mod value;
+pub mod walk;
 
 pub use atom::{Atom, AtomError};
 pub use blob::{Blob, ForeignBlobs, set_foreign_blobs};
 pub use convert::ConvertError;
 pub use serde_impl::{SerdeError, from_term, to_term};
 pub use term::{BitString, Float, Fun, LocalFun, Map, Pid, Port, Reference, Term};
+pub use terms::Terms;
 
-/// The most levels of nesting that decoders and parsers accept.
+/// The most levels of nesting where a library recurses that is not ours: `serde`, both ways.
 ///
 /// A level is a tuple, a list, a map or a closure around a term: `1` has none, `[]` and `{1}` have one, `{[1]}` two.
-/// Comparing, printing, encoding and dropping a term recurse once a level, so this bounds the stack that a term from
-/// outside can take. Terms built by a program may be deeper, at its own risk.
 pub const MAX_DEPTH: usize = 1000;
-
-/// The most elements that decoders of stored bytes make room for before they have read any.
-const MAX_ROOM: usize = 256;
 
 /// Runs the README's example.
 #[cfg(doctest)]

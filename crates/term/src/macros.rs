@@ -36,10 +36,10 @@
 /// spelled out with `try_into`.
 #[macro_export]
 macro_rules! term {
-    ({}) => { $crate::Term::Tuple(::std::vec::Vec::new()) };
-    ([]) => { $crate::Term::List(::std::vec::Vec::new()) };
+    ({}) => { $crate::Term::Tuple($crate::Terms::new()) };
+    ([]) => { $crate::Term::List($crate::Terms::new()) };
     (#{}) => { $crate::Term::Map($crate::Map::default()) };
-    ({ $($inside:tt)+ }) => { $crate::Term::Tuple($crate::__elements!([] [] $($inside)+)) };
+    ({ $($inside:tt)+ }) => { $crate::Term::tuple($crate::__elements!([] [] $($inside)+)) };
     ([ $($inside:tt)+ ]) => { $crate::__list!([] $($inside)+) };
     (#{ $($inside:tt)+ }) => { $crate::__map!([] [] $($inside)+) };
     (($value:expr)) => { $crate::Term::from($value) };
@@ -66,7 +66,7 @@ macro_rules! __elements {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __list {
-    ([$($elements:tt)*]) => { $crate::Term::List($crate::__elements!([] [] $($elements)*)) };
+    ([$($elements:tt)*]) => { $crate::Term::list($crate::__elements!([] [] $($elements)*)) };
     ([$($elements:tt)+] ; $($tail:tt)+) => {
         $crate::Term::improper($crate::__elements!([] [] $($elements)+), $crate::term!($($tail)+))
     };

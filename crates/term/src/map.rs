@@ -92,8 +92,8 @@ impl Map {
     }
 
     /// Returns the pairs in exact key order, given away.
-    pub fn into_pairs(self) -> Vec<(Term, Term)> {
-        self.pairs
+    pub fn into_pairs(mut self) -> Vec<(Term, Term)> {
+        std::mem::take(&mut self.pairs)
     }
 }
 
@@ -114,7 +114,7 @@ impl IntoIterator for Map {
     type IntoIter = std::vec::IntoIter<(Term, Term)>;
 
     fn into_iter(self) -> Self::IntoIter {
-        self.pairs.into_iter()
+        self.into_pairs().into_iter()
     }
 }
 

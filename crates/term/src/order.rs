@@ -45,8 +45,7 @@
 //! - **exact-refines**: terms that differ in `cmp_order` differ in `cmp_exact` (but may sort the other way: `2` is
 //!   before `1.0` exactly).
 //!
-//! Comparing recurses once a level of nesting; terms that come from decoders and parsers have at most
-//! [`MAX_DEPTH`](crate::MAX_DEPTH) levels.
+//! Terms of any depth are compared, on any stack: see [`walk`](crate::walk).
 
 use std::cmp::Ordering;
 
@@ -54,6 +53,7 @@ use num_bigint::{BigInt, Sign};
 use num_traits::FromPrimitive;
 
 use crate::term::{BitString, Float, Fun, LocalFun, Pid, Port, Reference};
+use crate::walk::{Parts, SHALLOW};
 use crate::{Atom, Map, Term};
 
 /// 2^63 as a float: the first one that no `i64` reaches.
@@ -68,12 +68,12 @@ enum Numbers {
 impl Term {
     /// Compares in Erlang's order, with its `==`: `1` and `1.0` are equal. O(size of the smaller term).
     pub fn cmp_order(&self, other: &Term) -> Ordering {
-        compare(self, other, Numbers::ByValue)
+        compare(self, other, Numbers::ByValue, 0)
     }
 
     /// Returns the order of keys inside maps: `Equal` exactly when the terms are `=:=`. O(size of the smaller term).
     pub fn cmp_exact(&self, other: &Term) -> Ordering {
-        compare(self, other, Numbers::Exactly)
+        compare(self, other, Numbers::Exactly, 0)
     }
 
     /// Returns Erlang's `==`: equal in order, `1` and `1.0` too. Rust's `==` on terms is Erlang's `=:=`.
@@ -99,23 +99,119 @@ fn rank(term: &Term) -> u8 {
     }
 }
 
-fn compare(a: &Term, b: &Term, numbers: Numbers) -> Ordering {
+/// The result of comparing two terms without what is in them.
+enum Compared<'a> {
+    Is(Ordering),
+    /// As the parts, the first that differ.
+    As(Both<'a>),
+}
+
+/// The parts of two terms of one kind, to be compared one after another.
+struct Both<'a> {
+    a: Parts<'a>,
+    b: Parts<'a>,
+    numbers: Numbers,
+    /// The number of parts that are keys of a map: these are compared exactly.
+    keys: usize,
+    /// The order if no parts differ.
+    end: Ordering,
+}
+
+impl<'a> Both<'a> {
+    fn new(a: Parts<'a>, b: Parts<'a>, numbers: Numbers) -> Both<'a> {
+        let (keys, end) = (0, Ordering::Equal);
+        Both {
+            a,
+            b,
+            numbers,
+            keys,
+            end,
+        }
+    }
+
+    #[inline]
+    fn get(&self, at: usize) -> Option<(&'a Term, &'a Term, Numbers)> {
+        let numbers = match at < self.keys {
+            true => Numbers::Exactly,
+            false => self.numbers,
+        };
+        Some((self.a.get(at)?, self.b.get(at)?, numbers))
+    }
+}
+
+/// Compares terms that lie inside `depth` others.
+fn compare(a: &Term, b: &Term, numbers: Numbers, depth: usize) -> Ordering {
+    let both = match compare_head(a, b, numbers) {
+        Compared::Is(order) => return order,
+        Compared::As(both) => both,
+    };
+    if depth >= SHALLOW {
+        return compare_deep(both);
+    }
+    let mut at = 0;
+    while let Some((a, b, numbers)) = both.get(at) {
+        let order = compare(a, b, numbers, depth + 1);
+        if order.is_ne() {
+            return order;
+        }
+        at += 1;
+    }
+    both.end
+}
+
+/// Compares parts, with what is around them on the heap.
+#[cold]
+#[inline(never)]
+fn compare_deep(outermost: Both<'_>) -> Ordering {
+    let mut around = vec![(outermost, 0)];
+    while let Some((both, at)) = around.last_mut() {
+        let order = match both.get(*at) {
+            Some((a, b, numbers)) => {
+                *at += 1;
+                match compare_head(a, b, numbers) {
+                    Compared::Is(order) => order,
+                    Compared::As(both) => {
+                        around.push((both, 0));
+                        continue;
+                    }
+                }
+            }
+            None => {
+                let end = both.end;
+                around.pop();
+                end
+            }
+        };
+        if order.is_ne() {
+            return order;
+        }
+    }
+    Ordering::Equal
+}
+
+#[inline]
+fn compare_head<'a>(a: &'a Term, b: &'a Term, numbers: Numbers) -> Compared<'a> {
     use Term as T;
-    match (a, b) {
+    Compared::Is(match (a, b) {
         (T::Int(a), T::Int(b)) => a.cmp(b),
         (T::Atom(a), T::Atom(b)) => atoms(*a, *b),
         (T::Reference(a), T::Reference(b)) => references(a, b),
-        (T::Fun(a), T::Fun(b)) => funs(a, b, numbers),
+        (T::Fun(a), T::Fun(b)) => return funs(a, b, numbers),
         (T::Port(a), T::Port(b)) => ports(a, b),
         (T::Pid(a), T::Pid(b)) => pids(a, b),
-        (T::Tuple(a), T::Tuple(b)) => a.len().cmp(&b.len()).then_with(|| elements(a, b, numbers)),
-        (T::Map(a), T::Map(b)) => maps(a, b, numbers),
+        (T::Tuple(a), T::Tuple(b)) => match a.len().cmp(&b.len()) {
+            Ordering::Equal => {
+                return Compared::As(Both::new(Parts::Terms(a), Parts::Terms(b), numbers));
+            }
+            different => different,
+        },
+        (T::Map(a), T::Map(b)) => return maps(a, b, numbers),
         (T::Binary(a), T::Binary(b)) => a.cmp(b),
         _ => match (Cons::of(a), Cons::of(b)) {
-            (Some(a), Some(b)) => lists(a, b, numbers),
+            (Some(a), Some(b)) => return Compared::As(lists(a, b, numbers)),
             _ => rank(a).cmp(&rank(b)).then_with(|| same_rank(a, b, numbers)),
         },
-    }
+    })
 }
 
 /// Compares the remaining kinds of one rank: numbers of several kinds, and bitstrings.
@@ -222,9 +318,9 @@ fn references(a: &Reference, b: &Reference) -> Ordering {
         .then_with(|| x.iter().rev().cmp(y.iter().rev()))
 }
 
-fn funs(a: &Fun, b: &Fun, numbers: Numbers) -> Ordering {
-    match (a, b) {
-        (Fun::Local(a), Fun::Local(b)) => closures(a, b, numbers),
+fn funs<'a>(a: &'a Fun, b: &'a Fun, numbers: Numbers) -> Compared<'a> {
+    Compared::Is(match (a, b) {
+        (Fun::Local(a), Fun::Local(b)) => return closures(a, b, numbers),
         (Fun::Local(_), Fun::External { .. }) => Ordering::Less,
         (Fun::External { .. }, Fun::Local(_)) => Ordering::Greater,
         (
@@ -239,44 +335,36 @@ fn funs(a: &Fun, b: &Fun, numbers: Numbers) -> Ordering {
                 arity: b,
             },
         ) => atoms(*m, *n).then_with(|| atoms(*f, *g)).then(a.cmp(b)),
-    }
+    })
 }
 
-fn closures(a: &LocalFun, b: &LocalFun, numbers: Numbers) -> Ordering {
-    atoms(a.module, b.module)
+fn closures<'a>(a: &'a LocalFun, b: &'a LocalFun, numbers: Numbers) -> Compared<'a> {
+    let order = atoms(a.module, b.module)
         .then(a.index.cmp(&b.index))
         .then(a.old_uniq.cmp(&b.old_uniq))
-        .then(a.free.len().cmp(&b.free.len()))
-        .then_with(|| elements(&a.free, &b.free, numbers))
-}
-
-/// Compares the elements from the left, as many as the shorter one has.
-fn elements(a: &[Term], b: &[Term], numbers: Numbers) -> Ordering {
-    a.iter()
-        .zip(b)
-        .map(|(a, b)| compare(a, b, numbers))
-        .find(|order| order.is_ne())
-        .unwrap_or(Ordering::Equal)
-}
-
-fn maps(a: &Map, b: &Map, numbers: Numbers) -> Ordering {
-    let by_keys = || {
-        let pairs = a.pairs.iter().zip(&b.pairs);
-        pairs
-            .map(|((j, _), (k, _))| compare(j, k, Numbers::Exactly))
-            .find(|o| o.is_ne())
-    };
-    let by_values = || {
-        let pairs = a.pairs.iter().zip(&b.pairs);
-        pairs
-            .map(|((_, v), (_, w))| compare(v, w, numbers))
-            .find(|o| o.is_ne())
-    };
-    let different = a.len().cmp(&b.len());
-    if different.is_ne() {
-        return different;
+        .then(a.free.len().cmp(&b.free.len()));
+    match order {
+        Ordering::Equal => Compared::As(Both::new(
+            Parts::Terms(&a.free),
+            Parts::Terms(&b.free),
+            numbers,
+        )),
+        different => Compared::Is(different),
     }
-    by_keys().or_else(by_values).unwrap_or(Ordering::Equal)
+}
+
+fn maps<'a>(a: &'a Map, b: &'a Map, numbers: Numbers) -> Compared<'a> {
+    match a.len().cmp(&b.len()) {
+        Ordering::Equal => Compared::As(Both {
+            keys: a.len(),
+            ..Both::new(
+                Parts::KeysFirst(a.pairs()),
+                Parts::KeysFirst(b.pairs()),
+                numbers,
+            )
+        }),
+        different => Compared::Is(different),
+    }
 }
 
 /// A list that is not empty, proper or not.
@@ -311,14 +399,17 @@ impl<'a> Cons<'a> {
     }
 }
 
-fn lists(a: Cons<'_>, b: Cons<'_>, numbers: Numbers) -> Ordering {
+fn lists<'a>(a: Cons<'a>, b: Cons<'a>, numbers: Numbers) -> Both<'a> {
     let common = a.elements.len().min(b.elements.len());
-    elements(a.elements, b.elements, numbers)
-        .then_with(|| a.rank_after(common).cmp(&b.rank_after(common)))
-        .then_with(|| match (a.tail, b.tail) {
-            (Some(s), Some(t)) => compare(s, t, numbers),
-            _ => Ordering::Equal,
-        })
+    let end = a.rank_after(common).cmp(&b.rank_after(common));
+    let parts = |list: Cons<'a>| match list.tail {
+        Some(tail) if end.is_eq() => Parts::Cells(&list.elements[..common], tail),
+        _ => Parts::Terms(&list.elements[..common]),
+    };
+    Both {
+        end,
+        ..Both::new(parts(a), parts(b), numbers)
+    }
 }
 
 fn bits(term: &Term) -> Option<(&[u8], u8)> {

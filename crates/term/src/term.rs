@@ -3,13 +3,12 @@
 use num_bigint::BigInt;
 
 pub use crate::map::Map;
-use crate::{Atom, Blob};
+use crate::{Atom, Blob, Terms};
 
 /// Any Erlang term, owned.
 ///
 /// `==` on terms is Erlang's `=:=` (exact equality). Erlang's `==` and `<` are in the crate's
 /// `order` module: many terms that differ exactly are equal in order (`1` and `1.0`).
-#[derive(Clone)]
 pub enum Term {
     /// An integer that fits 64 bits.
     Int(i64),
@@ -28,14 +27,14 @@ pub enum Term {
     /// A process identifier.
     Pid(Box<Pid>),
     /// A tuple.
-    Tuple(Vec<Term>),
+    Tuple(Terms),
     /// A map.
     Map(Map),
     /// A proper list; the empty one is `[]`.
-    List(Vec<Term>),
+    List(Terms),
     /// An improper list: at least one element, and a tail that is no list (kept canonical by
     /// [`Term::improper`]).
-    Improper(Vec<Term>, Box<Term>),
+    Improper(Terms, Box<Term>),
     /// A binary: whole bytes, shared by reference count.
     Binary(Blob),
     /// A bitstring whose length is not a multiple of 8 bits.
@@ -179,25 +178,26 @@ pub struct LocalFun {
     /// The process that made it.
     pub creator: Pid,
     /// Captured values.
-    pub free: Vec<Term>,
+    pub free: Terms,
 }
 
 impl LocalFun {
-    fn identity(&self) -> (Atom, u32, i64, &[Term]) {
-        (self.module, self.index, self.old_uniq, &self.free)
+    /// Returns what makes up its identity beside the captured values.
+    pub(crate) fn code(&self) -> (Atom, u32, i64) {
+        (self.module, self.index, self.old_uniq)
     }
 }
 
 impl PartialEq for LocalFun {
     fn eq(&self, other: &LocalFun) -> bool {
-        self.identity() == other.identity()
+        self.code() == other.code() && self.free == other.free
     }
 }
 impl Eq for LocalFun {}
 
 impl std::hash::Hash for LocalFun {
     fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        self.identity().hash(state);
+        (self.code(), &self.free).hash(state);
     }
 }
 
@@ -239,6 +239,16 @@ impl Term {
         Term::Atom(Atom::word(name))
     }
 
+    /// Makes a tuple.
+    pub fn tuple(elements: impl Into<Terms>) -> Term {
+        Term::Tuple(elements.into())
+    }
+
+    /// Makes a proper list.
+    pub fn list(elements: impl Into<Terms>) -> Term {
+        Term::List(elements.into())
+    }
+
     /// Makes a binary.
     pub fn binary(bytes: impl Into<Blob>) -> Term {
         Term::Binary(bytes.into())
@@ -261,7 +271,8 @@ impl Term {
     }
 
     /// Makes `[E1, ..., En | Tail]` in canonical form.
-    pub fn improper(mut elements: Vec<Term>, tail: Term) -> Term {
+    pub fn improper(elements: impl Into<Terms>, tail: Term) -> Term {
+        let mut elements = elements.into();
         match tail {
             tail if elements.is_empty() => tail,
             Term::List(rest) => {
@@ -273,51 +284,6 @@ impl Term {
                 Term::Improper(elements, tail)
             }
             tail => Term::Improper(elements, Box::new(tail)),
-        }
-    }
-}
-
-impl PartialEq for Term {
-    fn eq(&self, other: &Term) -> bool {
-        use Term::*;
-        match (self, other) {
-            (Int(a), Int(b)) => a == b,
-            (Big(a), Big(b)) => a == b,
-            (Float(a), Float(b)) => a == b,
-            (Atom(a), Atom(b)) => a == b,
-            (Reference(a), Reference(b)) => a == b,
-            (Fun(a), Fun(b)) => a == b,
-            (Port(a), Port(b)) => a == b,
-            (Pid(a), Pid(b)) => a == b,
-            (Tuple(a), Tuple(b)) | (List(a), List(b)) => a == b,
-            (Map(a), Map(b)) => a == b,
-            (Improper(a, s), Improper(b, t)) => a == b && s == t,
-            (Binary(a), Binary(b)) => a == b,
-            (Bits(a), Bits(b)) => a == b,
-            _ => false,
-        }
-    }
-}
-impl Eq for Term {}
-
-impl std::hash::Hash for Term {
-    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        use Term::*;
-        std::mem::discriminant(self).hash(state);
-        match self {
-            Int(v) => v.hash(state),
-            Big(v) => v.hash(state),
-            Float(v) => v.get().to_bits().hash(state),
-            Atom(v) => v.hash(state),
-            Reference(v) => v.hash(state),
-            Fun(v) => v.hash(state),
-            Port(v) => v.hash(state),
-            Pid(v) => v.hash(state),
-            Tuple(v) | List(v) => v.hash(state),
-            Map(v) => v.hash(state),
-            Improper(v, tail) => (v, tail).hash(state),
-            Binary(v) => v.hash(state),
-            Bits(v) => v.hash(state),
         }
     }
 }

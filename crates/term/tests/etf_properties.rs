@@ -1,10 +1,10 @@
 //! The external format under any term and any bytes.
 
+use fyris_term::Term;
 use fyris_term::arbitrary;
 use fyris_term::etf::{
     self, Compression, DecodeError, DecodeErrorKind, EncodeOptions, InflateBudget, MinorVersion,
 };
-use fyris_term::{MAX_DEPTH, Term};
 use proptest::prelude::*;
 
 fn options() -> impl Strategy<Value = EncodeOptions> {
@@ -132,7 +132,7 @@ proptest! {
         changes in prop::collection::vec(change(), 0..3),
         room in prop_oneof![Just(1 << 30), 0..20_000u64],
     ) {
-        let mut plain = options.encode(&Term::List(vec![term; 20])).unwrap();
+        let mut plain = options.encode(&Term::list(vec![term; 20])).unwrap();
         if plain[1] != 80 {
             plain = zipped(&plain[1..]);
         }
@@ -207,7 +207,7 @@ fn lengths_are_not_believed() {
 }
 
 #[test]
-fn the_depth_is_bounded() {
+fn any_depth_is_read() {
     let nested = |levels: usize, open: &[u8], close: &[u8]| {
         let mut bytes = vec![etf::VERSION];
         bytes.extend(open.repeat(levels));
@@ -222,11 +222,8 @@ fn the_depth_is_bounded() {
         (&[116, 0, 0, 0, 1, 97, 1], &[]),
     ];
     for (open, close) in shapes {
-        assert!(nested(MAX_DEPTH, open, close).is_ok());
-        for levels in [MAX_DEPTH + 1, 100_000] {
-            let error = nested(levels, open, close).unwrap_err();
-            assert_eq!(*error.kind(), DecodeErrorKind::TooDeep);
-            assert_eq!(error.offset(), 1 + MAX_DEPTH * open.len());
+        for levels in [1000, 1_000_000] {
+            assert!(nested(levels, open, close).is_ok());
         }
     }
 }
@@ -241,7 +238,7 @@ fn a_list_of_lists_as_tails_is_flat() {
     bytes.push(106);
     assert_eq!(
         etf::decode(&bytes),
-        Ok(Term::List(vec![Term::Int(7); 100_000]))
+        Ok(Term::list(vec![Term::Int(7); 100_000]))
     );
 }
 

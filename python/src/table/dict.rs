@@ -21,7 +21,7 @@ impl Table {
     /// The object of a key and its value.
     pub(super) fn object(&self, key: Term, value: Term) -> PyResult<Term> {
         self.check()?;
-        Ok(Term::Tuple(match self.table.keypos() {
+        Ok(Term::tuple(match self.table.keypos() {
             1 => vec![key, value],
             _ => vec![value, key],
         }))
@@ -132,7 +132,7 @@ impl Table {
             // Another thread may have been faster.
             if let Some(object) = self.table.take(&key).map_err(errors::store)?.pop() {
                 let (key, value) = pair(object, self.table.keypos())?;
-                return from_term(py, &Term::Tuple(vec![key, value]));
+                return from_term(py, &Term::tuple(vec![key, value]));
             }
         }
         Err(PyKeyError::new_err("popitem(): the table is empty"))

@@ -68,7 +68,7 @@ pub unsafe extern "C" fn fyris_table_select(
             (limit, true) => table.select_reverse_limit(&spec, limit)?.results,
         };
         // SAFETY: OUT.
-        unsafe { out.put(boxed(Term::List(found))) };
+        unsafe { out.put(boxed(Term::list(found))) };
         Ok(())
     })
 }
@@ -122,7 +122,7 @@ pub unsafe extern "C" fn fyris_selection_next(
             let chunk = place.next()?;
             selection.0 = chunk.next;
             if !chunk.results.is_empty() {
-                found = boxed(Term::List(chunk.results));
+                found = boxed(Term::list(chunk.results));
             }
         }
         // SAFETY: OUT.
@@ -213,7 +213,7 @@ pub unsafe extern "C" fn fyris_table_match(
         let out = place(bindings)?;
         // SAFETY: HANDLE: the table and the pattern.
         let (table, pattern) = unsafe { (table(handle)?, term(pattern, "the pattern")?) };
-        let found = Term::List(table.match_pattern(pattern)?);
+        let found = Term::list(table.match_pattern(pattern)?);
         // SAFETY: OUT.
         unsafe { out.put(boxed(found)) };
         Ok(())
@@ -236,7 +236,7 @@ pub unsafe extern "C" fn fyris_table_match_object(
         let out = place(objects)?;
         // SAFETY: HANDLE: the table and the pattern.
         let (table, pattern) = unsafe { (table(handle)?, term(pattern, "the pattern")?) };
-        let found = Term::List(table.match_object(pattern)?);
+        let found = Term::list(table.match_object(pattern)?);
         // SAFETY: OUT.
         unsafe { out.put(boxed(found)) };
         Ok(())

@@ -27,7 +27,7 @@ pub unsafe extern "C" fn fyris_table_lookup(
         let out = place(objects)?;
         // SAFETY: HANDLE: the table and the key.
         let (table, key) = unsafe { (table(handle)?, term(key, "the key")?) };
-        let found = Term::List(table.lookup(key)?);
+        let found = Term::list(table.lookup(key)?);
         // SAFETY: OUT.
         unsafe { out.put(boxed(found)) };
         Ok(())
@@ -49,7 +49,7 @@ pub unsafe extern "C" fn fyris_table_lookup_encoded(
         let out = place(objects)?;
         // SAFETY: HANDLE: the table; ARRAY: the encoded key.
         let (table, key) = unsafe { (table(handle)?, bytes(key, len, "the encoded key")?) };
-        let found = encode(&Term::List(table.lookup(&decode(key)?)?))?;
+        let found = encode(&Term::list(table.lookup(&decode(key)?)?))?;
         // SAFETY: OUT.
         unsafe { out.put(found) };
         Ok(())

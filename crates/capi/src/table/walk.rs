@@ -186,7 +186,7 @@ pub unsafe extern "C" fn fyris_table_list(
         // An object is a tuple of some terms.
         let size = table.len().saturating_mul(4 * size_of::<Term>());
         room(size, "the objects of a table")?;
-        let found = Term::List(table.tab2list()?);
+        let found = Term::list(table.tab2list()?);
         // SAFETY: OUT.
         unsafe { out.put(boxed(found)) };
         Ok(())

@@ -173,7 +173,7 @@ pub unsafe extern "C" fn fyris_table_take(
         let out = place(objects)?;
         // SAFETY: HANDLE: the table and the key.
         let (table, key) = unsafe { (table(handle)?, term(key, "the key")?) };
-        let taken = Term::List(table.take(key)?);
+        let taken = Term::list(table.take(key)?);
         // SAFETY: OUT.
         unsafe { out.put(boxed(taken)) };
         Ok(())

@@ -53,7 +53,7 @@ pub unsafe extern "C" fn fyris_bytes_free(bytes: *mut fyris_bytes) {
 /// Reads a term from Erlang's external term format (what `term_to_binary` writes): the version byte 131 and one term.
 /// O(len).
 ///
-/// Fails with FYRIS_E_FORMAT, FYRIS_E_LIMIT (no more atoms, too deep), FYRIS_E_NO_SPACE.
+/// Fails with FYRIS_E_FORMAT, FYRIS_E_LIMIT (no more atoms), FYRIS_E_NO_SPACE.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

@@ -4,7 +4,7 @@ use std::ffi::{c_char, c_void};
 
 use ::fyris_term::{Atom, Float, Map, Term};
 
-use super::{bounded, fyris_term};
+use super::fyris_term;
 use crate::args::{array, bytes, handle, room, text};
 use crate::error::fyris_code::*;
 use crate::error::{Failure, Outcome, free, fyris_error, make};
@@ -92,8 +92,7 @@ pub unsafe extern "C" fn fyris_term_text(
 
 /// Makes a term in Erlang's syntax, like `{user, <<"Ada">>, [1815, 1.0, #{maths => true}]}`.
 ///
-/// O(length). Fails with FYRIS_E_SYNTAX, FYRIS_E_LIMIT (no more atoms, too deep), FYRIS_E_NO_SPACE. Terms nested deeper
-/// than 1,000 levels are refused, here and everywhere.
+/// O(length). Fails with FYRIS_E_SYNTAX, FYRIS_E_LIMIT (no more atoms), FYRIS_E_NO_SPACE.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -128,7 +127,7 @@ pub unsafe extern "C" fn fyris_term_tuple(
     make(err, || {
         // SAFETY: ARRAY: the elements; OWNED and THREAD: each of them.
         let elements = unsafe { take(elements, len, "tuple") }?;
-        bounded(Term::Tuple(elements))
+        Ok(fyris_term(Term::tuple(elements)))
     })
 }
 
@@ -146,7 +145,7 @@ pub unsafe extern "C" fn fyris_term_list(
     make(err, || {
         // SAFETY: ARRAY: the elements; OWNED and THREAD: each of them.
         let elements = unsafe { take(elements, len, "list") }?;
-        bounded(Term::List(elements))
+        Ok(fyris_term(Term::list(elements)))
     })
 }
 
@@ -171,7 +170,7 @@ pub unsafe extern "C" fn fyris_term_map(
         while let (Some(key), Some(value)) = (elements.next(), elements.next()) {
             map.push((key, value));
         }
-        bounded(Term::Map(Map::new(map)))
+        Ok(fyris_term(Term::Map(Map::new(map))))
     })
 }
 

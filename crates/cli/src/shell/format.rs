@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn what_is_nested_too_deeply_is_text() {
-        let deep = (0..600).fold(Term::Int(1), |term, _| Term::List(vec![term]));
+        let deep = (0..600).fold(Term::Int(1), |term, _| Term::list(vec![term]));
         let json = Format::Json.line(&deep);
         let open = json.chars().take_while(|c| *c == '[').count();
         assert_eq!(open, DEEPEST);

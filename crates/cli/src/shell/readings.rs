@@ -77,7 +77,7 @@ mod tests {
         let row = Term::parse(row).expect("a term");
         let mut row = row.as_list().expect("a list").to_vec();
         readings.apply(&mut row).map_err(|e| e.to_string())?;
-        Ok(Term::List(row).to_string())
+        Ok(Term::list(row).to_string())
     }
 
     #[test]

@@ -298,7 +298,7 @@ impl Session {
             return Err(Session::usage("an object is missing", usage));
         }
         let objects = args.into_iter().flat_map(|arg| match arg {
-            Term::List(objects) => objects,
+            Term::List(objects) => objects.into_vec(),
             object => vec![object],
         });
         Ok((self.table(name.as_ref())?, objects.collect()))
@@ -441,5 +441,5 @@ pub(crate) fn name_of(table: &Table) -> String {
 /// Returns the options of a new table, read from a list as `ets:new/2` has it.
 pub(crate) fn options(list: Vec<Term>) -> Result<Options, ShellError> {
     // The shell knows no other process that could inherit a table.
-    Ok(Options::parse(&Term::List(list), |_| None)?)
+    Ok(Options::parse(&Term::list(list), |_| None)?)
 }

@@ -65,7 +65,7 @@ fn terms(case: Case) -> Vec<Term> {
     (0..TERMS)
         .map(|i| match case {
             Case::EncodeBin20 => Term::binary(random_bytes20(i as u64).as_slice()),
-            Case::EncodeAtomInt => Term::Tuple(vec![atom(i), int()]),
+            Case::EncodeAtomInt => Term::tuple(vec![atom(i), int()]),
             _ => int(),
         })
         .collect()

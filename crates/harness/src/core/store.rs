@@ -79,7 +79,7 @@ pub struct Stored<const ORDERED: bool, const PAIR: bool> {
 
 impl<const ORDERED: bool, const PAIR: bool> Stored<ORDERED, PAIR> {
     fn object(key: Term, value: u64) -> Term {
-        Term::Tuple(if PAIR {
+        Term::tuple(if PAIR {
             vec![key, Term::Int(value as i64)]
         } else {
             vec![key]

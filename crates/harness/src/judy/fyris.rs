@@ -51,7 +51,7 @@ fn empty(kind: Kind) -> Result<Filled, BenchError> {
 }
 
 fn object(key: u32) -> Term {
-    Term::Tuple(vec![Term::Int(i64::from(key)), Term::Int(1)])
+    Term::tuple(vec![Term::Int(i64::from(key)), Term::Int(1)])
 }
 
 /// Returns a table that was filled in the order of keys.

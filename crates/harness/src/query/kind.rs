@@ -61,7 +61,7 @@ impl Kind {
         if self == Kind::Bin {
             elements.push(Term::atom(["red", "green", "blue"][k % 3]));
         }
-        Term::Tuple(elements)
+        Term::tuple(elements)
     }
 
     /// Returns a head with these for the key and the second element.

@@ -24,7 +24,7 @@ impl Compiler {
     pub(super) fn new() -> Compiler {
         Compiler {
             program: Program {
-                source: Term::List(Vec::new()),
+                source: Term::list(Vec::new()),
                 clauses: Vec::new(),
                 patterns: Vec::new(),
                 nodes: Vec::new(),

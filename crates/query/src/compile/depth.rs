@@ -94,9 +94,9 @@ mod tests {
 
     fn nested(levels: usize) -> Term {
         (0..levels).fold(Term::Int(1), |inner, level| match level % 3 {
-            0 => Term::Tuple(vec![inner]),
-            1 => Term::List(vec![inner]),
-            _ => Term::improper(vec![Term::Int(0)], Term::Tuple(vec![inner])),
+            0 => Term::tuple(vec![inner]),
+            1 => Term::list(vec![inner]),
+            _ => Term::improper(vec![Term::Int(0)], Term::tuple(vec![inner])),
         })
     }
 

@@ -38,7 +38,7 @@ impl Compiler {
             Term::Atom(_) => self.atom(term),
             Term::Tuple(elements) => self.tuple_or_call(term, elements),
             Term::List(elements) if !elements.is_empty() => {
-                self.structure(elements.iter(), Node::List, Term::List)
+                self.structure(elements.iter(), Node::List, Term::list)
             }
             Term::Improper(elements, tail) => {
                 let parts = elements.iter().chain([&**tail]);
@@ -78,7 +78,7 @@ impl Compiler {
 
     fn tuple_or_call(&mut self, term: &Term, elements: &[Term]) -> Node {
         match elements {
-            [Term::Tuple(inner)] => self.structure(inner.iter(), Node::Tuple, Term::Tuple),
+            [Term::Tuple(inner)] => self.structure(inner.iter(), Node::Tuple, Term::tuple),
             [Term::Atom(name), arguments @ ..] => {
                 match function::lookup(name.as_str(), arguments.len()) {
                     Ok(callee) => self.call(callee, arguments),
@@ -179,7 +179,7 @@ impl Compiler {
 fn improper(mut parts: Vec<Term>) -> Term {
     match parts.pop() {
         Some(tail) => Term::improper(parts, tail),
-        None => Term::List(parts),
+        None => Term::list(parts),
     }
 }
 

@@ -44,10 +44,10 @@ pub(crate) fn clauses(source: &Term) -> Result<&[Term], SpecError> {
 /// Compiles a pattern into one clause without guards.
 pub(crate) fn pattern(pattern: Term, body: Term) -> Result<Program, SpecError> {
     flat_pattern(&pattern)?;
-    let clause = Term::Tuple(vec![pattern, Term::List(Vec::new()), body]);
+    let clause = Term::tuple(vec![pattern, Term::list([]), body]);
     let mut compiler = Compiler::new();
     compiler.clause(&clause, 1);
-    finish(compiler, Term::List(vec![clause]))
+    finish(compiler, Term::list(vec![clause]))
 }
 
 /// Returns whether a pattern is no deeper than may be: then it may be copied.

@@ -31,7 +31,7 @@ impl Compiler {
             Term::Atom(_) => self.atom_pattern(term),
             Term::Tuple(elements) => self.tuple_pattern(term, elements),
             Term::List(elements) if !elements.is_empty() => {
-                self.list_pattern(term, elements, &Term::List(Vec::new()))
+                self.list_pattern(term, elements, &Term::list(Vec::new()))
             }
             Term::Improper(elements, tail) => self.list_pattern(term, elements, tail),
             Term::Map(map) => self.map_pattern(map.pairs()),

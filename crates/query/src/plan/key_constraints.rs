@@ -129,10 +129,10 @@ pub(crate) fn literal(expression: &Term) -> Option<Cow<'_, Term>> {
         }
         Term::Tuple(elements) => match &elements[..] {
             [Term::Atom(name), value] if *name == known().r#const => Some(Cow::Borrowed(value)),
-            [Term::Tuple(parts)] => literals(parts).map(|parts| Cow::Owned(Term::Tuple(parts))),
+            [Term::Tuple(parts)] => literals(parts).map(|parts| Cow::Owned(Term::tuple(parts))),
             _ => None,
         },
-        Term::List(parts) => literals(parts).map(|parts| Cow::Owned(Term::List(parts))),
+        Term::List(parts) => literals(parts).map(|parts| Cow::Owned(Term::list(parts))),
         Term::Improper(parts, tail) => {
             let tail = literal(tail)?.into_owned();
             literals(parts).map(|parts| Cow::Owned(Term::improper(parts, tail)))

@@ -137,9 +137,6 @@ fn around(comparison: Comparison, below: Cut, above: Cut) -> Ranges {
 /// Returns the keys for which `key comparison literal` can hold.
 fn comparison_range(comparison: Comparison, literal: &Term) -> Ranges {
     let key = KeyBuf::encode(literal);
-    if key.is_too_deep() {
-        return Ranges::all();
-    }
     let cut = |above| Cut {
         bytes: key.order().to_vec(),
         above,
@@ -176,9 +173,6 @@ fn prefix_range(prefix: &Prefix) -> Ranges {
 /// Returns the keys of a prefix for whose next part `part comparison literal` can hold.
 fn next_range(prefix: &Prefix, comparison: Comparison, literal: &Term) -> Ranges {
     let key = KeyBuf::encode(literal);
-    if key.is_too_deep() {
-        return Ranges::all();
-    }
     let bytes = [&prefix.bytes, key.order()].concat();
     let [below, above] = between(&bytes, &prefix.label(Some(literal)));
     around(comparison, below, above)

@@ -134,14 +134,14 @@ pub(crate) struct Constant {
 }
 
 impl Constant {
-    /// Encodes a constant of at most [`fyris_term::MAX_DEPTH`] levels.
+    /// Encodes a constant.
     pub(crate) fn new(term: Term) -> Constant {
         let (mut bytes, mut blobs) = (Vec::new(), Vec::new());
-        let encoded = value::encode(&term, &mut bytes, &mut blobs).is_ok();
+        value::encode(&term, &mut bytes, &mut blobs);
         let key = KeyBuf::encode(&term);
         Constant {
             int: term.as_int(),
-            plain: encoded && value::is_plain(&bytes, &blobs),
+            plain: value::is_plain(&bytes, &blobs),
             term,
             value: bytes,
             key: key.bytes().into(),

@@ -148,7 +148,7 @@ impl Plan {
     pub fn describe(&self) -> Term {
         let pairs = [
             (Term::atom("access"), Term::atom(self.kind.name())),
-            (Term::atom("bounds"), Term::List(self.bounds())),
+            (Term::atom("bounds"), Term::list(self.bounds())),
         ];
         pairs.into_iter().collect::<fyris_term::Map>().into()
     }
@@ -163,7 +163,7 @@ pub(crate) struct KeptPlan {
 }
 
 fn shown_key(key: Term) -> Term {
-    Term::Tuple(vec![Term::atom("key"), key])
+    Term::tuple(vec![Term::atom("key"), key])
 }
 
 fn shown_range(range: &Range) -> Term {
@@ -171,15 +171,15 @@ fn shown_range(range: &Range) -> Term {
         None => Term::atom("unbounded"),
         Some(cut) => {
             let name = names[usize::from(cut.label.below_label)];
-            Term::Tuple(vec![Term::atom(name), cut.label.term.clone()])
+            Term::tuple(vec![Term::atom(name), cut.label.term.clone()])
         }
     };
     match &range.lower {
         Some(cut) if range.is_point() => shown_key(cut.label.term.clone()),
         Some(cut) if range.is_prefix() => {
-            Term::Tuple(vec![Term::atom("prefix"), cut.label.term.clone()])
+            Term::tuple(vec![Term::atom("prefix"), cut.label.term.clone()])
         }
-        _ => Term::Tuple(vec![
+        _ => Term::tuple(vec![
             Term::atom("range"),
             bound(&range.lower, [">", ">="]),
             bound(&range.upper, ["=<", "<"]),

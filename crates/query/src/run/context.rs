@@ -66,7 +66,7 @@ impl<'a> EvalContext<'a> {
     pub(crate) fn key_term(self) -> &'a Term {
         self.0.key.get_or_init(|| {
             self.stored()
-                .map_or(Term::Tuple(Vec::new()), ObjectView::key)
+                .map_or(Term::tuple(Vec::new()), ObjectView::key)
         })
     }
 
@@ -121,7 +121,7 @@ impl<'a> EvalContext<'a> {
             } => Cow::Owned(self.tail(count, improper, values)),
             Ref::Terms(terms, tail) => Cow::Owned(match tail {
                 Some(tail) => Term::improper(terms.to_vec(), tail.clone()),
-                None => Term::List(terms.to_vec()),
+                None => Term::list(terms.to_vec()),
             }),
         }
     }
@@ -137,7 +137,7 @@ impl<'a> EvalContext<'a> {
         if improper {
             Term::improper(elements, decoded(&mut values, self.blobs()))
         } else {
-            Term::List(elements)
+            Term::list(elements)
         }
     }
 

@@ -7,7 +7,7 @@
 //! Recursion goes down with the pattern, which has at most [`MAX_DEPTH`](fyris_term::MAX_DEPTH) levels.
 
 use fyris_term::value::{self, Pairs, View};
-use fyris_term::{Map, Term, key};
+use fyris_term::{Map, Term, Terms, key};
 use smallvec::SmallVec;
 
 use crate::program::{Clause, Constant, Id, Pattern, Program, Span, Test};
@@ -467,4 +467,4 @@ fn behind(mut values: &[u8]) -> Option<&[u8]> {
 }
 
 /// `[]`.
-static NIL: Term = Term::List(Vec::new());
+static NIL: Term = Term::List(Terms::new());

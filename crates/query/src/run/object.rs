@@ -47,7 +47,7 @@ impl<'a> ObjectView<'a> {
                 decoded(&mut values, self.blobs)
             });
         }
-        Term::Tuple(elements)
+        Term::tuple(elements)
     }
 
     /// Returns the value bytes from element `position` on, counted from 1; `None` if it is the key or does not exist.
@@ -72,5 +72,5 @@ pub(crate) fn decoded(values: &mut &[u8], blobs: &[Blob]) -> Term {
 /// Returns the term that stands for bytes that no encoder wrote.
 #[cold]
 fn corrupt() -> Term {
-    Term::Tuple(Vec::new())
+    Term::tuple(Vec::new())
 }

@@ -190,7 +190,7 @@ fn blank(pattern: &Term, next: &mut Option<Term>) -> Term {
     match pattern {
         literal if is_literal(literal) => literal.clone(),
         Term::Tuple(parts) => Term::Tuple(parts.iter().map(|part| blank(part, next)).collect()),
-        Term::List(parts) => blank_list(parts, &Term::List(Vec::new()), next),
+        Term::List(parts) => blank_list(parts, &Term::list(Vec::new()), next),
         Term::Improper(parts, tail) => blank_list(parts, tail, next),
         _ => next.take().unwrap_or(anything),
     }

@@ -20,7 +20,7 @@ impl Stored {
         let (mut values, mut blobs) = (Vec::new(), Vec::new());
         for (i, element) in elements.iter().enumerate() {
             if i + 1 != keypos {
-                value::encode(element, &mut values, &mut blobs).expect("not deep");
+                value::encode(element, &mut values, &mut blobs);
             }
         }
         Stored {

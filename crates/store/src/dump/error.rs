@@ -288,7 +288,7 @@ impl DumpError {
             DumpError::CannotReplace { .. } => atom("eaccess"),
             DumpError::NotALog { path, .. } => {
                 let inner = vec![atom("not_a_log_file"), file_name(path)];
-                pair("read_error", Term::Tuple(inner))
+                pair("read_error", Term::tuple(inner))
             }
             DumpError::Damaged(Damage::Term { summed: true, .. }) => atom("checksum_error"),
             DumpError::Damaged(_) | DumpError::OtherLog { .. } => atom("badfile"),
@@ -299,7 +299,7 @@ impl DumpError {
                 atom("cannot_create_table")
             }
             DumpError::UnsupportedVersion { major, minor } => {
-                let version = Term::Tuple(vec![major.clone(), minor.clone()]);
+                let version = Term::tuple(vec![major.clone(), minor.clone()]);
                 pair("unsupported_file_version", version)
             }
             DumpError::Table(Error::NoSuchTable(_)) => atom("badtab"),
@@ -365,13 +365,13 @@ fn atom(name: &str) -> Term {
 }
 
 fn pair(tag: &str, value: Term) -> Term {
-    Term::Tuple(vec![atom(tag), value])
+    Term::tuple(vec![atom(tag), value])
 }
 
 /// Returns `{file_error, File, Posix}`.
 fn file_error(path: &Path, error: &io::Error) -> Term {
     let code = Atom::new(posix::name(error)).map_or_else(|_| atom("unknown"), Term::Atom);
-    Term::Tuple(vec![atom("file_error"), file_name(path), code])
+    Term::tuple(vec![atom("file_error"), file_name(path), code])
 }
 
 /// Describes the beginning of a file that is no dump.
@@ -405,9 +405,9 @@ mod tests {
             path: PathBuf::from("/x"),
             source,
         };
-        let name = Term::List(vec![Term::Int(47), Term::Int(120)]);
-        let inner = Term::Tuple(vec![atom("file_error"), name, atom("enoent")]);
-        let all = Term::Tuple(vec![atom("error"), pair("read_error", inner)]);
+        let name = Term::list(vec![Term::Int(47), Term::Int(120)]);
+        let inner = Term::tuple(vec![atom("file_error"), name, atom("enoent")]);
+        let all = Term::tuple(vec![atom("error"), pair("read_error", inner)]);
         assert_eq!(error.to_term(), all);
     }
 }

@@ -81,7 +81,10 @@ impl Header {
         let Term::Tuple(pairs) = term else {
             return Err(bad("it is not a tuple".into()));
         };
-        let header = Header { pairs, offset };
+        let header = Header {
+            pairs: pairs.into_vec(),
+            offset,
+        };
         for name in MANDATORY {
             match header
                 .pairs
@@ -137,13 +140,13 @@ impl Header {
             .iter()
             .filter_map(|name| Some(pair(name, self.get(name)?.clone())))
             .collect();
-        let none = Term::List(Vec::new());
+        let none = Term::list([]);
         items.push(pair(
             "extended_info",
             self.get("extended_info").cloned().unwrap_or(none),
         ));
-        items.push(pair("version", Term::Tuple(vec![major, minor])));
-        Term::List(items)
+        items.push(pair("version", Term::tuple(vec![major, minor])));
+        Term::list(items)
     }
 
     /// Returns the description, checked.
@@ -203,12 +206,12 @@ pub(super) fn describe(mut info: Vec<Term>, extended_info: Term) -> Term {
     info.push(pair("major_version", Term::Int(1)));
     info.push(pair("minor_version", Term::Int(0)));
     info.push(pair("extended_info", extended_info));
-    Term::Tuple(info)
+    Term::tuple(info)
 }
 
 /// Returns `{name, Value}`.
 pub(super) fn pair(name: &str, value: Term) -> Term {
-    Term::Tuple(vec![Term::atom(name), value])
+    Term::tuple(vec![Term::atom(name), value])
 }
 
 /// Returns the value, if `term` is `{name, Value}`.
@@ -272,7 +275,7 @@ mod tests {
 
     #[test]
     fn the_mandatory_pairs() {
-        let header = Header::new(Term::Tuple(minimal()), 16).unwrap_or_else(|e| panic!("{e}"));
+        let header = Header::new(Term::tuple(minimal()), 16).unwrap_or_else(|e| panic!("{e}"));
         let info = header.info().unwrap();
         assert_eq!(
             (info.table_type, info.keypos, info.size),
@@ -283,17 +286,17 @@ mod tests {
             let mut pairs = minimal();
             pairs.remove(missing);
             assert!(matches!(
-                Header::new(Term::Tuple(pairs), 16),
+                Header::new(Term::tuple(pairs), 16),
                 Err(Damage::Header { .. })
             ));
             let mut pairs = minimal();
             pairs.push(pairs[missing].clone());
             assert!(matches!(
-                Header::new(Term::Tuple(pairs), 16),
+                Header::new(Term::tuple(pairs), 16),
                 Err(Damage::Header { .. })
             ));
         }
-        assert!(Header::new(Term::List(minimal()), 16).is_err());
+        assert!(Header::new(Term::list(minimal()), 16).is_err());
     }
 
     #[test]
@@ -302,12 +305,12 @@ mod tests {
             Term::Int(0),
             Term::Int(-1),
             Term::atom("x"),
-            Term::List(vec![]),
+            Term::list(vec![]),
         ];
         for value in wrong {
             let mut pairs = minimal();
             pairs[4] = pair("keypos", value);
-            let header = Header::new(Term::Tuple(pairs), 16).unwrap_or_else(|e| panic!("{e}"));
+            let header = Header::new(Term::tuple(pairs), 16).unwrap_or_else(|e| panic!("{e}"));
             assert!(matches!(
                 header.info(),
                 Err(Damage::Header { offset: 16, .. })
@@ -324,7 +327,7 @@ mod tests {
         ] {
             let mut pairs = minimal();
             pairs.push(pair("major_version", major));
-            let header = Header::new(Term::Tuple(pairs), 16).unwrap_or_else(|e| panic!("{e}"));
+            let header = Header::new(Term::tuple(pairs), 16).unwrap_or_else(|e| panic!("{e}"));
             assert_eq!(header.check_version().is_ok(), fine);
         }
     }

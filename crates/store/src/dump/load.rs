@@ -5,12 +5,11 @@ use std::io::Read;
 use std::path::Path;
 
 use fyris_term::Term;
-use fyris_term::etf::DecodeErrorKind;
 
 use super::header::Header;
 use super::objects::{Objects, Salvage};
 use super::progress::Reporter;
-use super::transcode::{deep_object, flat_object};
+use super::transcode::flat_object;
 use super::{Damage, DumpError, DumpInfo, LoadOptions, Watch, unwatched};
 use crate::{Error, Loader, Options, Owner, ProcessId, Store, Table, WriteConcurrency};
 
@@ -247,12 +246,6 @@ fn slow_object<R: Read>(
 ) -> Result<(), DumpError> {
     let taken = match objects.decode() {
         Ok(object) => loader.object(&object),
-        Err(error)
-            if *error.kind() == DecodeErrorKind::TooDeep
-                && deep_object(objects.object().bytes, loader) =>
-        {
-            loader.end_soon()
-        }
         Err(error) => return objects.undecodable(error),
     };
     taken.or_else(|error| objects.unacceptable(error))

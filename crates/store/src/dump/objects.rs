@@ -394,7 +394,7 @@ impl<'p, R: Read> Objects<'p, R> {
         let is_mark = matches!(&mark[..], [Term::Atom(tag), _] if tag.as_str() == "$end_of_table");
         if is_mark {
             let (info, spoilt) = match mark.pop() {
-                Some(Term::List(info)) => (info, false),
+                Some(Term::List(info)) => (info.into_vec(), false),
                 _ => (Vec::new(), true),
             };
             self.footer = Some(Footer {

@@ -52,9 +52,9 @@ impl SaveOptions {
                 Term::Atom(name) if name.as_str() == "object_count" => self.object_count = true,
                 Term::Atom(name) if name.as_str() == "md5sum" => self.md5sum = true,
                 other => {
-                    let inner = Term::List(vec![other.clone()]);
-                    let option = Term::Tuple(vec![Term::atom("extended_info"), inner]);
-                    return Err(DumpError::UnknownOption(Term::List(vec![option])));
+                    let inner = Term::list(vec![other.clone()]);
+                    let option = Term::tuple(vec![Term::atom("extended_info"), inner]);
+                    return Err(DumpError::UnknownOption(Term::list(vec![option])));
                 }
             }
         }
@@ -149,15 +149,15 @@ mod tests {
     use super::*;
 
     fn option(name: &str, value: Term) -> Term {
-        Term::Tuple(vec![Term::atom(name), value])
+        Term::tuple(vec![Term::atom(name), value])
     }
 
     #[test]
     fn lists_of_options() {
-        let infos = Term::List(vec![Term::atom("md5sum"), Term::atom("object_count")]);
+        let infos = Term::list(vec![Term::atom("md5sum"), Term::atom("object_count")]);
         let on = option("sync", Term::atom("true"));
         let off = option("sync", Term::atom("false"));
-        let all = Term::List(vec![option("extended_info", infos), on, off]);
+        let all = Term::list(vec![option("extended_info", infos), on, off]);
         let options = SaveOptions::from_term(&all).unwrap();
         assert_eq!(
             options,
@@ -167,7 +167,7 @@ mod tests {
                 sync: true
             }
         );
-        let verify = Term::List(vec![option("verify", Term::atom("true"))]);
+        let verify = Term::list(vec![option("verify", Term::atom("true"))]);
         assert_eq!(
             LoadOptions::from_term(&verify).unwrap(),
             LoadOptions::verified()
@@ -177,10 +177,10 @@ mod tests {
     #[test]
     fn bad_options_are_named() {
         let sync = option("sync", Term::Int(1));
-        let bad = SaveOptions::from_term(&Term::List(vec![sync.clone()])).unwrap_err();
+        let bad = SaveOptions::from_term(&Term::list(vec![sync.clone()])).unwrap_err();
         assert_eq!(
             bad.reason(),
-            Term::Tuple(vec![Term::atom("unknown_option"), sync])
+            Term::tuple(vec![Term::atom("unknown_option"), sync])
         );
         let tail = LoadOptions::from_term(&Term::atom("verify")).unwrap_err();
         assert!(matches!(tail, DumpError::MalformedOption(_)));

@@ -110,9 +110,9 @@ impl<'p, W: Write + Seek> Saving<'p, W> {
             end.push(pair("md5", Term::binary(sum)));
         }
         if !end.is_empty() {
-            self.term(&Term::List(vec![
+            self.term(&Term::list(vec![
                 Term::atom("$end_of_table"),
-                Term::List(end),
+                Term::list(end),
             ]))?;
         }
         reporter.report(self.log.offset(), count)?;
@@ -221,7 +221,7 @@ mod tests {
         let table = owner.new_table("t", &Options::set()).unwrap();
         for i in 0..40_000 {
             table
-                .insert(&Term::Tuple(vec![Term::Int(i), Term::binary(vec![1; 20])]))
+                .insert(&Term::tuple(vec![Term::Int(i), Term::binary(vec![1; 20])]))
                 .unwrap();
         }
         let options = SaveOptions {

@@ -10,7 +10,6 @@ use fyris_term::{Term, etf};
 use crate::Loader;
 
 const SMALL_TUPLE: u8 = 104;
-const LARGE_TUPLE: u8 = 105;
 const SMALL_INTEGER: u8 = 97;
 const INTEGER: u8 = 98;
 const BINARY: u8 = 109;
@@ -37,30 +36,6 @@ pub(super) fn flat_object(bytes: &[u8], loader: &mut Loader<'_>) -> bool {
             Some(behind) => rest = behind,
             None => return false,
         }
-    }
-    true
-}
-
-/// Hands an object to `loader` whose elements are nested as deep as they may be: decoded as a whole it would be one
-/// level too deep. False if that is not what is wrong with it. O(bytes).
-#[cold]
-pub(super) fn deep_object(bytes: &[u8], loader: &mut Loader<'_>) -> bool {
-    let (arity, mut rest) = match bytes {
-        [etf::VERSION, SMALL_TUPLE, arity, rest @ ..] => (usize::from(*arity), rest),
-        [etf::VERSION, LARGE_TUPLE, a, b, c, d, rest @ ..] => {
-            (u32::from_be_bytes([*a, *b, *c, *d]) as usize, rest)
-        }
-        _ => return false,
-    };
-    if loader.begin(arity).is_err() {
-        return false;
-    }
-    for _ in 0..arity {
-        let Ok((term, used)) = etf::decode_bare_prefix(rest) else {
-            return false;
-        };
-        loader.term(&term);
-        rest = rest.get(used..).unwrap_or_default();
     }
     true
 }
@@ -159,17 +134,17 @@ mod tests {
         ];
         for a in &leaves {
             for b in &leaves {
-                same(Term::Tuple(vec![a.clone(), b.clone()]), 1, true);
-                same(Term::Tuple(vec![a.clone(), b.clone(), a.clone()]), 2, true);
+                same(Term::tuple(vec![a.clone(), b.clone()]), 1, true);
+                same(Term::tuple(vec![a.clone(), b.clone(), a.clone()]), 2, true);
             }
         }
     }
 
     #[test]
     fn the_rest_takes_the_long_way() {
-        let nested = Term::Tuple(vec![Term::Int(1), Term::List(vec![Term::Int(1)])]);
+        let nested = Term::tuple(vec![Term::Int(1), Term::list(vec![Term::Int(1)])]);
         same(nested, 1, false);
-        same(Term::Tuple(vec![Term::Int(1)]), 2, false);
+        same(Term::tuple(vec![Term::Int(1)]), 2, false);
         same(Term::Int(1), 1, false);
     }
 
@@ -179,7 +154,7 @@ mod tests {
         let owner = store.owner();
         let table = owner.new_table("t", &Options::set()).unwrap();
         let elements = vec![Term::Int(-70000), Term::binary(*b"abc"), Term::atom("x")];
-        let bytes = etf::encode(&Term::Tuple(elements));
+        let bytes = etf::encode(&Term::tuple(elements));
         for cut in 0..bytes.len() {
             assert!(
                 !flat_object(&bytes[..cut], &mut table.loader()),

@@ -173,7 +173,7 @@ mod tests {
     type Hashed = TableData<Exact, HashIndex<Slot<Exact>>>;
 
     fn record(value: i64) -> NewRecord {
-        let object = Term::Tuple(vec![Term::Int(1), Term::Int(value)]);
+        let object = Term::tuple(vec![Term::Int(1), Term::Int(value)]);
         with_scratch(|s| s.record(&object, 1)).expect("a record")
     }
 

@@ -370,7 +370,7 @@ mod tests {
     type Hashed = TableData<Exact, HashIndex<Slot<Exact>>>;
 
     fn record(key: i64, value: i64) -> NewRecord {
-        let object = Term::Tuple(vec![Term::Int(key), Term::Int(value)]);
+        let object = Term::tuple(vec![Term::Int(key), Term::Int(value)]);
         with_scratch(|s| s.record(&object, 1)).expect("a record")
     }
 

@@ -110,7 +110,7 @@ type Table = TableData<Exact, Two>;
 const LARGE: i64 = 1 << 40;
 
 fn record(key: i64, value: i64) -> NewRecord {
-    let object = Term::Tuple(vec![Term::Int(key), Term::Int(LARGE + value)]);
+    let object = Term::tuple(vec![Term::Int(key), Term::Int(LARGE + value)]);
     with_scratch(|scratch| scratch.record(&object, 1)).expect("a record")
 }
 

@@ -128,7 +128,7 @@ where
 
     /// Returns the record of an object's elements.
     pub(crate) fn record_of(&self, elements: Vec<Term>) -> Result<NewRecord> {
-        let object = Term::Tuple(elements);
+        let object = Term::tuple(elements);
         with_scratch(|scratch| scratch.record(&object, self.keypos))
     }
 }

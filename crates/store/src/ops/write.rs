@@ -227,7 +227,7 @@ mod tests {
     type Hashed = TableData<Exact, HashIndex<Slot<Exact>>>;
 
     fn record(value: i64) -> NewRecord {
-        let object = Term::Tuple(vec![Term::Int(1), Term::Int(value)]);
+        let object = Term::tuple(vec![Term::Int(1), Term::Int(value)]);
         with_scratch(|s| s.record(&object, 1)).expect("a record")
     }
 
@@ -240,7 +240,7 @@ mod tests {
             data.write(data.key_of(key.ptr()), &pin, |now| (Change::Keep, now))
         };
         let put = |value: Term| {
-            let object = Term::Tuple(vec![Term::Int(1), value]);
+            let object = Term::tuple(vec![Term::Int(1), value]);
             let new = with_scratch(|s| s.record(&object, 1)).expect("a record");
             data.insert_one(new, &pin);
             stored().map(Content::bits)

@@ -109,13 +109,13 @@ impl Continuation {
     pub fn to_term(&self) -> Term {
         let (scan, limit, results) = self.0.parts();
         let parts = scan.parts().map(part_term).collect();
-        Term::Tuple(vec![
+        Term::tuple(vec![
             Term::Atom(WORDS.continuation),
             number(self.table().id().0),
             boolean(scan.is_back()),
             number(limit as u64),
             Term::List(parts),
-            Term::List(results.to_vec()),
+            Term::list(results.to_vec()),
         ])
     }
 }
@@ -225,8 +225,8 @@ impl Saved {
 fn part_term(part: &Part) -> Term {
     match part {
         Part::Key(key) => Term::binary(&key[..]),
-        Part::Span(span) => Term::Tuple(vec![bound_term(&span.from), bound_term(&span.to)]),
-        Part::Waiting { key, addresses } => Term::Tuple(vec![
+        Part::Span(span) => Term::tuple(vec![bound_term(&span.from), bound_term(&span.to)]),
+        Part::Waiting { key, addresses } => Term::tuple(vec![
             Term::Atom(WORDS.waiting),
             Term::binary(&key[..]),
             Term::List(addresses.iter().map(|&address| number(address)).collect()),
@@ -265,7 +265,7 @@ fn bound_term(bound: &Bound<Vec<u8>>) -> Term {
         Bound::Included(key) => (WORDS.included, key),
         Bound::Excluded(key) => (WORDS.excluded, key),
     };
-    Term::Tuple(vec![Term::Atom(word), Term::binary(&key[..])])
+    Term::tuple(vec![Term::Atom(word), Term::binary(&key[..])])
 }
 
 fn to_bound(term: &Term) -> Option<Bound<Vec<u8>>> {

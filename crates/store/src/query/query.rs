@@ -39,7 +39,7 @@ enum Verb {
 /// # let store = Store::new();
 /// # let owner = store.owner();
 /// # let table = owner.new_table("t", &Options::set())?;
-/// # for n in 0..10_000 { table.insert(&Term::Tuple(vec![Term::Int(n), Term::Int(n % 7)]))?; }
+/// # for n in 0..10_000 { table.insert(&Term::tuple(vec![Term::Int(n), Term::Int(n % 7)]))?; }
 /// let spec = MatchSpec::new(&Term::parse("[{{'$1', 3}, [], ['$1']}]").expect("a term"))?;
 /// let mut query = table.query(&spec);
 /// while query.step(1000)? {

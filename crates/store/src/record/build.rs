@@ -122,7 +122,7 @@ impl Scratch {
         self.blobs.clear();
         for (i, element) in elements.iter().enumerate() {
             if i + 1 != keypos {
-                value::encode(element, &mut self.values, &mut self.blobs).map_err(too_deep)?;
+                value::encode(element, &mut self.values, &mut self.blobs);
             }
         }
         if resource_ref::any() {
@@ -146,9 +146,6 @@ impl Scratch {
         if arity > MAX_ARITY || size > u32::MAX as usize {
             return Err(Error::ObjectTooLarge(size));
         }
-        if self.key.is_too_deep() {
-            return Err(Error::TooDeep);
-        }
         let parts = Parts {
             arity,
             key: self.key.bytes(),
@@ -158,11 +155,6 @@ impl Scratch {
         };
         Ok(NewRecord::new(parts, &mut self.blobs))
     }
-}
-
-/// Returns the store's error for a term nested too deep.
-pub(crate) fn too_deep(_: value::TooDeep) -> Error {
-    Error::TooDeep
 }
 
 /// Returns the elements of an object that is fit for a table with this key position.
@@ -244,13 +236,13 @@ fn copy_edited(
         value::skip(&mut rest).expect("values were encoded by this process");
         let mut bytes = &start[..start.len() - rest.len()];
         if let Some((_, new)) = edits.iter().rev().find(|(p, _)| *p == position) {
-            value::encode(new, values, blobs).map_err(too_deep)?;
+            value::encode(new, values, blobs);
         } else if old_blobs.is_empty() {
             values.extend_from_slice(bytes);
         } else {
             // Blobs are numbered within the record, so a value that has some is written anew.
             let term = value::decode(&mut bytes, old_blobs).expect("as above");
-            value::encode(&term, values, blobs).map_err(too_deep)?;
+            value::encode(&term, values, blobs);
         }
     }
     Ok(())

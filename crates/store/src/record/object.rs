@@ -157,7 +157,7 @@ impl<'g> Object<'g> {
         for _ in self.keypos..arity {
             elements.push(decode());
         }
-        Term::Tuple(elements)
+        Term::tuple(elements)
     }
 
     /// Returns the value bytes from element `n` on, which is not the key.
@@ -267,7 +267,7 @@ impl<'g> Object<'g> {
         let number = |n: usize| Term::Int(n as i64);
         let binary = |blob: &Blob| {
             let (id, refs) = (blob.as_ptr().addr(), blob.holders());
-            Term::Tuple(vec![number(id), number(blob.len()), number(refs)])
+            Term::tuple(vec![number(id), number(blob.len()), number(refs)])
         };
         blobs.iter().map(binary).collect()
     }

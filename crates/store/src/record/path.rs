@@ -93,7 +93,7 @@ impl<'g> Object<'g> {
             let Scratch { values, blobs, .. } = scratch;
             values.clear();
             blobs.clear();
-            value::encode(key, values, blobs).ok()?;
+            value::encode(key, values, blobs);
             let plain = value::is_plain(values, blobs);
             blobs.clear();
             if plain {

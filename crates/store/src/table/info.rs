@@ -105,7 +105,7 @@ fn pairs(figures: &Figures) -> InfoValue {
             Figure::Count(count) => Term::Int(i64::try_from(count).unwrap_or(i64::MAX)),
             Figure::Real(real) => Term::Float(Float::new(real).unwrap_or(Float::ZERO)),
         };
-        Term::Tuple(vec![Term::atom(name), value])
+        Term::tuple(vec![Term::atom(name), value])
     };
     InfoValue::Term(Term::List(figures.iter().map(pair).collect()))
 }
@@ -147,7 +147,7 @@ impl Info {
                     .chars()
                     .map(|c| Term::Int(i64::from(u32::from(c))));
                 let pair = vec![Term::atom("library"), Term::List(path.collect())];
-                InfoValue::Term(Term::Tuple(pair))
+                InfoValue::Term(Term::tuple(pair))
             }
             "index" => word(self.index),
             _ => return None,
@@ -293,6 +293,6 @@ impl Table {
         while let Ok(true) = cursor.next_batch(&reader, &pin, &mut objects) {
             list.extend(objects.drain(..).flat_map(|object| object.binaries()));
         }
-        Term::List(list)
+        Term::list(list)
     }
 }

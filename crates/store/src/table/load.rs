@@ -40,8 +40,6 @@ pub struct Loader<'t> {
     arity: Option<usize>,
     /// The element that comes next, from 1.
     next: usize,
-    /// Whether an element was nested too deep: said at the end.
-    too_deep: bool,
     /// Objects that are made and not inserted yet: fewer than [`AHEAD`] between two calls.
     waiting: Vec<NewRecord>,
 }
@@ -54,7 +52,6 @@ impl Table {
             scratch: Scratch::default(),
             arity: None,
             next: 1,
-            too_deep: false,
             waiting: Vec::new(),
         }
     }
@@ -75,7 +72,7 @@ impl Loader<'_> {
         }
         self.scratch.values.clear();
         self.scratch.blobs.clear();
-        (self.arity, self.next, self.too_deep) = (Some(arity), 1, false);
+        (self.arity, self.next) = (Some(arity), 1);
         Ok(())
     }
 
@@ -120,7 +117,7 @@ impl Loader<'_> {
 
     fn value(&mut self, element: &Term) {
         let Scratch { values, blobs, .. } = &mut self.scratch;
-        self.too_deep |= value::encode(element, values, blobs).is_err();
+        value::encode(element, values, blobs);
     }
 
     /// Inserts the object, after those that [`Loader::end_soon`] left waiting.
@@ -205,9 +202,6 @@ impl Loader<'_> {
                 "{given} elements for a tuple of {arity}"
             )));
         }
-        if self.too_deep {
-            return Err(Error::TooDeep);
-        }
         self.scratch.finish(arity)
     }
 }
@@ -229,17 +223,17 @@ mod tests {
             loader.end_soon().unwrap();
         }
         assert_eq!(table.len(), AHEAD);
-        loader.object(&Term::Tuple(vec![Term::Int(-1)])).unwrap();
+        loader.object(&Term::tuple(vec![Term::Int(-1)])).unwrap();
         loader.flush().unwrap();
         assert_eq!(table.len(), AHEAD + 3);
         // The later of two objects with one key.
         let found = table.lookup(&Term::Int(0)).unwrap();
-        assert_eq!(found, [Term::Tuple(vec![Term::Int(0), Term::Int(1)])]);
-        loader.object(&Term::Tuple(vec![Term::Int(-2)])).unwrap();
+        assert_eq!(found, [Term::tuple(vec![Term::Int(0), Term::Int(1)])]);
+        loader.object(&Term::tuple(vec![Term::Int(-2)])).unwrap();
         drop(loader);
         assert_eq!(table.len(), AHEAD + 3);
         let mut loader = table.loader();
-        loader.object(&Term::Tuple(vec![Term::Int(-2)])).unwrap();
+        loader.object(&Term::tuple(vec![Term::Int(-2)])).unwrap();
         table.delete().unwrap();
         assert!(matches!(loader.flush(), Err(Error::NoSuchTable(_))));
     }
@@ -263,12 +257,12 @@ mod tests {
         assert!(loader.begin(0).is_err());
         assert!(matches!(loader.end(), Err(Error::BadArgument(_))));
         loader.begin(1).unwrap();
-        loader.object(&Term::Tuple(vec![Term::Int(2)])).unwrap();
+        loader.object(&Term::tuple(vec![Term::Int(2)])).unwrap();
         assert!(matches!(loader.end_soon(), Err(Error::BadArgument(_))));
         loader.flush().unwrap();
         let mut objects = table.tab2list().unwrap();
         objects.sort_by(Term::cmp_order);
-        let first = Term::Tuple(vec![Term::Int(1), Term::binary(vec![7; 300])]);
-        assert_eq!(objects, [Term::Tuple(vec![Term::Int(2)]), first]);
+        let first = Term::tuple(vec![Term::Int(1), Term::binary(vec![7; 300])]);
+        assert_eq!(objects, [Term::tuple(vec![Term::Int(2)]), first]);
     }
 }

@@ -107,8 +107,5 @@ fn written(f: impl FnOnce(&mut KeyWriter<'_>)) -> Result<Vec<u8>> {
     let mut writer = KeyWriter::new(&mut key);
     f(&mut writer);
     writer.finish();
-    if key.is_too_deep() {
-        return Err(Error::TooDeep);
-    }
     Ok(key.order().to_vec())
 }

@@ -145,7 +145,7 @@ impl Table {
     /// # let owner = store.owner();
     /// # let table = owner.new_table("t", &Options::ordered_set())?;
     /// for n in 0..100 {
-    ///     table.insert(&Term::Tuple(vec![Term::Int(n)]))?;
+    ///     table.insert(&Term::tuple(vec![Term::Int(n)]))?;
     /// }
     /// let keys = RangeOptions::new().keys_only();
     /// let few = table.range(Term::Int(7)..Term::Int(9), keys)?;

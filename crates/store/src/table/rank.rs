@@ -30,7 +30,7 @@ impl Table {
     /// # let owner = store.owner();
     /// let table = owner.new_table("scores", &Options::ordered_set().index("judyesl"))?;
     /// for score in [70, 20, 50, 90] {
-    ///     table.insert(&Term::Tuple(vec![Term::Int(score)]))?;
+    ///     table.insert(&Term::tuple(vec![Term::Int(score)]))?;
     /// }
     /// assert_eq!(table.nth(1)?, Some(Term::Int(50)));
     /// assert_eq!(table.rank(&Term::Int(70))?, 2);

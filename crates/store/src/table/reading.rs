@@ -36,7 +36,7 @@ impl Elements {
     pub fn into_term(self) -> Term {
         match self {
             Elements::One(term) => term,
-            Elements::Many(terms) => Term::List(terms),
+            Elements::Many(terms) => Term::list(terms),
         }
     }
 }
@@ -61,7 +61,7 @@ impl Table {
     /// # let store = Store::new();
     /// # let owner = store.owner();
     /// # let table = owner.new_table("t", &Options::set())?;
-    /// table.insert(&Term::Tuple(vec![Term::Int(1), Term::Int(42)]))?;
+    /// table.insert(&Term::tuple(vec![Term::Int(1), Term::Int(42)]))?;
     /// let pin = fyris::pin();
     /// let object = table.get(&1, &pin)?.expect("just inserted");
     /// assert_eq!(object.element(2), Some(Term::Int(42)));

@@ -225,7 +225,7 @@ mod tests {
         for stop in [0, 1, 255, 256, 257, 3000] {
             let options = Options::ordered_set().public();
             let table = owner.new_table("t", &options).expect("a table");
-            let object = |k| Term::Tuple(vec![Term::Int(k)]);
+            let object = |k| Term::tuple(vec![Term::Int(k)]);
             for k in 0..COUNT {
                 table.insert(&object(k)).expect("inserts");
             }

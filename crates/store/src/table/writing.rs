@@ -306,7 +306,7 @@ impl Table {
             Some(value) if !is_list => Ok(value),
             last => {
                 values.extend(last);
-                Ok(Term::List(values))
+                Ok(Term::list(values))
             }
         }
     }

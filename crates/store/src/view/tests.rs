@@ -299,7 +299,7 @@ fn walk(
 fn fill(owner: &Owner, options: &Options) -> Table {
     let table = owner.new_table("t", options).expect("a table");
     for n in 0..600 {
-        let object = Term::Tuple(vec![
+        let object = Term::tuple(vec![
             Term::Int(n % 400),
             Term::Int(n),
             Term::string("value"),
@@ -331,8 +331,8 @@ fn everything_that_reads_reads_a_second_view() {
         assert_eq!(before.scanned.len(), before.len);
         for n in (0..400).step_by(3) {
             table.delete_key(&n).expect("deleted");
-            let other = Term::Tuple(vec![Term::Int(n + 1), Term::string("another")]);
-            let more = Term::Tuple(vec![Term::Int(n + 1000)]);
+            let other = Term::tuple(vec![Term::Int(n + 1), Term::string("another")]);
+            let more = Term::tuple(vec![Term::Int(n + 1000)]);
             table.insert_list(&[other, more]).expect("inserted");
         }
         assert!(see(&table, &&copied, &pin) == before, "{options:?}");

@@ -58,7 +58,7 @@ pub(crate) fn key(d: Dialect) -> impl Strategy<Value = Term> {
         tuple([Term::atom("a"), float(1.0)]),
         tuple([]),
     ]);
-    keys.extend([Term::List(vec![]), Term::List(vec![int(1), float(2.0)])]);
+    keys.extend([Term::list(vec![]), Term::list(vec![int(1), float(2.0)])]);
     keys.extend([
         Term::integer(num_bigint::BigInt::from(1) << 70),
         int(i64::MIN),
@@ -82,7 +82,7 @@ pub(crate) fn value() -> impl Strategy<Value = Term> {
         1 => Just(Term::atom("x")),
         1 => Just(Term::binary(&[1u8; 300][..])),
         1 => Just(Term::binary(&[2u8; 300][..])),
-        1 => Just(Term::List(vec![int(1), int(300), Term::atom("y")])),
+        1 => Just(Term::list(vec![int(1), int(300), Term::atom("y")])),
         1 => Just(tuple([Term::binary(&b"z"[..]), int(-1)])),
         1 => any::<u16>().prop_map(|n| Term::List((0..n as i64 % 20).map(int).collect())),
     ]
@@ -94,13 +94,13 @@ pub(crate) fn object(d: Dialect) -> impl Strategy<Value = Term> {
     (arity, key(d), proptest::collection::vec(value(), 6)).prop_map(move |(arity, key, mut v)| {
         v[d.keypos - 1] = key;
         v.truncate(arity);
-        Term::Tuple(v)
+        Term::tuple(v)
     })
 }
 
 /// Returns a default object, long enough.
 fn good_default(d: Dialect) -> impl Strategy<Value = Term> {
-    proptest::collection::vec((-3i64..4).prop_map(int), d.keypos + 2).prop_map(Term::Tuple)
+    proptest::collection::vec((-3i64..4).prop_map(int), d.keypos + 2).prop_map(Term::tuple)
 }
 
 /// Lists for `insert/2`; OTP 25.2.3 reversed the objects of one key within a list.
@@ -115,7 +115,7 @@ fn objects(d: Dialect) -> impl Strategy<Value = Term> {
                 fresh
             });
         }
-        Term::List(list)
+        Term::list(list)
     })
 }
 
@@ -152,7 +152,7 @@ fn counter_ops(d: Dialect) -> impl Strategy<Value = Term> {
     prop_oneof![
         3 => (-4i64..5).prop_map(int),
         3 => counter_op(d),
-        3 => proptest::collection::vec(counter_op(d), 0..4).prop_map(Term::List),
+        3 => proptest::collection::vec(counter_op(d), 0..4).prop_map(Term::list),
         1 => Just(Term::atom("no")),
     ]
 }
@@ -163,7 +163,7 @@ fn edits(d: Dialect) -> impl Strategy<Value = Term> {
         .boxed();
     prop_oneof![
         3 => edit.clone(),
-        3 => proptest::collection::vec(edit, 0..4).prop_map(Term::List),
+        3 => proptest::collection::vec(edit, 0..4).prop_map(Term::list),
         1 => Just(Term::atom("no")),
     ]
 }
@@ -284,13 +284,13 @@ fn try_run(t: &Table, Command { op, args }: &Command) -> fyris::Result<Term> {
         ("insert", [object]) => truth(t.insert(object)?),
         ("insert_new", [Term::List(list)]) => boolean(t.insert_new_list(list)?),
         ("insert_new", [object]) => boolean(t.insert_new(object)?),
-        ("lookup", [key]) => Term::List(t.lookup(key)?),
+        ("lookup", [key]) => Term::list(t.lookup(key)?),
         ("lookup_element", [key, p]) => t.lookup_element(key, position_of(p))?.into_term(),
         ("lookup_element", [key, p, d]) => t
             .lookup_element_or(key, position_of(p), d.clone())?
             .into_term(),
         ("member", [key]) => boolean(t.member(key)?),
-        ("take", [key]) => Term::List(t.take(key)?),
+        ("take", [key]) => Term::list(t.take(key)?),
         ("delete", [key]) => truth(t.delete_key(key)?),
         ("delete_object", [object]) => truth(t.delete_object(object)?),
         ("delete_all_objects", []) => truth(t.delete_all_objects()?),
@@ -300,8 +300,8 @@ fn try_run(t: &Table, Command { op, args }: &Command) -> fyris::Result<Term> {
         }
         ("update_counter", [key, ops]) => t.update_counter_term(key, ops, None)?,
         ("update_counter", [key, ops, d]) => t.update_counter_term(key, ops, Some(d))?,
-        ("tab2list", []) => Term::List(t.tab2list()?),
-        ("foldr", []) => Term::List(t.foldr(vec![], |o, mut list| {
+        ("tab2list", []) => Term::list(t.tab2list()?),
+        ("foldr", []) => Term::list(t.foldr(vec![], |o, mut list| {
             list.push(o);
             list
         })?),
@@ -312,7 +312,7 @@ fn try_run(t: &Table, Command { op, args }: &Command) -> fyris::Result<Term> {
         ("prev", [key]) => or_end(t.prev(key)?),
         ("slot", [Term::Int(i)]) => match t.slot(*i as usize)? {
             None => or_end(None),
-            Some(objects) => Term::List(objects),
+            Some(objects) => Term::list(objects),
         },
         other => panic!("no command {other:?}"),
     })

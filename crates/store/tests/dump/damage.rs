@@ -306,8 +306,8 @@ fn an_object_that_is_none() {
 
 #[test]
 fn big_objects_are_bounded_by_the_option() {
-    let big = Term::Tuple(vec![Term::Int(1), Term::binary(vec![7; 200_000])]);
-    let bytes = dump(0, &[big.clone(), Term::Tuple(vec![Term::Int(2)])], PLAIN);
+    let big = Term::tuple(vec![Term::Int(1), Term::binary(vec![7; 200_000])]);
+    let bytes = dump(0, &[big.clone(), Term::tuple(vec![Term::Int(2)])], PLAIN);
     assert_eq!(
         load(&bytes, true)
             .unwrap()
@@ -346,9 +346,9 @@ fn a_description_alone_names_its_faults() {
         Term::atom("cannot_create_table")
     );
     let version = edit(b"major_versiona\x01", b"major_versiona\x02").to_term();
-    let numbers = Term::Tuple(vec![Term::Int(2), Term::Int(0)]);
-    let reason = Term::Tuple(vec![Term::atom("unsupported_file_version"), numbers]);
-    assert_eq!(version, Term::Tuple(vec![Term::atom("error"), reason]));
+    let numbers = Term::tuple(vec![Term::Int(2), Term::Int(0)]);
+    let reason = Term::tuple(vec![Term::atom("unsupported_file_version"), numbers]);
+    assert_eq!(version, Term::tuple(vec![Term::atom("error"), reason]));
 }
 
 proptest! {
@@ -427,7 +427,7 @@ fn dump_of_items(items: impl IntoIterator<Item = Vec<u8>>) -> Vec<u8> {
 #[test]
 fn compressed_objects_share_one_bound() {
     const MEGABYTE: usize = 1 << 20;
-    let object = |key| Term::Tuple(vec![Term::Int(key), Term::binary(vec![0; MEGABYTE])]);
+    let object = |key| Term::tuple(vec![Term::Int(key), Term::binary(vec![0; MEGABYTE])]);
     let bytes = dump_of_items((0..100).map(|key| compressed(&object(key))));
     assert!(bytes.len() < 150_000);
     let by_length = bytes.len() * 32 / MEGABYTE;
@@ -455,9 +455,9 @@ fn compressed_objects_share_one_bound() {
 #[test]
 fn elements_of_compressed_objects_are_bounded_too() {
     let list = |key| {
-        Term::Tuple(vec![
+        Term::tuple(vec![
             Term::Int(key),
-            Term::List(vec![Term::List(vec![]); 500_000]),
+            Term::list(vec![Term::list(vec![]); 500_000]),
         ])
     };
     let bytes = dump_of_items((0..10).map(|key| compressed(&list(key))));

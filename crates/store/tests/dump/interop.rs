@@ -12,7 +12,7 @@ use proptest::test_runner::TestRunner;
 use super::{Folder, TYPES, assorted, erlang, options, save_options};
 
 fn store_list(path: &Path, table: &Table, header: &Header) {
-    let list = Term::List(table.tab2list().unwrap());
+    let list = Term::list(table.tab2list().unwrap());
     fs::write(path.with_extension("list"), etf::encode(&list)).unwrap();
     fs::write(path.with_extension("info"), etf::encode(&header.to_term())).unwrap();
 }

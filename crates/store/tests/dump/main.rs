@@ -81,12 +81,12 @@ pub(crate) fn assorted(count: i64) -> Vec<Term> {
                 0 => Term::Int(i * 1_000_003),
                 1 => Term::atom("value"),
                 2 => Term::binary(vec![i as u8; (i % 400) as usize]),
-                3 => Term::List(vec![Term::Int(i), Term::Int(2)]),
-                4 => Term::Tuple(vec![Term::Int(-i)]),
+                3 => Term::list(vec![Term::Int(i), Term::Int(2)]),
+                4 => Term::tuple(vec![Term::Int(-i)]),
                 5 => Term::Float(fyris_term::Float::new(i as f64 / 3.0).expect("finite")),
                 _ => Term::integer(i128::from(i) << 70),
             };
-            Term::Tuple(vec![Term::Int(i), value, Term::Int(i % 3)])
+            Term::tuple(vec![Term::Int(i), value, Term::Int(i % 3)])
         })
         .collect()
 }

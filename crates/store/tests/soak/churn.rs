@@ -37,7 +37,7 @@ pub(crate) fn life_of_an_owner(store: &Store, random: &mut SmallRng) {
 fn one_table(owner: &Owner, heir: &Owner, table: &Table, random: &mut SmallRng) {
     let count = random.random_range(0..2000);
     for key in 0..count {
-        let object = Term::Tuple(vec![Term::Int(key), value(random)]);
+        let object = Term::tuple(vec![Term::Int(key), value(random)]);
         table.insert(&object).expect("an owner's table");
     }
     assert_eq!(table.len(), count as usize);

@@ -62,7 +62,7 @@ impl Shared {
         match random.random_range(0..12) {
             0..=4 => {
                 self.keep_small(table, &key);
-                let object = Term::Tuple(vec![key, value(random)]);
+                let object = Term::tuple(vec![key, value(random)]);
                 table.insert(&object).expect("our table");
             }
             5..=7 => {
@@ -75,7 +75,7 @@ impl Shared {
                 assert!(taken.iter().all(|object| key_of(object) == Some(&key)));
             }
             10 => {
-                let object = Term::Tuple(vec![key, value(random)]);
+                let object = Term::tuple(vec![key, value(random)]);
                 self.keep_small(table, key_of(&object).expect("a tuple"));
                 table.insert_new(&object).expect("our table");
             }
@@ -208,7 +208,7 @@ fn key(random: &mut SmallRng) -> Term {
     match n % 3 {
         0 => Term::Int(n),
         1 => Term::binary(format!("key {n}").into_bytes()),
-        _ => Term::Tuple(vec![Term::atom("key"), Term::Int(n)]),
+        _ => Term::tuple(vec![Term::atom("key"), Term::Int(n)]),
     }
 }
 
@@ -220,6 +220,6 @@ pub(crate) fn value(random: &mut SmallRng) -> Term {
         4 => Term::binary(vec![7; random.random_range(0..300)]),
         5 => Term::binary(vec![7; random.random_range(300..6000)]),
         6 => Term::List((0..random.random_range(0..30)).map(Term::Int).collect()),
-        _ => Term::Tuple(vec![Term::atom("value"), term!(2.5)]),
+        _ => Term::tuple(vec![Term::atom("value"), term!(2.5)]),
     }
 }

@@ -1,7 +1,4 @@
 //! Bytes to terms.
-//!
-//! The recursive function, [`term`], is kept small on the stack: terms that do not nest are read in
-//! functions of its own, so that `MAX_DEPTH` levels fit the stack of a small thread.
 
 use num_bigint::{BigInt, Sign};
 
@@ -10,7 +7,8 @@ use super::inflate::InflateBudget;
 use super::reader::Reader;
 use super::{atoms, identifiers, inflate, tag};
 use crate::term::Map;
-use crate::{Float, MAX_DEPTH, Term};
+use crate::walk::{Gather, Grow, Part, grow};
+use crate::{Float, Fun, LocalFun, Term};
 
 /// Reads a term behind the version byte, compressed or not.
 pub(super) fn versioned(
@@ -24,7 +22,7 @@ pub(super) fn versioned(
     if reader.rest().first() == Some(&tag::COMPRESSED) {
         return compressed(reader, budget);
     }
-    term(reader, 0)
+    term(reader)
 }
 
 fn compressed(reader: &mut Reader<'_>, budget: &mut InflateBudget) -> Result<Term, DecodeError> {
@@ -34,105 +32,178 @@ fn compressed(reader: &mut Reader<'_>, budget: &mut InflateBudget) -> Result<Ter
     let allowed = inflate::allowed_elements(reader.offset() - at).min(budget.elements());
     let mut inner = reader.inflated(&inflated, allowed);
     // As in OTP, bytes behind the inflated term are ignored: no encoder writes any.
-    let decoded = term(&mut inner, 0);
+    let decoded = term(&mut inner);
     budget.take_elements(allowed - inner.allowed());
     decoded.map_err(|error| DecodeError::new(at, DecodeErrorKind::Inflated(Box::new(error))))
 }
 
-/// Reads a term that lies inside `depth` others.
-pub(super) fn term(reader: &mut Reader<'_>, depth: usize) -> Result<Term, DecodeError> {
-    let at = reader.offset();
-    let tag = reader.u8("a term")?;
-    match tag {
-        tag::SMALL_INTEGER => Ok(Term::Int(reader.u8("a small integer")?.into())),
-        tag::INTEGER => Ok(Term::Int((reader.u32("an integer")? as i32).into())),
-        tag::SMALL_TUPLE => {
-            let arity = reader.u8("the arity of a tuple")?.into();
-            tuple(reader, arity, at, depth)
-        }
-        tag::LARGE_TUPLE => {
-            let arity = reader.u32("the arity of a tuple")? as usize;
-            tuple(reader, arity, at, depth)
-        }
-        tag::NIL => Ok(Term::List(Vec::new())),
-        tag::LIST => list(reader, at, depth),
-        tag::MAP => map(reader, at, depth),
-        tag::NEW_FUN => identifiers::local_fun(reader, nested(at, depth)?),
-        _ => leaf(reader, tag, at),
+/// Reads a term.
+pub(super) fn term(reader: &mut Reader<'_>) -> Result<Term, DecodeError> {
+    let mut decoder = Decoder(reader);
+    match decoder.next()? {
+        Part::Leaf(term) => Ok(term),
+        Part::Open(frame) => grow(&mut decoder, frame),
     }
 }
 
-/// Returns the depth of terms that lie inside a container at `depth`.
-#[inline]
-fn nested(at: usize, depth: usize) -> Result<usize, DecodeError> {
-    if depth >= MAX_DEPTH {
-        return Err(DecodeError::new(at, DecodeErrorKind::TooDeep));
-    }
-    Ok(depth + 1)
-}
+struct Decoder<'r, 'a>(&'r mut Reader<'a>);
 
-fn tuple(
-    reader: &mut Reader<'_>,
-    arity: usize,
+/// A container that is being read.
+struct Frame {
+    kind: Kind,
+    /// Where it begins.
     at: usize,
-    depth: usize,
-) -> Result<Term, DecodeError> {
-    let depth = nested(at, depth)?;
-    Ok(Term::Tuple(elements(reader, arity, depth, "a tuple")?))
+    /// The number of parts that are to come.
+    left: usize,
+    parts: Gather,
 }
 
-/// Reads `count` terms.
-pub(super) fn elements(
-    reader: &mut Reader<'_>,
-    count: usize,
-    depth: usize,
-    what: &'static str,
-) -> Result<Vec<Term>, DecodeError> {
-    reader.claim(count, what)?;
-    let mut elements = Vec::with_capacity(count);
-    for _ in 0..count {
-        reader.element();
-        elements.push(term(reader, depth)?);
-    }
-    Ok(elements)
+enum Kind {
+    Tuple,
+    Map,
+    /// Behind the elements, its tail is to come.
+    List,
+    /// Its tail was met.
+    Tailed,
+    Fun(Box<LocalFun>),
 }
 
-/// Reads a list behind its tag. Each round of the loop reads one `LIST_EXT`; a tail that is one
-/// more `LIST_EXT` begins the next.
-fn list(reader: &mut Reader<'_>, at: usize, depth: usize) -> Result<Term, DecodeError> {
-    let depth = nested(at, depth)?;
-    let mut elements = Vec::new();
-    loop {
-        let count = reader.u32("the length of a list")? as usize;
-        // One more for the tail.
-        reader.claim(count.saturating_add(1), "a list")?;
-        elements.reserve_exact(if elements.is_empty() { count } else { 0 });
-        for _ in 0..count {
-            reader.element();
-            elements.push(term(reader, depth)?);
+impl Grow for Decoder<'_, '_> {
+    type Out = Term;
+    type Frame = Frame;
+    type Error = DecodeError;
+
+    #[inline]
+    fn part(&mut self, frame: &mut Frame) -> Result<Option<Part<Term, Frame>>, DecodeError> {
+        if frame.left == 0 && !(matches!(frame.kind, Kind::List) && self.tail(frame)?) {
+            return Ok(None);
         }
-        reader.element();
-        if reader.rest().first() != Some(&tag::LIST) {
-            break;
-        }
-        reader.advance(1);
+        frame.left -= 1;
+        self.0.element();
+        self.next().map(Some)
     }
-    let tail = term(reader, depth)?;
-    Ok(Term::improper(elements, tail))
+
+    #[inline]
+    fn put(&mut self, frame: &mut Frame, part: Term) {
+        frame.parts.put(part);
+    }
+
+    fn finish(&mut self, frame: Frame) -> Result<Term, DecodeError> {
+        let parts = frame.parts;
+        Ok(match frame.kind {
+            Kind::Tuple => Term::tuple(parts.into_terms()),
+            Kind::Map => in_order(parts.into_pairs())
+                .ok_or_else(|| DecodeError::new(frame.at, DecodeErrorKind::DuplicateKey))?,
+            Kind::List | Kind::Tailed => {
+                let mut elements = parts.into_terms();
+                let tail = elements.pop().unwrap_or_else(|| Term::list([]));
+                Term::improper(elements, tail)
+            }
+            Kind::Fun(mut fun) => {
+                fun.free = parts.into_terms().into();
+                Term::Fun(Box::new(Fun::Local(*fun)))
+            }
+        })
+    }
 }
 
-fn map(reader: &mut Reader<'_>, at: usize, depth: usize) -> Result<Term, DecodeError> {
-    let depth = nested(at, depth)?;
-    let count = reader.u32("the size of a map")? as usize;
-    reader.claim(count.saturating_mul(2), "a map")?;
-    let mut pairs = Vec::with_capacity(count);
-    for _ in 0..count {
-        reader.element();
-        let key = term(reader, depth)?;
-        reader.element();
-        pairs.push((key, term(reader, depth)?));
+impl Decoder<'_, '_> {
+    /// Reads a term, or the beginning of a container.
+    #[inline(always)]
+    fn next(&mut self) -> Result<Part<Term, Frame>, DecodeError> {
+        let reader = &mut *self.0;
+        let at = reader.offset();
+        let tag = reader.u8("a term")?;
+        let leaf = match tag {
+            tag::SMALL_INTEGER => Term::Int(reader.u8("a small integer")?.into()),
+            tag::INTEGER => Term::Int((reader.u32("an integer")? as i32).into()),
+            tag::SMALL_TUPLE => {
+                let arity = reader.u8("the arity of a tuple")?.into();
+                return self.open(at, Kind::Tuple, arity, "a tuple");
+            }
+            tag::NIL => Term::list([]),
+            tag::LARGE_TUPLE | tag::LIST | tag::MAP | tag::NEW_FUN => return self.long(at, tag),
+            _ => leaf(reader, tag, at)?,
+        };
+        Ok(Part::Leaf(leaf))
     }
-    in_order(pairs).ok_or_else(|| DecodeError::new(at, DecodeErrorKind::DuplicateKey))
+
+    /// Reads the beginning of a container that is no short tuple.
+    #[inline(never)]
+    fn long(&mut self, at: usize, tag: u8) -> Result<Part<Term, Frame>, DecodeError> {
+        let reader = &mut *self.0;
+        match tag {
+            tag::LARGE_TUPLE => {
+                let arity = reader.u32("the arity of a tuple")? as usize;
+                self.open(at, Kind::Tuple, arity, "a tuple")
+            }
+            tag::LIST => {
+                let count = self.cells()?;
+                let room = count.saturating_add(1);
+                Ok(Part::Open(Frame {
+                    kind: Kind::List,
+                    at,
+                    left: count,
+                    parts: Gather::Terms(Vec::with_capacity(room)),
+                }))
+            }
+            tag::MAP => {
+                let count = reader.u32("the size of a map")? as usize;
+                let left = count.saturating_mul(2);
+                reader.claim(left, "a map")?;
+                Ok(Part::Open(Frame {
+                    kind: Kind::Map,
+                    at,
+                    left,
+                    parts: Gather::pairs(count),
+                }))
+            }
+            _ => {
+                let (fun, free) = identifiers::closure(reader)?;
+                let kind = Kind::Fun(Box::new(fun));
+                self.open(at, kind, free, "the captured values of a fun")
+            }
+        }
+    }
+
+    #[inline]
+    fn open(
+        &mut self,
+        at: usize,
+        kind: Kind,
+        count: usize,
+        what: &'static str,
+    ) -> Result<Part<Term, Frame>, DecodeError> {
+        self.0.claim(count, what)?;
+        Ok(Part::Open(Frame {
+            kind,
+            at,
+            left: count,
+            parts: Gather::Terms(Vec::with_capacity(count)),
+        }))
+    }
+
+    /// Reads the length of a `LIST_EXT`, whose elements follow, and one more term, the tail.
+    fn cells(&mut self) -> Result<usize, DecodeError> {
+        let count = self.0.u32("the length of a list")? as usize;
+        self.0.claim(count.saturating_add(1), "a list")?;
+        Ok(count)
+    }
+
+    /// Goes on with the tail of a list, behind its elements. A tail that is one more `LIST_EXT` adds its elements to
+    /// them, in a loop: the list is not deeper for it. Returns whether a part follows.
+    fn tail(&mut self, frame: &mut Frame) -> Result<bool, DecodeError> {
+        while self.0.rest().first() == Some(&tag::LIST) {
+            self.0.element();
+            self.0.advance(1);
+            frame.left = self.cells()?;
+            if frame.left > 0 {
+                return Ok(true);
+            }
+        }
+        (frame.kind, frame.left) = (Kind::Tailed, 1);
+        Ok(true)
+    }
 }
 
 /// Returns the map of `pairs` in any order; `None` if a key stands twice. Linear when they are in

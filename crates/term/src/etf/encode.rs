@@ -2,6 +2,7 @@
 
 use super::{inflate, tag};
 use crate::term::Map;
+use crate::walk::{Open, Parts, Visit, walk};
 use crate::{Atom, Fun, LocalFun, Pid, Port, Reference, Term};
 
 /// The longest list of bytes that is written as `STRING_EXT`.
@@ -115,7 +116,7 @@ impl EncodeOptions {
             minor_version: self.minor_version,
             out,
         };
-        let result = writer.term(term);
+        let result = walk(&mut writer, term);
         if result.is_err() {
             out.truncate(start);
         }
@@ -145,23 +146,14 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
-    fn term(&mut self, term: &Term) -> Result<(), EncodeError> {
+    /// Writes a term without parts that is no integer of 64 bits and no atom.
+    fn leaf(&mut self, term: &Term) -> Result<(), EncodeError> {
         match term {
-            Term::Int(value) => self.int(*value),
             Term::Big(value) => self.big(value)?,
             Term::Float(value) => self.float(value.get()),
-            Term::Atom(atom) => self.atom(*atom),
             Term::Reference(reference) => self.reference(reference),
-            Term::Fun(fun) => self.fun(fun)?,
             Term::Port(port) => self.port(port),
             Term::Pid(pid) => self.pid(pid),
-            Term::Tuple(elements) => self.tuple(elements)?,
-            Term::Map(map) => self.map(map)?,
-            Term::List(elements) => self.list(elements)?,
-            Term::Improper(elements, tail) => {
-                self.elements(elements)?;
-                self.term(tail)?;
-            }
             Term::Binary(bytes) => {
                 self.out.push(tag::BINARY);
                 self.long(bytes.len(), "a binary")?;
@@ -173,6 +165,8 @@ impl Writer<'_> {
                 self.out.push(bits.last_bits());
                 self.out.extend_from_slice(bits.bytes());
             }
+            // `open` writes the others.
+            _ => {}
         }
         Ok(())
     }
@@ -285,7 +279,7 @@ impl Writer<'_> {
         }
     }
 
-    fn fun(&mut self, fun: &Fun) -> Result<(), EncodeError> {
+    fn fun<'t>(&mut self, fun: &'t Fun) -> Opened<'t> {
         match fun {
             Fun::External {
                 module,
@@ -296,15 +290,15 @@ impl Writer<'_> {
                 self.atom(*module);
                 self.atom(*function);
                 self.int((*arity).into());
-                Ok(())
+                Ok(None)
             }
             Fun::Local(fun) => self.closure(fun),
         }
     }
 
-    fn closure(&mut self, fun: &LocalFun) -> Result<(), EncodeError> {
+    fn closure<'t>(&mut self, fun: &'t LocalFun) -> Opened<'t> {
         self.out.push(tag::NEW_FUN);
-        let start = self.out.len();
+        let mark = Mark::FunFrom(self.out.len());
         self.u32(0);
         self.out.push(fun.arity);
         self.out.extend(fun.uniq);
@@ -314,14 +308,11 @@ impl Writer<'_> {
         self.int(fun.old_index);
         self.int(fun.old_uniq);
         self.pid(&fun.creator);
-        fun.free.iter().try_for_each(|value| self.term(value))?;
-        let len = self.out.len() - start;
-        let size = u32::try_from(len).map_err(|_| EncodeError::TooLong { what: "a fun", len })?;
-        self.out[start..start + 4].copy_from_slice(&size.to_be_bytes());
-        Ok(())
+        let parts = Parts::Terms(&fun.free);
+        Ok(Some(Open { parts, mark }))
     }
 
-    fn tuple(&mut self, elements: &[Term]) -> Result<(), EncodeError> {
+    fn tuple<'t>(&mut self, elements: &'t [Term]) -> Opened<'t> {
         match u8::try_from(elements.len()) {
             Ok(arity) => self.out.extend_from_slice(&[tag::SMALL_TUPLE, arity]),
             Err(_) => {
@@ -329,19 +320,18 @@ impl Writer<'_> {
                 self.long(elements.len(), "a tuple")?;
             }
         }
-        elements.iter().try_for_each(|element| self.term(element))
+        let (parts, mark) = (Parts::Terms(elements), Mark::Nothing);
+        Ok(Some(Open { parts, mark }))
     }
 
-    fn map(&mut self, map: &Map) -> Result<(), EncodeError> {
+    fn map<'t>(&mut self, map: &'t Map) -> Opened<'t> {
         self.out.push(tag::MAP);
         self.long(map.pairs.len(), "a map")?;
-        map.pairs.iter().try_for_each(|(key, value)| {
-            self.term(key)?;
-            self.term(value)
-        })
+        let (parts, mark) = (Parts::Pairs(map.pairs()), Mark::Nothing);
+        Ok(Some(Open { parts, mark }))
     }
 
-    fn list(&mut self, elements: &[Term]) -> Result<(), EncodeError> {
+    fn list<'t>(&mut self, elements: &'t [Term]) -> Opened<'t> {
         if elements.is_empty() {
             self.out.push(tag::NIL);
         } else if is_string(elements) {
@@ -349,17 +339,66 @@ impl Writer<'_> {
             self.out.extend((elements.len() as u16).to_be_bytes());
             self.out.extend(elements.iter().filter_map(byte));
         } else {
-            self.elements(elements)?;
-            self.out.push(tag::NIL);
+            self.cells(elements.len())?;
+            let (parts, mark) = (Parts::Terms(elements), Mark::List);
+            return Ok(Some(Open { parts, mark }));
         }
-        Ok(())
+        Ok(None)
     }
 
-    /// Writes `LIST_EXT` without its tail.
-    fn elements(&mut self, elements: &[Term]) -> Result<(), EncodeError> {
+    /// Begins a `LIST_EXT`: its elements and its tail follow.
+    fn cells(&mut self, count: usize) -> Result<(), EncodeError> {
         self.out.push(tag::LIST);
-        self.long(elements.len(), "a list")?;
-        elements.iter().try_for_each(|element| self.term(element))
+        self.long(count, "a list")
+    }
+}
+
+/// What is to be done behind the parts of a container.
+enum Mark {
+    Nothing,
+    /// A proper list gets its end.
+    List,
+    /// A closure that begins at this place gets its size.
+    FunFrom(usize),
+}
+
+/// A container whose beginning was written; `None` if that was all of it.
+type Opened<'t> = Result<Option<Open<'t, Mark>>, EncodeError>;
+
+impl<'t> Visit<'t> for Writer<'_> {
+    type Mark = Mark;
+    type Stop = EncodeError;
+
+    #[inline]
+    fn open(&mut self, term: &'t Term) -> Opened<'t> {
+        match term {
+            Term::Int(value) => self.int(*value),
+            Term::Atom(atom) => self.atom(*atom),
+            Term::Tuple(elements) => return self.tuple(elements),
+            Term::Map(map) => return self.map(map),
+            Term::List(elements) => return self.list(elements),
+            Term::Improper(elements, tail) => {
+                self.cells(elements.len())?;
+                let (parts, mark) = (Parts::Cells(elements, tail), Mark::Nothing);
+                return Ok(Some(Open { parts, mark }));
+            }
+            Term::Fun(fun) => return self.fun(fun),
+            leaf => self.leaf(leaf)?,
+        }
+        Ok(None)
+    }
+
+    fn close(&mut self, open: Open<'t, Mark>) -> Result<(), EncodeError> {
+        match open.mark {
+            Mark::Nothing => {}
+            Mark::List => self.out.push(tag::NIL),
+            Mark::FunFrom(start) => {
+                let (what, len) = ("a fun", self.out.len() - start);
+                let size = u32::try_from(len).map_err(|_| EncodeError::TooLong { what, len })?;
+                self.out[start..start + 4].copy_from_slice(&size.to_be_bytes());
+            }
+        }
+        Ok(())
     }
 }
 

@@ -115,9 +115,6 @@ pub enum DecodeErrorKind {
     /// A map with two equal keys.
     #[error("a map with the same key twice")]
     DuplicateKey,
-    /// Nested too deep.
-    #[error("terms nested more than {} levels deep", crate::MAX_DEPTH)]
-    TooDeep,
     /// A compressed term says it inflates to more than is allowed or possible.
     #[error("a compressed term declares {declared} bytes, and at most {max} are allowed here")]
     TooLarge {

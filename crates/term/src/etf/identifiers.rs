@@ -14,7 +14,7 @@
 use super::error::{DecodeError, DecodeErrorKind};
 use super::reader::Reader;
 use super::{atoms, decode, tag};
-use crate::{Fun, LocalFun, Pid, Port, Reference, Term};
+use crate::{Fun, LocalFun, Pid, Port, Reference, Term, Terms};
 
 /// The most words in a reference.
 const MAX_WORDS: u16 = 5;
@@ -154,16 +154,9 @@ fn export(reader: &mut Reader<'_>) -> Result<Term, DecodeError> {
     })))
 }
 
-/// Reads a closure behind its tag; its captured values lie at `depth`.
-pub(super) fn local_fun(reader: &mut Reader<'_>, depth: usize) -> Result<Term, DecodeError> {
-    let (mut fun, free) = closure(reader)?;
-    fun.free = decode::elements(reader, free, depth, "the captured values of a fun")?;
-    Ok(Term::Fun(Box::new(Fun::Local(fun))))
-}
-
 /// Reads a closure without its captured values, and returns it with the number of them that follow.
 #[inline(never)]
-fn closure(reader: &mut Reader<'_>) -> Result<(LocalFun, usize), DecodeError> {
+pub(super) fn closure(reader: &mut Reader<'_>) -> Result<(LocalFun, usize), DecodeError> {
     reader.u32("the size of a fun")?;
     let arity = reader.u8("the arity of a fun")?;
     let uniq = reader.md5("the checksum of a fun")?;
@@ -178,7 +171,6 @@ fn closure(reader: &mut Reader<'_>) -> Result<(LocalFun, usize), DecodeError> {
     let old_index = old_number(reader, "the old index of a fun, an integer,")?;
     let old_uniq = old_number(reader, "the old checksum of a fun, an integer,")?;
     let creator = creator(reader)?;
-    let free_values = Vec::new();
     let fun = LocalFun {
         module,
         arity,
@@ -187,7 +179,7 @@ fn closure(reader: &mut Reader<'_>) -> Result<(LocalFun, usize), DecodeError> {
         old_index,
         old_uniq,
         creator,
-        free: free_values,
+        free: Terms::new(),
     };
     Ok((fun, free as usize))
 }

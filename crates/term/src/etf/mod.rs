@@ -27,9 +27,8 @@
 //! reach it or [`MAX_INFLATED`] forbids it; and the elements in the inflated bytes are limited, four million and
 //! sixteen for each compressed byte, because the memory they take is thirty-two thousand times these bytes otherwise.
 //!
-//! *Bounded depth.* A term may lie inside at most [`MAX_DEPTH`](crate::MAX_DEPTH) tuples, lists,
-//! maps and funs. A list whose tail is written as one more list is not deeper for it: it is read in
-//! a loop.
+//! *Any depth.* What is nested is read and written on any stack, with some hundred bytes of heap a level. A list whose
+//! tail is written as one more list is not deeper for it: it is read in a loop.
 //!
 //! *Errors point.* A [`DecodeError`] carries the offset of the byte where the offending item
 //! begins, never beyond the end of the input.
@@ -39,8 +38,7 @@
 //!
 //! # Differences from `binary_to_term` of OTP 25
 //!
-//! * Terms nested deeper than `MAX_DEPTH`, compressed terms whose checksum is wrong, references
-//!   without any word, and `fun M:F/A` with an arity above 255 are refused; OTP takes them.
+//! * Compressed terms whose checksum is wrong, references without any word, and `fun M:F/A` with an arity above 255 are refused; OTP takes them.
 //! * Compressed terms that inflate to more than [`MAX_INFLATED`] bytes, or to millions of elements that were hardly any
 //!   bytes (see *bounded allocation*), are refused; OTP takes them if the memory is there.
 //! * A few tags between 71 and 79 stand for addresses and table indexes inside a running node, which yet reads them
@@ -164,7 +162,7 @@ pub fn decode_bare(input: &[u8]) -> Result<Term, DecodeError> {
 /// The first thing found wrong, with its offset. Compressed terms need the version byte.
 pub fn decode_bare_prefix(input: &[u8]) -> Result<(Term, usize), DecodeError> {
     let mut reader = reader::Reader::new(input);
-    let term = decode::term(&mut reader, 0)?;
+    let term = decode::term(&mut reader)?;
     Ok((term, reader.offset()))
 }
 

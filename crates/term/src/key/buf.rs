@@ -46,7 +46,6 @@ pub struct KeyBuf {
     inline: [u8; INLINE],
     len: u8,
     spilled: bool,
-    too_deep: bool,
     order_len: usize,
     /// Length of order part and trailer.
     identity_len: usize,
@@ -65,7 +64,6 @@ impl KeyBuf {
             inline: [0; INLINE],
             len: 0,
             spilled: false,
-            too_deep: false,
             order_len: 0,
             identity_len: 0,
             heap: None,
@@ -73,9 +71,6 @@ impl KeyBuf {
     }
 
     /// Returns the key of a term. O(size).
-    ///
-    /// A term nested deeper than [`MAX_DEPTH`](crate::MAX_DEPTH), which no decoder or parser makes, gets bytes that
-    /// [`decode`](super::decode) refuses; [`KeyBuf::is_too_deep`] tells.
     #[inline]
     pub fn encode(term: &Term) -> KeyBuf {
         let mut buf = KeyBuf::new();
@@ -257,22 +252,8 @@ impl KeyBuf {
     pub fn clear(&mut self) {
         self.len = 0;
         self.spilled = false;
-        self.too_deep = false;
         self.order_len = 0;
         self.identity_len = 0;
-    }
-
-    /// Returns true if the term was nested too deep to be a key: see [`KeyBuf::encode`].
-    #[inline]
-    pub fn is_too_deep(&self) -> bool {
-        self.too_deep
-    }
-
-    /// Writes the mark of a subterm that is nested too deep.
-    #[cold]
-    pub(super) fn put_too_deep(&mut self) {
-        self.push(tag::TOO_DEEP);
-        self.too_deep = true;
     }
 
     /// Returns the number of bytes written so far.

@@ -3,7 +3,8 @@
 //! Accepts exactly what the encoder writes: where a second form of the same term would be readable it is refused, so
 //! two keys that decode to the same term are the same bytes.
 
-use crate::{Atom, Fun, LocalFun, MAX_DEPTH, Map, Pid, Port, Reference, Term};
+use crate::walk::{Grow, Part, grow};
+use crate::{Atom, Fun, LocalFun, Map, Pid, Port, Reference, Term, Terms};
 
 use super::error::{KeyError, KeyErrorKind};
 use super::input::{Input, Result};
@@ -18,7 +19,7 @@ use super::{marks, rest, tag};
 ///
 /// # Errors
 ///
-/// Bytes that [`KeyBuf::encode`](super::KeyBuf::encode) would not have written, and nesting beyond [`MAX_DEPTH`].
+/// Bytes that [`KeyBuf::encode`](super::KeyBuf::encode) would not have written.
 pub fn decode(order: &[u8], trailer: &[u8]) -> Result<Term, KeyError> {
     let (marks, rest) = trailer.split_at(rest::trailer_len(trailer));
     let whole = order.len() + trailer.len();
@@ -38,8 +39,12 @@ pub fn decode(order: &[u8], trailer: &[u8]) -> Result<Term, KeyError> {
         marks,
         numbers: 0,
         exact: 0,
+        owed: 0,
     };
-    let term = reader.term(0)?;
+    let term = match reader.next()? {
+        Part::Leaf(term) => term,
+        Part::Open(frame) => grow(&mut reader, frame)?,
+    };
     reader.finish()?;
     Ok(term)
 }
@@ -62,7 +67,7 @@ fn unknown_rest(module: Atom) -> LocalFun {
             serial: 0,
             creation: 0,
         },
-        free: Vec::new(),
+        free: Terms::default(),
     }
 }
 
@@ -76,6 +81,27 @@ pub(super) struct Reader<'a> {
     pub(super) numbers: usize,
     /// The number of map keys around the place to read at.
     pub(super) exact: usize,
+    /// The number of terms that open containers wait for: never more than there are bytes left.
+    owed: u64,
+}
+
+/// A container that is being read.
+pub(super) struct Frame {
+    kind: Kind,
+    /// The number of parts that are to come; in a list, 1 until its end was met.
+    left: u64,
+    parts: Vec<Term>,
+}
+
+pub(super) enum Kind {
+    Tuple,
+    /// A list whose next part is an element.
+    Cells,
+    /// A list whose tail was met.
+    Tailed,
+    /// Its size, and where that stands.
+    Map(u64, usize),
+    Fun(Box<LocalFun>),
 }
 
 impl Reader<'_> {
@@ -95,12 +121,30 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn term(&mut self, depth: usize) -> Result<Term> {
+    /// Reads a term, or the beginning of a container.
+    fn next(&mut self) -> Result<Part<Term, Frame>> {
         let at = self.order.at;
         let tag = self.order.byte("a term")?;
         if tag <= tag::EXACT_FLOAT {
-            return self.number(at, tag);
+            return self.number(at, tag).map(Part::Leaf);
         }
+        match tag {
+            tag::TUPLE_0..tag::TUPLE_LONG => {
+                self.open(Kind::Tuple, u64::from(tag - tag::TUPLE_0), 1)
+            }
+            tag::TUPLE_LONG => self.long_tuple(),
+            tag::MAP => {
+                let at = self.order.at;
+                let size = self.order.length(false, "a map's size")?;
+                self.open(Kind::Map(size, at), size, 2)
+            }
+            tag::CONS => self.open(Kind::Cells, 1, 1),
+            tag::FUN_LOCAL => self.local_fun(),
+            _ => self.leaf(at, tag).map(Part::Leaf),
+        }
+    }
+
+    fn leaf(&mut self, at: usize, tag: u8) -> Result<Term> {
         match tag {
             tag::ATOM => self.order.name().map(Term::Atom),
             tag::BITS => self.bits(),
@@ -108,80 +152,36 @@ impl Reader<'_> {
             tag::PID => self.order.pid().map(|pid| Term::Pid(Box::new(pid))),
             tag::REFERENCE => self.reference(),
             tag::FUN_EXTERNAL => self.external_fun(),
-            _ if depth >= MAX_DEPTH => self.order.error(at, KeyErrorKind::TooDeep),
-            tag::TUPLE_0..tag::TUPLE_LONG => self.tuple(u64::from(tag - tag::TUPLE_0), depth),
-            tag::TUPLE_LONG => self.long_tuple(depth),
-            tag::MAP => self.map(depth),
-            tag::NIL => Ok(Term::List(Vec::new())),
-            tag::CONS => self.list(depth),
-            tag::FUN_LOCAL => self.local_fun(depth),
+            tag::NIL => Ok(Term::list([])),
             unknown => self.order.error(at, KeyErrorKind::UnknownTag(unknown)),
         }
     }
 
-    /// Reads `count` terms. No more of them than there are bytes left; and room is made for a few only, since each
-    /// level of nesting could claim all these bytes.
-    fn terms(&mut self, count: u64, depth: usize) -> Result<Vec<Term>> {
-        let left = self.order.left();
-        if count > left as u64 {
+    /// Begins a container of `count` parts of so many terms each, no more than there are bytes.
+    fn open(&mut self, kind: Kind, count: u64, terms: u64) -> Result<Part<Term, Frame>> {
+        let left = count.saturating_mul(terms);
+        let free = (self.order.left() as u64).saturating_sub(self.owed);
+        if left > free {
             return self.order.error(
                 self.order.bytes.len(),
                 KeyErrorKind::Truncated("the elements"),
             );
         }
-        let mut terms = Vec::with_capacity((count as usize).min(crate::MAX_ROOM));
-        for _ in 0..count {
-            terms.push(self.term(depth + 1)?);
-        }
-        Ok(terms)
+        self.owed += left;
+        Ok(Part::Open(Frame {
+            kind,
+            left,
+            parts: Vec::with_capacity(left as usize),
+        }))
     }
 
-    fn tuple(&mut self, arity: u64, depth: usize) -> Result<Term> {
-        self.terms(arity, depth).map(Term::Tuple)
-    }
-
-    fn long_tuple(&mut self, depth: usize) -> Result<Term> {
+    fn long_tuple(&mut self) -> Result<Part<Term, Frame>> {
         let at = self.order.at;
         let arity = self.order.length(false, "an arity")?;
         if arity <= tag::TUPLE_SHORT as u64 {
             return self.order.error(at, KeyErrorKind::NotCanonical("an arity"));
         }
-        self.tuple(arity, depth)
-    }
-
-    fn list(&mut self, depth: usize) -> Result<Term> {
-        let mut elements = vec![self.term(depth + 1)?];
-        loop {
-            match self.order.peek() {
-                Some(tag::CONS) => {
-                    self.order.at += 1;
-                    elements.push(self.term(depth + 1)?);
-                }
-                Some(tag::NIL) => {
-                    self.order.at += 1;
-                    return Ok(Term::List(elements));
-                }
-                _ => {
-                    let tail = self.term(depth + 1)?;
-                    return Ok(Term::Improper(elements, Box::new(tail)));
-                }
-            }
-        }
-    }
-
-    fn map(&mut self, depth: usize) -> Result<Term> {
-        let at = self.order.at;
-        let size = self.order.length(false, "a map's size")?;
-        self.exact += 1;
-        let keys = self.terms(size, depth)?;
-        self.exact -= 1;
-        let values = self.terms(size, depth)?;
-        match Map::from_sorted(keys.into_iter().zip(values).collect()) {
-            Some(map) => Ok(Term::Map(map)),
-            None => self
-                .order
-                .error(at, KeyErrorKind::NotCanonical("the order of a map's keys")),
-        }
+        self.open(Kind::Tuple, arity, 1)
     }
 
     fn bits(&mut self) -> Result<Term> {
@@ -267,7 +267,7 @@ impl Reader<'_> {
         })))
     }
 
-    fn local_fun(&mut self, depth: usize) -> Result<Term> {
+    fn local_fun(&mut self) -> Result<Part<Term, Frame>> {
         let module = self.order.inner_name()?;
         let index = self.order.u32("a fun")?;
         let old_uniq = self.order.ordered("a fun")?;
@@ -278,9 +278,8 @@ impl Reader<'_> {
         } else {
             unknown_rest(module)
         };
-        fun.free = self.terms(count, depth)?;
         (fun.index, fun.old_uniq) = (index, old_uniq);
-        Ok(Term::Fun(Box::new(Fun::Local(fun))))
+        self.open(Kind::Fun(Box::new(fun)), count, 1)
     }
 
     /// Reads the parts of a closure that are not of its identity.
@@ -312,5 +311,72 @@ impl Reader<'_> {
             serial,
             creation,
         })
+    }
+}
+
+impl Grow for Reader<'_> {
+    type Out = Term;
+    type Frame = Frame;
+    type Error = KeyError;
+
+    fn part(&mut self, frame: &mut Frame) -> Result<Option<Part<Term, Frame>>> {
+        let Some(left) = frame.left.checked_sub(1) else {
+            return Ok(None);
+        };
+        frame.left = left;
+        self.owed -= 1;
+        match frame.kind {
+            // The first element stands behind the mark of the list itself.
+            Kind::Cells => {
+                match self.order.peek() {
+                    _ if frame.parts.is_empty() => {}
+                    Some(tag::CONS) => self.order.at += 1,
+                    Some(tag::NIL) => {
+                        self.order.at += 1;
+                        return Ok(None);
+                    }
+                    _ => frame.kind = Kind::Tailed,
+                }
+                if let Kind::Cells = frame.kind {
+                    frame.left += 1;
+                    self.owed += 1;
+                }
+            }
+            // Keys are in exact form.
+            Kind::Map(size, _) if left + 1 == 2 * size => self.exact += 1,
+            Kind::Map(size, _) if left + 1 == size => self.exact -= 1,
+            _ => {}
+        }
+        self.next().map(Some)
+    }
+
+    fn put(&mut self, frame: &mut Frame, part: Term) {
+        frame.parts.push(part);
+    }
+
+    fn finish(&mut self, frame: Frame) -> Result<Term> {
+        let mut parts = frame.parts;
+        match frame.kind {
+            Kind::Tuple => Ok(Term::tuple(parts)),
+            Kind::Cells => Ok(Term::list(parts)),
+            Kind::Tailed => {
+                let tail = parts.pop().unwrap_or_else(|| Term::list([]));
+                Ok(Term::Improper(parts.into(), Box::new(tail)))
+            }
+            Kind::Map(size, at) => {
+                let values = parts.split_off(size as usize);
+                match Map::from_sorted(parts.into_iter().zip(values).collect()) {
+                    Some(map) => Ok(Term::Map(map)),
+                    None => {
+                        let what = "the order of a map's keys";
+                        self.order.error(at, KeyErrorKind::NotCanonical(what))
+                    }
+                }
+            }
+            Kind::Fun(mut fun) => {
+                fun.free = parts.into();
+                Ok(Term::Fun(Box::new(Fun::Local(*fun))))
+            }
+        }
     }
 }

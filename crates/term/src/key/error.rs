@@ -27,9 +27,6 @@ pub enum KeyErrorKind {
     /// A readable form that the encoder would not have written.
     #[error("{0} is not in the form the encoder writes")]
     NotCanonical(&'static str),
-    /// More levels than [`crate::MAX_DEPTH`].
-    #[error("nested deeper than {} levels", crate::MAX_DEPTH)]
-    TooDeep,
     /// An atom's name that is not UTF-8.
     #[error("the name of an atom is not UTF-8")]
     NotUtf8,

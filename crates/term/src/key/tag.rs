@@ -3,9 +3,6 @@
 //! Every tag lies in `0x02..=0xEF`, so a caller that seeks may append `0x00` (below every key that goes on) or `0xF0`
 //! (above every key that goes on with one more term) to a prefix made of whole terms.
 
-/// Stands for a subterm beyond [`MAX_DEPTH`](crate::MAX_DEPTH): no type has it, so `decode` refuses the key.
-pub(super) const TOO_DEEP: u8 = 0x01;
-
 /// Negative integral number of more than 128 bytes.
 pub(super) const NEG_HUGE: u8 = 0x08;
 /// Negative integral number of 9 to 128 bytes.

@@ -1,8 +1,11 @@
 //! Writing a key piece by piece, from any representation of terms.
 
+use std::convert::Infallible;
+
 use num_bigint::BigInt;
 
-use crate::{Atom, Float, Fun, LocalFun, MAX_DEPTH, Pid, Port, Reference, Term};
+use crate::walk::{Open, Parts, Visit, walk};
+use crate::{Atom, Float, Fun, LocalFun, Pid, Port, Reference, Term};
 
 use super::buf::KeyBuf;
 use super::map::MapFrame;
@@ -28,7 +31,7 @@ const INNER: Option<u8> = Some(0);
 /// writer.binary(b"user");
 /// writer.int(7);
 /// writer.finish();
-/// assert_eq!(buf, KeyBuf::encode(&Term::Tuple(vec![Term::binary(*b"user"), Term::Int(7)])));
+/// assert_eq!(buf, KeyBuf::encode(&Term::tuple(vec![Term::binary(*b"user"), Term::Int(7)])));
 /// ```
 pub struct KeyWriter<'a> {
     pub(super) out: &'a mut KeyBuf,
@@ -199,59 +202,26 @@ impl<'a> KeyWriter<'a> {
 
     /// Writes a whole term as it is.
     pub fn term(&mut self, term: &Term) {
-        self.term_at(term, 0);
+        let Ok(()) = walk(self, term);
     }
 
-    /// Writes a term: the most frequent kinds of keys without a call.
-    #[inline(always)]
-    fn term_at(&mut self, term: &Term, depth: usize) {
+    /// Writes a term without parts, of a kind that few keys are of.
+    fn leaf(&mut self, term: &Term) {
         match term {
-            Term::Int(value) => self.int(*value),
-            Term::Atom(atom) => self.atom(*atom),
-            Term::Binary(bytes) => self.binary(bytes),
-            other => self.other(other, depth),
-        }
-    }
-
-    fn other(&mut self, term: &Term, depth: usize) {
-        match term {
-            Term::Int(_) | Term::Atom(_) | Term::Binary(_) => self.term_at(term, depth),
             Term::Big(value) => self.big(value),
             Term::Float(value) => self.float(*value),
             Term::Bits(bits) => self.bits(bits.bytes(), bits.last_bits()),
             Term::Reference(reference) => self.reference(reference),
             Term::Port(port) => self.port(port),
             Term::Pid(pid) => self.pid(pid),
-            Term::Fun(fun) => self.fun(fun, depth),
-            // Everything below is a level of its own.
-            _ if depth >= MAX_DEPTH => self.out.put_too_deep(),
-            Term::Tuple(elements) => {
-                self.begin_tuple(elements.len());
-                for element in elements {
-                    self.term_at(element, depth + 1);
-                }
-            }
-            Term::Map(map) => self.sorted_map(map.pairs(), depth),
-            Term::List(elements) => {
-                self.cells(elements, depth);
-                self.nil();
-            }
-            Term::Improper(elements, tail) => {
-                self.cells(elements, depth);
-                self.term_at(tail, depth + 1);
-            }
+            // `open` writes the others.
+            _ => {}
         }
     }
 
-    fn cells(&mut self, elements: &[Term], depth: usize) {
-        for element in elements {
-            self.cons();
-            self.term_at(element, depth + 1);
-        }
-    }
-
+    /// Writes a fun, up to the values that it has captured.
     #[inline(never)]
-    fn fun(&mut self, fun: &Fun, depth: usize) {
+    fn fun<'t>(&mut self, fun: &'t Fun) -> Option<Parts<'t>> {
         match fun {
             Fun::External {
                 module,
@@ -259,31 +229,13 @@ impl<'a> KeyWriter<'a> {
                 arity,
             } => {
                 self.external_fun(*module, *function, *arity);
+                None
             }
-            Fun::Local(_) if depth >= MAX_DEPTH => self.out.put_too_deep(),
-            Fun::Local(fun) => self.local_fun(fun, depth),
+            Fun::Local(fun) => {
+                self.begin_local_fun(fun, fun.free.len());
+                Some(Parts::Terms(&fun.free))
+            }
         }
-    }
-
-    fn local_fun(&mut self, fun: &LocalFun, depth: usize) {
-        self.begin_local_fun(fun, fun.free.len());
-        fun.free
-            .iter()
-            .for_each(|value| self.term_at(value, depth + 1));
-    }
-
-    /// Writes a map whose pairs are in exact key order already: keys in exact form, then values.
-    #[inline(never)]
-    fn sorted_map(&mut self, pairs: &[(Term, Term)], depth: usize) {
-        self.map_head(pairs.len());
-        self.exact += 1;
-        pairs
-            .iter()
-            .for_each(|(key, _)| self.term_at(key, depth + 1));
-        self.exact -= 1;
-        pairs
-            .iter()
-            .for_each(|(_, value)| self.term_at(value, depth + 1));
     }
 
     pub(super) fn map_head(&mut self, size: usize) {
@@ -314,4 +266,78 @@ impl<'a> KeyWriter<'a> {
 /// Returns bytes that grow with the number.
 fn ordered(value: i64) -> [u8; 8] {
     (value as u64 ^ 1 << 63).to_be_bytes()
+}
+
+/// What the parts of a container are.
+pub(crate) enum Mark {
+    /// Terms one after another.
+    Plain,
+    /// The elements of a proper list.
+    List,
+}
+
+impl<'t> Visit<'t> for KeyWriter<'_> {
+    type Mark = Mark;
+    type Stop = Infallible;
+
+    /// Writes the most frequent kinds of keys without a call.
+    #[inline]
+    fn open(&mut self, term: &'t Term) -> Result<Option<Open<'t, Mark>>, Infallible> {
+        let mut mark = Mark::Plain;
+        let parts = match term {
+            Term::Int(value) => {
+                self.int(*value);
+                None
+            }
+            Term::Atom(atom) => {
+                self.atom(*atom);
+                None
+            }
+            Term::Binary(bytes) => {
+                self.binary(bytes);
+                None
+            }
+            Term::Tuple(elements) => {
+                self.begin_tuple(elements.len());
+                Some(Parts::Terms(elements))
+            }
+            Term::List(elements) => {
+                mark = Mark::List;
+                Some(Parts::Terms(elements))
+            }
+            Term::Improper(elements, tail) => Some(Parts::Cells(elements, tail)),
+            Term::Map(map) => {
+                self.map_head(map.len());
+                // Its pairs are in exact key order already.
+                Some(Parts::KeysFirst(map.pairs()))
+            }
+            Term::Fun(fun) => self.fun(fun),
+            leaf => {
+                self.leaf(leaf);
+                None
+            }
+        };
+        Ok(parts.map(|parts| Open { parts, mark }))
+    }
+
+    #[inline]
+    fn before(&mut self, open: &Open<'t, Mark>, at: usize) -> Result<(), Infallible> {
+        match (&open.parts, &open.mark) {
+            (_, Mark::List) => self.cons(),
+            (Parts::Cells(elements, _), _) if at < elements.len() => self.cons(),
+            // Keys are written in exact form.
+            (Parts::KeysFirst(_), _) if at == 0 => self.exact += 1,
+            (Parts::KeysFirst(pairs), _) if at == pairs.len() => self.exact -= 1,
+            _ => {}
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn close(&mut self, open: Open<'t, Mark>) -> Result<(), Infallible> {
+        if let Mark::List = open.mark {
+            self.nil();
+        }
+        Ok(())
+    }
 }

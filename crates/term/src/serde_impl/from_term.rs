@@ -125,11 +125,11 @@ fn tagged(term: Term) -> Result<(&'static str, Term), Term> {
         Term::Map(map) => {
             let pairs = map
                 .into_iter()
-                .map(|(key, value)| Term::List(vec![key, value]));
+                .map(|(key, value)| Term::list(vec![key, value]));
             ("$map", Term::List(pairs.collect()))
         }
         Term::Improper(elements, tail) => {
-            ("$improper", Term::List(vec![Term::List(elements), *tail]))
+            ("$improper", Term::list(vec![Term::List(elements), *tail]))
         }
         Term::Big(value)
             if u128::try_from(&*value).is_err() && i128::try_from(&*value).is_err() =>
@@ -138,11 +138,11 @@ fn tagged(term: Term) -> Result<(&'static str, Term), Term> {
         }
         Term::Bits(bits) => (
             "$bits",
-            Term::List(vec![bits.bytes().into(), bits.last_bits().into()]),
+            Term::list(vec![bits.bytes().into(), bits.last_bits().into()]),
         ),
         Term::Pid(p) => (
             "$pid",
-            Term::List(vec![
+            Term::list(vec![
                 name(p.node),
                 p.id.into(),
                 p.serial.into(),
@@ -151,11 +151,11 @@ fn tagged(term: Term) -> Result<(&'static str, Term), Term> {
         ),
         Term::Port(p) => (
             "$port",
-            Term::List(vec![name(p.node), p.id.into(), p.creation.into()]),
+            Term::list(vec![name(p.node), p.id.into(), p.creation.into()]),
         ),
         Term::Reference(r) => (
             "$reference",
-            Term::List(vec![name(r.node), r.creation.into(), r.ids.into()]),
+            Term::list(vec![name(r.node), r.creation.into(), r.ids.into()]),
         ),
         Term::Fun(fun) => match *fun {
             Fun::External {
@@ -164,7 +164,7 @@ fn tagged(term: Term) -> Result<(&'static str, Term), Term> {
                 arity,
             } => (
                 "$fun",
-                Term::List(vec![name(module), name(function), arity.into()]),
+                Term::list(vec![name(module), name(function), arity.into()]),
             ),
             Fun::Local(fun) => ("$closure", closure(fun)),
         },
@@ -173,7 +173,7 @@ fn tagged(term: Term) -> Result<(&'static str, Term), Term> {
 }
 
 fn closure(fun: LocalFun) -> Term {
-    Term::List(vec![
+    Term::list(vec![
         fun.module.as_str().into(),
         fun.arity.into(),
         Term::from(&fun.uniq),
@@ -198,7 +198,9 @@ impl<'de> Deserializer<'de> for FromTerm {
             Term::Float(value) => visitor.visit_f64(value.get()),
             Term::Atom(atom) => visit_atom(atom, visitor),
             Term::Binary(bytes) => visit_binary(&bytes, visitor),
-            Term::List(elements) | Term::Tuple(elements) => visit_elements(elements, visitor),
+            Term::List(elements) | Term::Tuple(elements) => {
+                visit_elements(elements.into_vec(), visitor)
+            }
             Term::Map(map) => visit_pairs(map.into_pairs(), visitor),
             Term::Pid(_) | Term::Port(_) | Term::Reference(_) | Term::Fun(_) => {
                 visitor.visit_string(term.to_string())
@@ -294,7 +296,7 @@ impl<'de> Deserializer<'de> for FromTerm {
                 let values = elements.split_off(1);
                 match elements.pop() {
                     Some(Term::Atom(atom)) => (atom, Some(values)),
-                    _ => return FromTerm::plain(Term::Tuple(values)).wrong(EXPECTED),
+                    _ => return FromTerm::plain(Term::tuple(values)).wrong(EXPECTED),
                 }
             }
             other => return FromTerm::plain(other).wrong(EXPECTED),

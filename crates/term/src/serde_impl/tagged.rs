@@ -211,7 +211,7 @@ impl<'de> Visitor<'de> for AnyTerm {
         while let Some(element) = sequence.next_element_seed(inner)? {
             elements.push(element);
         }
-        Ok(Term::List(elements))
+        Ok(Term::list(elements))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Term, A::Error> {

@@ -142,6 +142,6 @@ proptest! {
         prop_assert_eq!(&value, &term);
         prop_assert_eq!(&from_term::<Term>(&value).unwrap(), &term);
         let inside = to_term(&(1, vec![Some(term.clone())])).unwrap();
-        prop_assert_eq!(inside, Term::Tuple(vec![Term::Int(1), Term::List(vec![term])]));
+        prop_assert_eq!(inside, Term::tuple(vec![Term::Int(1), Term::list(vec![term])]));
     }
 }

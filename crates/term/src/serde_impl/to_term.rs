@@ -123,27 +123,27 @@ impl Serializer for ToTerm {
         variant: &'static str,
         value: &T,
     ) -> Result<Term, SerdeError> {
-        Ok(Term::Tuple(vec![named(variant)?, value.serialize(self)?]))
+        Ok(Term::tuple(vec![named(variant)?, value.serialize(self)?]))
     }
 
     fn serialize_seq(self, _: Option<usize>) -> Result<Elements, SerdeError> {
         Ok(Elements {
             elements: Vec::new(),
-            build: Term::List,
+            build: Term::list,
         })
     }
 
     fn serialize_tuple(self, _: usize) -> Result<Elements, SerdeError> {
         Ok(Elements {
             elements: Vec::new(),
-            build: Term::Tuple,
+            build: Term::tuple,
         })
     }
 
     fn serialize_tuple_struct(self, _: &'static str, _: usize) -> Result<Elements, SerdeError> {
         Ok(Elements {
             elements: Vec::new(),
-            build: Term::Tuple,
+            build: Term::tuple,
         })
     }
 
@@ -156,7 +156,7 @@ impl Serializer for ToTerm {
     ) -> Result<Elements, SerdeError> {
         Ok(Elements {
             elements: vec![named(variant)?],
-            build: Term::Tuple,
+            build: Term::tuple,
         })
     }
 
@@ -267,7 +267,7 @@ macro_rules! fields {
             fn end(self) -> Result<Term, SerdeError> {
                 let map = Term::Map(Map::new(self.pairs));
                 Ok(match self.variant {
-                    Some(variant) => Term::Tuple(vec![variant, map]),
+                    Some(variant) => Term::tuple(vec![variant, map]),
                     None => map,
                 })
             }

@@ -57,7 +57,7 @@ fn restore(tag: &Term, payload: Term) -> Option<Term> {
                     .checked_add(last)?,
             )
         }
-        "$tuple" => items(payload).map(Term::Tuple),
+        "$tuple" => items(payload).map(Term::tuple),
         "$map" => {
             let pairs = items(payload)?
                 .into_iter()
@@ -92,7 +92,7 @@ fn restore(tag: &Term, payload: Term) -> Option<Term> {
 /// Returns the elements of an array, which serializers may have made a tuple.
 fn items(term: Term) -> Option<Vec<Term>> {
     match term {
-        Term::List(items) | Term::Tuple(items) => Some(items),
+        Term::List(items) | Term::Tuple(items) => Some(items.into_vec()),
         _ => None,
     }
 }
@@ -168,6 +168,6 @@ fn closure(payload: Term) -> Option<Term> {
         old_index: old_index.try_into().ok()?,
         old_uniq: old_uniq.try_into().ok()?,
         creator: *creator,
-        free: items(free)?,
+        free: items(free)?.into(),
     }))))
 }

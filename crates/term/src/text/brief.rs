@@ -39,7 +39,7 @@ impl Term {
     ///
     /// ```
     /// # use fyris_term::Term;
-    /// let list = Term::List(vec![Term::atom("element"); 1_000_000]);
+    /// let list = Term::list(vec![Term::atom("element"); 1_000_000]);
     /// assert_eq!(list.brief(20), "[element,element,...");
     /// ```
     pub fn brief(&self, most: usize) -> String {
@@ -80,12 +80,12 @@ mod tests {
         let big = big(64_000_000);
         let name = "an integer of 64000000 bits";
         assert_eq!(big.brief(60), name);
-        let pair = Term::Tuple(vec![Term::Int(1), big.clone()]);
+        let pair = Term::tuple(vec![Term::Int(1), big.clone()]);
         assert_eq!(pair.brief(60), format!("{{1,{name}}}"));
-        let list = Term::List(vec![big.clone(); 10]);
+        let list = Term::list(vec![big.clone(); 10]);
         assert_eq!(list.brief(60), format!("[{name},{name},..."));
         let map: crate::Map = [(big.clone(), big.clone())].into_iter().collect();
-        let nested = Term::Improper(vec![Term::Map(map)], Box::new(big));
+        let nested = Term::Improper(vec![Term::Map(map)].into(), Box::new(big));
         assert_eq!(nested.brief(200), format!("[#{{{name} => {name}}}|{name}]"));
     }
 
@@ -103,12 +103,12 @@ mod tests {
 
     #[test]
     fn strings_are_written_as_strings() {
-        let option = Term::Tuple(vec![Term::atom("index"), Term::string("avl")]);
+        let option = Term::tuple(vec![Term::atom("index"), Term::string("avl")]);
         assert_eq!(option.brief(60), "{index,\"avl\"}");
         let long = Term::string(&"a".repeat(1_000_000));
         assert_eq!(long.brief(12), "[97,97,97...");
         assert_eq!(
-            Term::List(vec![Term::Int(49), Term::Int(50)]).brief(60),
+            Term::list(vec![Term::Int(49), Term::Int(50)]).brief(60),
             "[49,50]"
         );
     }
@@ -124,7 +124,7 @@ mod tests {
 
     #[test]
     fn what_fits_is_whole_and_the_rest_is_cut_between_characters() {
-        let list = |n| Term::List(vec![Term::Int(1); n]);
+        let list = |n| Term::list(vec![Term::Int(1); n]);
         assert_eq!(list(4).brief(9), "[1,1,1,1]");
         assert_eq!(list(5).brief(9), "[1,1,1...");
         let name = Term::atom(&"é".repeat(100));

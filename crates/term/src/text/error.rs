@@ -1,7 +1,5 @@
 //! Errors in a text.
 
-use crate::MAX_DEPTH;
-
 /// Why a text is no term, and where.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {kind}")]
@@ -51,9 +49,6 @@ pub enum ParseErrorKind {
     /// No atom can have this name.
     #[error(transparent)]
     Atom(#[from] crate::AtomError),
-    /// Nested deeper than [`MAX_DEPTH`].
-    #[error("nested deeper than {MAX_DEPTH} levels")]
-    TooDeep,
 }
 
 impl ParseError {

@@ -1,15 +1,37 @@
-//! The parser: recursive descent, a level of recursion a level of nesting, at most [`MAX_DEPTH`] of them.
+//! The parser: each step reads a token or what separates two terms; containers that are open wait in [`grow`].
 
 use super::chars::starts_variable;
 use super::error::{ParseErrorKind, Wrong};
 use super::scan::Scanner;
 use crate::term::Fun;
-use crate::{MAX_DEPTH, Map, Term};
+use crate::walk::{Gather, Grow, Part, grow};
+use crate::{Map, Term};
 
 pub(super) struct Parser<'a> {
     pub(super) scan: Scanner<'a>,
-    /// Levels entered and not yet left.
-    depth: usize,
+}
+
+/// A container that is being read.
+pub(super) struct Frame {
+    kind: Kind,
+    met: Met,
+    parts: Gather,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Kind {
+    Tuple,
+    List,
+    Map,
+}
+
+/// What was read last inside a container.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Met {
+    Bracket,
+    Part,
+    Key,
+    Tail,
 }
 
 const A_TERM: &str = "a term";
@@ -18,15 +40,25 @@ impl<'a> Parser<'a> {
     pub(super) fn new(text: &'a str) -> Parser<'a> {
         Parser {
             scan: Scanner { text, at: 0 },
-            depth: 0,
         }
     }
 
     /// Parses a term, blanks before it too.
     pub(super) fn term(&mut self) -> Result<Term, Wrong> {
+        match self.next()? {
+            Part::Leaf(term) => Ok(term),
+            Part::Open(frame) => grow(self, frame),
+        }
+    }
+
+    /// Parses a term, or the bracket that opens one.
+    fn next(&mut self) -> Result<Part<Term, Frame>, Wrong> {
         self.scan.skip_blank();
         let rest = self.scan.rest();
-        match self.scan.peek() {
+        let leaf = match self.scan.peek() {
+            Some('[') => return Ok(self.open("[", Kind::List)),
+            Some('{') => return Ok(self.open("{", Kind::Tuple)),
+            Some('#') if rest.starts_with("#{") => return Ok(self.open("#{", Kind::Map)),
             Some('0'..='9') => self.scan.number(false),
             Some('-' | '+') => self.signed(),
             Some('$') => {
@@ -35,11 +67,8 @@ impl<'a> Parser<'a> {
             }
             Some('"') => self.string(),
             Some('~') => self.scan.sigil(),
-            Some('[') => self.nested(Self::list),
-            Some('{') => self.nested(Self::tuple),
             Some('<') if rest.starts_with("<<") => self.bitstring(),
             Some('<') if rest.len() > 1 => self.pid(),
-            Some('#') if rest.starts_with("#{") => self.nested(Self::map),
             Some('#') if rest.len() > 1 => self.hash_identifier(),
             Some(c) if starts_variable(c) => {
                 let what = "a variable, which has no value here (an atom starts with a small letter or is quoted)";
@@ -47,18 +76,53 @@ impl<'a> Parser<'a> {
             }
             _ if is_word(rest, "fun") => self.fun(),
             _ => self.scan.atom(A_TERM).map(Term::Atom),
-        }
+        };
+        leaf.map(Part::Leaf)
     }
 
-    /// Enters a level, unless it is one too many.
-    fn nested(&mut self, parse: fn(&mut Self) -> Result<Term, Wrong>) -> Result<Term, Wrong> {
-        if self.depth >= MAX_DEPTH {
-            return Err(Wrong::new(self.scan.at, ParseErrorKind::TooDeep));
+    fn open(&mut self, bracket: &str, kind: Kind) -> Part<Term, Frame> {
+        self.scan.take(bracket);
+        Part::Open(Frame {
+            kind,
+            met: Met::Bracket,
+            parts: match kind {
+                Kind::Map => Gather::pairs(0),
+                _ => Gather::Terms(Vec::new()),
+            },
+        })
+    }
+
+    /// Reads what stands before the next part of a container, and returns what that part is; `None` at the end of the
+    /// container.
+    fn separator(&mut self, kind: Kind, met: Met) -> Result<Option<Met>, Wrong> {
+        self.scan.skip_blank();
+        let (close, expected) = match kind {
+            Kind::Tuple => ("}", "`,` or `}`"),
+            Kind::List => ("]", "`,`, `|` or `]`"),
+            Kind::Map => ("}", "`,` or `}`"),
+        };
+        let part = match kind {
+            Kind::Map => Met::Key,
+            _ => Met::Part,
+        };
+        match met {
+            Met::Bracket if self.scan.take(close) => Ok(None),
+            Met::Bracket => Ok(Some(part)),
+            Met::Key => {
+                self.scan.expect("=>", "`=>` behind the key")?;
+                Ok(Some(Met::Part))
+            }
+            Met::Tail => {
+                self.scan.expect(close, "`]` behind the tail of the list")?;
+                Ok(None)
+            }
+            Met::Part if self.scan.take(",") => Ok(Some(part)),
+            Met::Part if kind == Kind::List && self.scan.take("|") => Ok(Some(Met::Tail)),
+            Met::Part => {
+                self.scan.expect(close, expected)?;
+                Ok(None)
+            }
         }
-        self.depth += 1;
-        let term = parse(self);
-        self.depth -= 1;
-        term
     }
 
     fn signed(&mut self) -> Result<Term, Wrong> {
@@ -98,76 +162,6 @@ impl<'a> Parser<'a> {
         }
     }
 
-    fn list(&mut self) -> Result<Term, Wrong> {
-        self.scan.expect("[", "`[`")?;
-        let elements = self.elements("]")?;
-        self.scan.skip_blank();
-        if !elements.is_empty() && self.scan.take("|") {
-            let tail = self.term()?;
-            self.scan.expect("]", "`]` behind the tail of the list")?;
-            return Ok(Term::improper(elements, tail));
-        }
-        self.scan.expect(
-            "]",
-            if elements.is_empty() {
-                "a term or `]`"
-            } else {
-                "`,`, `|` or `]`"
-            },
-        )?;
-        Ok(Term::List(elements))
-    }
-
-    fn tuple(&mut self) -> Result<Term, Wrong> {
-        self.scan.expect("{", "`{`")?;
-        let elements = self.elements("}")?;
-        self.scan.expect(
-            "}",
-            if elements.is_empty() {
-                "a term or `}`"
-            } else {
-                "`,` or `}`"
-            },
-        )?;
-        Ok(Term::Tuple(elements))
-    }
-
-    /// Parses terms with commas between; none if `close` follows at once.
-    fn elements(&mut self, close: &str) -> Result<Vec<Term>, Wrong> {
-        let mut elements = Vec::new();
-        self.scan.skip_blank();
-        if self.scan.rest().starts_with(close) {
-            return Ok(elements);
-        }
-        loop {
-            elements.push(self.term()?);
-            self.scan.skip_blank();
-            if !self.scan.take(",") {
-                return Ok(elements);
-            }
-        }
-    }
-
-    fn map(&mut self) -> Result<Term, Wrong> {
-        self.scan.expect("#{", "`#{`")?;
-        let mut pairs = Vec::new();
-        self.scan.skip_blank();
-        if self.scan.take("}") {
-            return Ok(Term::Map(Map::default()));
-        }
-        loop {
-            let key = self.term()?;
-            self.scan.expect("=>", "`=>` behind the key")?;
-            pairs.push((key, self.term()?));
-            self.scan.skip_blank();
-            if !self.scan.take(",") {
-                break;
-            }
-        }
-        self.scan.expect("}", "`,` or `}`")?;
-        Ok(Term::Map(Map::new(pairs)))
-    }
-
     /// Parses `fun m:f/1`.
     fn fun(&mut self) -> Result<Term, Wrong> {
         let start = self.scan.at;
@@ -196,6 +190,42 @@ impl<'a> Parser<'a> {
             function,
             arity,
         })))
+    }
+}
+
+impl Grow for Parser<'_> {
+    type Out = Term;
+    type Frame = Frame;
+    type Error = Wrong;
+
+    fn part(&mut self, frame: &mut Frame) -> Result<Option<Part<Term, Frame>>, Wrong> {
+        match self.separator(frame.kind, frame.met)? {
+            Some(met) => {
+                frame.met = met;
+                self.next().map(Some)
+            }
+            None => Ok(None),
+        }
+    }
+
+    fn put(&mut self, frame: &mut Frame, part: Term) {
+        frame.parts.put(part);
+    }
+
+    fn finish(&mut self, frame: Frame) -> Result<Term, Wrong> {
+        let parts = frame.parts;
+        Ok(match frame.kind {
+            Kind::Tuple => Term::tuple(parts.into_terms()),
+            Kind::Map => Term::Map(Map::new(parts.into_pairs())),
+            Kind::List => {
+                let mut elements = parts.into_terms();
+                let tail = match frame.met {
+                    Met::Tail => elements.pop(),
+                    _ => None,
+                };
+                Term::improper(elements, tail.unwrap_or_else(|| Term::list([])))
+            }
+        })
     }
 }
 

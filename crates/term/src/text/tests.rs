@@ -138,13 +138,11 @@ fn errors_say_where_and_what() {
 }
 
 #[test]
-fn depth_is_bounded() {
+fn any_depth_is_read() {
     let nest = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
-    assert!(Term::parse(&nest(crate::MAX_DEPTH)).is_ok());
-    let error = Term::parse(&nest(crate::MAX_DEPTH + 1)).unwrap_err();
-    assert_eq!(error.kind, ParseErrorKind::TooDeep);
+    assert!(Term::parse(&nest(1_000_000)).is_ok());
     assert!(
-        !Term::parse(&"{".repeat(1_000_000))
+        Term::parse(&"{".repeat(1_000_000))
             .unwrap_err()
             .is_incomplete()
     );

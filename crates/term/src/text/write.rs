@@ -6,7 +6,8 @@ use std::fmt::{self, Write};
 use super::chars::{is_printable, write_atom, write_quoted};
 use super::float::write_float;
 use crate::term::{BitString, Fun, Pid, Port, Reference};
-use crate::{Atom, Map, Term};
+use crate::walk::{Open, Parts, Visit, walk};
+use crate::{Atom, Term};
 
 /// The node of an Erlang system that was not given a name.
 pub(super) const NO_NODE: &str = "nonode@nohost";
@@ -42,6 +43,52 @@ impl Style {
 
 /// Writes `term`.
 pub(super) fn write_term(out: &mut impl Write, term: &Term, style: Style) -> fmt::Result {
+    walk(&mut Writer { out, style }, term)
+}
+
+struct Writer<'a, W> {
+    out: &'a mut W,
+    style: Style,
+}
+
+impl<'t, W: Write> Visit<'t> for Writer<'_, W> {
+    /// The brackets that close the container.
+    type Mark = &'static str;
+    type Stop = fmt::Error;
+
+    fn open(&mut self, term: &'t Term) -> Result<Option<Open<'t, &'static str>>, fmt::Error> {
+        let (brackets, mark) = match term {
+            Term::Tuple(_) => ("{", "}"),
+            Term::Map(_) => ("#{", "}"),
+            Term::List(elements)
+                if self.style.message && is_text(elements, self.style.text_up_to) =>
+            {
+                write_quoted(self.out, elements.iter().filter_map(character), '"', true)?;
+                return Ok(None);
+            }
+            Term::List(_) | Term::Improper(..) => ("[", "]"),
+            _ => return write_leaf(self.out, term, self.style).map(|()| None),
+        };
+        self.out.write_str(brackets)?;
+        Ok(Parts::of(term).map(|parts| Open { parts, mark }))
+    }
+
+    fn before(&mut self, open: &Open<'t, &'static str>, at: usize) -> fmt::Result {
+        self.out.write_str(match open.parts {
+            _ if at == 0 => "",
+            Parts::Pairs(_) if at % 2 == 1 => " => ",
+            Parts::Cells(elements, _) if at == elements.len() => "|",
+            _ => ",",
+        })
+    }
+
+    fn close(&mut self, open: Open<'t, &'static str>) -> fmt::Result {
+        self.out.write_str(open.mark)
+    }
+}
+
+/// Writes a term without parts, or a fun.
+fn write_leaf(out: &mut impl Write, term: &Term, style: Style) -> fmt::Result {
     match term {
         Term::Int(value) => write!(out, "{value}"),
         Term::Big(value) => match style.most_bits {
@@ -56,27 +103,6 @@ pub(super) fn write_term(out: &mut impl Write, term: &Term, style: Style) -> fmt
         Term::Fun(fun) => write_fun(out, fun, style),
         Term::Port(port) => write_port(out, port, style),
         Term::Pid(pid) => write_pid(out, pid, style),
-        Term::Tuple(elements) => {
-            out.write_char('{')?;
-            write_elements(out, elements, style)?;
-            out.write_char('}')
-        }
-        Term::Map(map) => write_map(out, map, style),
-        Term::List(elements) if style.message && is_text(elements, style.text_up_to) => {
-            write_quoted(out, elements.iter().filter_map(character), '"', true)
-        }
-        Term::List(elements) => {
-            out.write_char('[')?;
-            write_elements(out, elements, style)?;
-            out.write_char(']')
-        }
-        Term::Improper(elements, tail) => {
-            out.write_char('[')?;
-            write_elements(out, elements, style)?;
-            out.write_char('|')?;
-            write_term(out, tail, style)?;
-            out.write_char(']')
-        }
         Term::Binary(bytes) => {
             out.write_str("<<")?;
             match text_in(bytes, style.text_up_to) {
@@ -90,30 +116,8 @@ pub(super) fn write_term(out: &mut impl Write, term: &Term, style: Style) -> fmt
             write_bits(out, bits)?;
             out.write_str(">>")
         }
+        Term::Tuple(_) | Term::List(_) | Term::Improper(..) | Term::Map(_) => Ok(()),
     }
-}
-
-fn write_elements(out: &mut impl Write, elements: &[Term], style: Style) -> fmt::Result {
-    for (i, element) in elements.iter().enumerate() {
-        if i > 0 {
-            out.write_char(',')?;
-        }
-        write_term(out, element, style)?;
-    }
-    Ok(())
-}
-
-fn write_map(out: &mut impl Write, map: &Map, style: Style) -> fmt::Result {
-    out.write_str("#{")?;
-    for (i, (key, value)) in map.iter().enumerate() {
-        if i > 0 {
-            out.write_char(',')?;
-        }
-        write_term(out, key, style)?;
-        out.write_str(" => ")?;
-        write_term(out, value, style)?;
-    }
-    out.write_char('}')
 }
 
 /// Returns the character that an element of a string is.

@@ -2,7 +2,11 @@
 
 mod maps;
 
-use crate::{Atom, Blob, Fun, MAX_DEPTH, Pid, Term};
+use std::convert::Infallible;
+use std::marker::PhantomData;
+
+use crate::walk::{Grow, Next, Part, Parts, SHALLOW, grow};
+use crate::{Atom, Blob, Fun, Pid, Term};
 
 use super::error::{ValueError, ValueErrorKind};
 use super::fun::FunCode;
@@ -385,7 +389,7 @@ impl<'a, 'b, B: Build> Run<'a, 'b, B> {
                 Some((end, bytes)) => (end, self.builder.string(bytes)),
                 None => self.nowhere(),
             },
-            _ if depth >= MAX_DEPTH => self.fail(behind, ValueErrorKind::TooDeep),
+            _ if depth >= SHALLOW => self.deep(at),
             tag::SHAPED => match self.read(behind, decode::shape) {
                 Some((end, shape)) => self.shaped(end, shape, depth),
                 None => self.nowhere(),
@@ -563,8 +567,9 @@ impl<'a, 'b, B: Build> Run<'a, 'b, B> {
 
     #[inline(never)]
     fn tuple(&mut self, at: usize, arity: usize, depth: usize) -> (usize, B::Out) {
-        if depth >= MAX_DEPTH {
-            return self.fail(at, ValueErrorKind::TooDeep);
+        if depth >= SHALLOW {
+            // One with a byte for its size: of others, `other` has seen it.
+            return self.deep(at - 1);
         }
         let Some(tuple) = self.builder.begin_tuple(arity) else {
             return self.whole(at, arity, depth, B::tuple);
@@ -599,6 +604,20 @@ impl<'a, 'b, B: Build> Run<'a, 'b, B> {
         (end, made)
     }
 
+    /// Builds what is too deep to recurse, by way of a [`Term`].
+    #[cold]
+    #[inline(never)]
+    fn deep(&mut self, at: usize) -> (usize, B::Out) {
+        let mut left = &self.bytes[at..];
+        match decode::decode(&mut left, self.blobs) {
+            Ok(term) => (
+                self.bytes.len() - left.len(),
+                build_term(&term, self.builder),
+            ),
+            Err(error) => self.fail(at + error.offset, error.kind),
+        }
+    }
+
     /// Builds the kinds that need more than bytes, by way of a [`Term`].
     #[cold]
     #[inline(never)]
@@ -618,9 +637,80 @@ fn count(parts: u64) -> usize {
 
 /// Works like [`build`], from a [`Term`].
 pub fn build_term<B: Build>(term: &Term, builder: &mut B) -> B::Out {
-    let all = |terms: &[Term], builder: &mut B| -> Vec<B::Out> {
-        terms.iter().map(|t| build_term(t, builder)).collect()
-    };
+    let mut steps = FromTerm(builder, PhantomData);
+    match steps.open(term) {
+        Part::Leaf(built) => built,
+        Part::Open(frame) => {
+            let Ok(built) = grow(&mut steps, frame);
+            built
+        }
+    }
+}
+
+struct FromTerm<'b, 't, B>(&'b mut B, PhantomData<&'t Term>);
+
+/// A container of which another is built.
+struct Frame<'t, O> {
+    term: &'t Term,
+    parts: Parts<'t>,
+    built: Vec<O>,
+    /// A closure, which gets its parts one by one.
+    fun: Option<O>,
+}
+
+impl<'t, B: Build> FromTerm<'_, 't, B> {
+    fn open(&mut self, term: &'t Term) -> Part<B::Out, Frame<'t, B::Out>> {
+        let builder = &mut *self.0;
+        let fun = match term {
+            Term::Fun(fun) => match begin_fun(fun, builder) {
+                Some(fun) => Some(fun),
+                None => return Part::Leaf(builder.other(term)),
+            },
+            _ => None,
+        };
+        match (Parts::of(term), fun) {
+            (Some(parts), fun) => Part::Open(Frame {
+                term,
+                parts,
+                built: Vec::with_capacity(parts.len()),
+                fun,
+            }),
+            (None, Some(external_fun)) => Part::Leaf(external_fun),
+            (None, None) => Part::Leaf(build_leaf(term, builder)),
+        }
+    }
+}
+
+impl<'t, B: Build> Grow for FromTerm<'_, 't, B> {
+    type Out = B::Out;
+    type Frame = Frame<'t, B::Out>;
+    type Error = Infallible;
+
+    fn part(&mut self, frame: &mut Self::Frame) -> Next<Self> {
+        let part = frame.parts.get(frame.built.len());
+        Ok(part.map(|term| self.open(term)))
+    }
+
+    fn put(&mut self, frame: &mut Self::Frame, part: B::Out) {
+        if let Some(fun) = frame.fun {
+            self.0.put_captured(fun, frame.built.len(), part);
+        }
+        frame.built.push(part);
+    }
+
+    fn finish(&mut self, frame: Self::Frame) -> std::result::Result<B::Out, Infallible> {
+        let (builder, built) = (&mut *self.0, &frame.built[..]);
+        Ok(match (frame.fun, frame.term, built) {
+            (Some(fun), ..) => fun,
+            (_, Term::Tuple(_), elements) => builder.tuple(elements),
+            (_, Term::Map(_), pairs) => builder.map(pairs),
+            (_, Term::Improper(..), [elements @ .., tail]) => builder.list(elements, Some(*tail)),
+            (_, _, elements) => builder.list(elements, None),
+        })
+    }
+}
+
+fn build_leaf<B: Build>(term: &Term, builder: &mut B) -> B::Out {
     match term {
         Term::Int(value) => builder.int(*value),
         Term::Float(value) => builder.float(value.get()),
@@ -630,31 +720,13 @@ pub fn build_term<B: Build>(term: &Term, builder: &mut B) -> B::Out {
         Term::Pid(pid) => builder
             .pid(pid.node.id(), pid.id, pid.serial, pid.creation)
             .unwrap_or_else(|| builder.other(term)),
-        Term::Tuple(elements) => {
-            let elements = all(elements, builder);
-            builder.tuple(&elements)
-        }
-        Term::List(elements) => {
-            let elements = all(elements, builder);
-            builder.list(&elements, None)
-        }
-        Term::Improper(elements, tail) => {
-            let elements = all(elements, builder);
-            let tail = build_term(tail, builder);
-            builder.list(&elements, Some(tail))
-        }
-        Term::Map(map) => {
-            let pair = |(k, v): &(Term, Term)| [build_term(k, builder), build_term(v, builder)];
-            let pairs: Vec<B::Out> = map.pairs().iter().flat_map(pair).collect();
-            builder.map(&pairs)
-        }
-        Term::Fun(fun) => build_fun(fun, builder).unwrap_or_else(|| builder.other(term)),
         other => builder.other(other),
     }
 }
 
+/// Builds a fun, but for its captured values.
 #[inline(never)]
-fn build_fun<B: Build>(fun: &Fun, builder: &mut B) -> Option<B::Out> {
+fn begin_fun<B: Build>(fun: &Fun, builder: &mut B) -> Option<B::Out> {
     match fun {
         Fun::External {
             module,
@@ -669,12 +741,7 @@ fn build_fun<B: Build>(fun: &Fun, builder: &mut B) -> Option<B::Out> {
                 creation,
             } = fun.creator;
             let creator = [node.id(), id, serial, creation];
-            let built = builder.begin_fun(&FunCode::of(fun), creator, fun.free.len())?;
-            for (place, value) in fun.free.iter().enumerate() {
-                let value = build_term(value, builder);
-                builder.put_captured(built, place, value);
-            }
-            Some(built)
+            builder.begin_fun(&FunCode::of(fun), creator, fun.free.len())
         }
     }
 }

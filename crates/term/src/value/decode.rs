@@ -2,9 +2,8 @@
 
 use num_bigint::BigInt;
 
-use crate::{
-    Atom, BitString, Blob, Float, Fun, MAX_DEPTH, MAX_ROOM, Map, Pid, Port, Reference, Term,
-};
+use crate::walk::{Gather, Grow, Part, grow};
+use crate::{Atom, BitString, Blob, Float, Fun, LocalFun, Map, Pid, Port, Reference, Term};
 
 use super::error::{ValueError, ValueErrorKind};
 use super::fun::FunCode;
@@ -35,8 +34,14 @@ fn decode_any(bytes: &mut &[u8], blobs: &[Blob]) -> Result<Term, ValueError> {
     let mut decoder = Decoder {
         reader: Reader { left: bytes },
         blobs,
+        owed: 0,
     };
-    match decoder.term(0) {
+    let decoded = match decoder.next() {
+        Ok(Part::Leaf(term)) => Ok(term),
+        Ok(Part::Open(frame)) => grow(&mut decoder, frame),
+        Err(kind) => Err(kind),
+    };
+    match decoded {
         Ok(term) => {
             *bytes = decoder.reader.left;
             Ok(term)
@@ -68,19 +73,107 @@ pub(super) fn int(reader: &mut Reader<'_>, tag: u8) -> Option<Result<i64>> {
 struct Decoder<'a, 'b> {
     reader: Reader<'a>,
     blobs: &'b [Blob],
+    /// The number of terms that open containers wait for. Never more than there are bytes left, so that the room that
+    /// is made is in proportion to these, however containers nest.
+    owed: u64,
+}
+
+/// A container that is being read.
+struct Frame {
+    kind: Kind,
+    /// The number of its parts that are to come.
+    left: u64,
+    parts: Gather,
+}
+
+enum Kind {
+    Tuple,
+    List,
+    Improper,
+    Map,
+    Shaped(&'static Shape),
+    Fun(Box<LocalFun>),
+}
+
+impl Grow for Decoder<'_, '_> {
+    type Out = Term;
+    type Frame = Frame;
+    type Error = ValueErrorKind;
+
+    #[inline]
+    fn part(&mut self, frame: &mut Frame) -> Result<Option<Part<Term, Frame>>> {
+        let Some(left) = frame.left.checked_sub(1) else {
+            return Ok(None);
+        };
+        frame.left = left;
+        self.owed -= 1;
+        self.next().map(Some)
+    }
+
+    #[inline]
+    fn put(&mut self, frame: &mut Frame, part: Term) {
+        frame.parts.put(part);
+    }
+
+    fn finish(&mut self, frame: Frame) -> Result<Term> {
+        let parts = frame.parts;
+        Ok(match frame.kind {
+            Kind::Tuple => Term::tuple(parts.into_terms()),
+            Kind::List => Term::list(parts.into_terms()),
+            Kind::Improper => {
+                let mut elements = parts.into_terms();
+                let tail = elements.pop().ok_or(ValueErrorKind::Truncated)?;
+                Term::improper(elements, tail)
+            }
+            Kind::Map => Map::from_sorted(parts.into_pairs())
+                .map(Term::Map)
+                .ok_or(ValueErrorKind::Malformed("map"))?,
+            Kind::Shaped(shape) => {
+                let keys = shape.keys().iter().copied().map(Term::Atom);
+                Term::Map(Map {
+                    pairs: keys.zip(parts.into_terms()).collect(),
+                })
+            }
+            Kind::Fun(mut fun) => {
+                fun.free = parts.into_terms().into();
+                Term::Fun(Box::new(Fun::Local(*fun)))
+            }
+        })
+    }
 }
 
 impl Decoder<'_, '_> {
+    /// Reads a term, or the beginning of a container.
     #[inline(always)]
-    fn term(&mut self, depth: usize) -> Result<Term> {
+    fn next(&mut self) -> Result<Part<Term, Frame>> {
         let tag = self.reader.byte()?;
         match int(&mut self.reader, tag) {
-            Some(value) => value.map(Term::Int),
-            None => self.other(tag, depth),
+            Some(value) => value.map(Term::Int).map(Part::Leaf),
+            None => self.other(tag),
         }
     }
 
-    fn other(&mut self, tag: u8, depth: usize) -> Result<Term> {
+    fn other(&mut self, tag: u8) -> Result<Part<Term, Frame>> {
+        match tag {
+            0xD8..=0xDF => self.open(Kind::Tuple, u64::from(tag - tag::TUPLE_0)),
+            tag::TUPLE => self.counted(Kind::Tuple),
+            tag::LIST => self.counted(Kind::List),
+            tag::IMPROPER => {
+                let length = self.reader.length()?;
+                self.open(Kind::Improper, length.saturating_add(1))
+            }
+            tag::MAP => self.map(),
+            tag::SHAPED => {
+                let shape = shape(&mut self.reader)?;
+                self.open(Kind::Shaped(shape), shape.keys().len() as u64)
+            }
+            tag::FUN_LOCAL => self.local_fun(),
+            _ => self.leaf(tag).map(Part::Leaf),
+        }
+    }
+
+    /// Reads a term without parts.
+    fn leaf(&mut self, tag: u8) -> Result<Term> {
         match tag {
             tag::FLOAT => self.float(),
             tag::BIG => Ok(Term::integer(BigInt::from_signed_bytes_le(
@@ -100,74 +193,51 @@ impl Decoder<'_, '_> {
             tag::PORT => self.port(),
             tag::REFERENCE => self.reference(),
             tag::FUN_EXTERNAL => self.external_fun(),
-            _ if depth >= MAX_DEPTH => Err(ValueErrorKind::TooDeep),
-            tag::NIL => Ok(Term::List(Vec::new())),
+            tag::NIL => Ok(Term::list([])),
             tag::STRING => {
                 let bytes = self.reader.counted()?;
-                Ok(Term::List(
-                    bytes
-                        .iter()
-                        .map(|&byte| Term::Int(i64::from(byte)))
-                        .collect(),
-                ))
+                let characters = bytes.iter().map(|&byte| Term::Int(i64::from(byte)));
+                Ok(Term::List(characters.collect()))
             }
-            tag::LIST => self.counted_terms(depth).map(Term::List),
-            tag::IMPROPER => self.improper(depth),
-            tag::MAP => self.map(depth),
-            tag::SHAPED => self.shaped(depth),
-            tag::FUN_LOCAL => self.local_fun(depth),
-            tag::TUPLE => self.counted_terms(depth).map(Term::Tuple),
-            0xD8..=0xDF => self
-                .terms(u64::from(tag - tag::TUPLE_0), depth)
-                .map(Term::Tuple),
             unknown => Err(ValueErrorKind::UnknownTag(unknown)),
         }
     }
 
-    /// Reads `count` terms. No more of them than there are bytes left; and room is made for a few only, since each
-    /// level of nesting could claim all these bytes.
-    fn terms(&mut self, count: u64, depth: usize) -> Result<Vec<Term>> {
-        if count > self.reader.left.len() as u64 {
+    /// Notes that `count` terms are to come: no more than there are bytes.
+    #[inline]
+    fn claim(&mut self, count: u64) -> Result<()> {
+        let left = self.reader.left.len() as u64;
+        if count > left.saturating_sub(self.owed) {
             return Err(ValueErrorKind::Truncated);
         }
-        let mut terms = Vec::with_capacity((count as usize).min(MAX_ROOM));
-        for _ in 0..count {
-            terms.push(self.term(depth + 1)?);
-        }
-        Ok(terms)
+        self.owed += count;
+        Ok(())
     }
 
-    fn counted_terms(&mut self, depth: usize) -> Result<Vec<Term>> {
+    /// Begins a container of `count` terms.
+    #[inline]
+    fn open(&mut self, kind: Kind, count: u64) -> Result<Part<Term, Frame>> {
+        self.claim(count)?;
+        Ok(Part::Open(Frame {
+            kind,
+            left: count,
+            parts: Gather::Terms(Vec::with_capacity(count as usize)),
+        }))
+    }
+
+    fn counted(&mut self, kind: Kind) -> Result<Part<Term, Frame>> {
         let count = self.reader.length()?;
-        self.terms(count, depth)
+        self.open(kind, count)
     }
 
-    fn improper(&mut self, depth: usize) -> Result<Term> {
-        let elements = self.counted_terms(depth)?;
-        let tail = self.term(depth + 1)?;
-        Ok(Term::improper(elements, tail))
-    }
-
-    fn map(&mut self, depth: usize) -> Result<Term> {
+    fn map(&mut self) -> Result<Part<Term, Frame>> {
         let size = self.reader.length()?;
-        if size > self.reader.left.len() as u64 / 2 {
-            return Err(ValueErrorKind::Truncated);
-        }
-        let mut pairs = Vec::with_capacity((size as usize).min(MAX_ROOM));
-        for _ in 0..size {
-            pairs.push((self.term(depth + 1)?, self.term(depth + 1)?));
-        }
-        Map::from_sorted(pairs)
-            .map(Term::Map)
-            .ok_or(ValueErrorKind::Malformed("map"))
-    }
-
-    fn shaped(&mut self, depth: usize) -> Result<Term> {
-        let keys = shape(&mut self.reader)?.keys();
-        let values = self.terms(keys.len() as u64, depth)?;
-        let keys = keys.iter().copied().map(Term::Atom);
-        Ok(Term::Map(Map {
-            pairs: keys.zip(values).collect(),
+        let left = size.saturating_mul(2);
+        self.claim(left)?;
+        Ok(Part::Open(Frame {
+            kind: Kind::Map,
+            left,
+            parts: Gather::pairs(size as usize),
         }))
     }
 
@@ -230,11 +300,11 @@ impl Decoder<'_, '_> {
         })))
     }
 
-    fn local_fun(&mut self, depth: usize) -> Result<Term> {
+    fn local_fun(&mut self) -> Result<Part<Term, Frame>> {
         let code = FunCode::read(&mut self.reader)?;
         let creator = pid(&mut self.reader)?;
-        let free = self.counted_terms(depth)?;
-        Ok(Term::Fun(Box::new(Fun::Local(code.fun(creator, free)?))))
+        let fun = code.fun(creator, Vec::new())?;
+        self.counted(Kind::Fun(Box::new(fun)))
     }
 }
 

@@ -1,45 +1,25 @@
 //! Writing values.
 
+use std::convert::Infallible;
+
 use num_bigint::BigInt;
 use smallvec::SmallVec;
 
-use crate::{Atom, Blob, Fun, LocalFun, MAX_DEPTH, Map, Pid, Reference, Term};
+use crate::walk::{Open, Parts, Visit, walk};
+use crate::{Atom, Blob, Fun, Map, Pid, Reference, Term};
 
 use super::fun::FunCode;
 use super::shape::{MAX_SHAPE_KEYS, Shape};
 use super::token::Token;
 use super::{MAX_INLINE_BINARY, tag};
 
-/// The term has more levels than [`MAX_DEPTH`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a term nested deeper than {MAX_DEPTH} levels")]
-pub struct TooDeep;
-
 /// Appends the value of `term` to `out`, and its large binaries to `blobs`, by reference. O(size).
-///
-/// # Errors
-///
-/// [`TooDeep`]; `out` and `blobs` are then as they were.
 #[inline]
-pub fn encode(term: &Term, out: &mut Vec<u8>, blobs: &mut Vec<Blob>) -> Result<(), TooDeep> {
+pub fn encode(term: &Term, out: &mut Vec<u8>, blobs: &mut Vec<Blob>) {
     match term {
-        Term::Int(value) => {
-            int(*value, out);
-            Ok(())
-        }
-        other => encode_any(other, out, blobs),
+        Term::Int(value) => int(*value, out),
+        other => ValueWriter { out, blobs }.term(other),
     }
-}
-
-fn encode_any(term: &Term, out: &mut Vec<u8>, blobs: &mut Vec<Blob>) -> Result<(), TooDeep> {
-    let before = (out.len(), blobs.len());
-    let mut writer = ValueWriter { out, blobs };
-    let result = writer.term(term, 0);
-    if result.is_err() {
-        out.truncate(before.0);
-        blobs.truncate(before.1);
-    }
-    result
 }
 
 /// Writes an integer, in one to nine bytes.
@@ -165,15 +145,15 @@ pub struct ValueWriter<'a> {
 }
 
 impl ValueWriter<'_> {
-    pub(super) fn term(&mut self, term: &Term, depth: usize) -> Result<(), TooDeep> {
+    pub(super) fn term(&mut self, term: &Term) {
+        let Ok(()) = walk(self, term);
+    }
+
+    /// Writes a term without parts that is no integer of 64 bits and no atom.
+    fn leaf(&mut self, term: &Term) {
         match term {
-            Term::Int(value) => int(*value, self.out),
             Term::Big(value) => self.big_integer(value),
-            Term::Float(value) => {
-                self.out.push(tag::FLOAT);
-                self.out.extend_from_slice(&value.get().to_le_bytes());
-            }
-            Term::Atom(atom) => self.put_atom(*atom),
+            Term::Float(value) => self.float(*value),
             Term::Binary(bytes) => self.shared_binary(bytes),
             Term::Bits(bits) => self.bits(&bits.bytes, bits.last_bits),
             Term::Pid(pid) => {
@@ -186,37 +166,17 @@ impl ValueWriter<'_> {
                 self.out.extend_from_slice(&port.id.to_le_bytes());
             }
             Term::Reference(reference) => self.reference(reference),
-            Term::Fun(fun) => return self.fun(fun, depth),
-            Term::List(elements) if elements.is_empty() && depth < MAX_DEPTH => {
-                self.out.push(tag::NIL);
-            }
-            // Everything below is a level of its own.
-            _ if depth >= MAX_DEPTH => return Err(TooDeep),
-            Term::Tuple(elements) => return self.tuple(elements, depth),
-            Term::List(elements) => return self.list(elements, depth),
-            Term::Improper(elements, tail) => {
-                self.head(tag::IMPROPER, elements.len());
-                self.terms(elements, depth)?;
-                return self.term(tail, depth + 1);
-            }
-            Term::Map(map) => return self.map(map, depth),
+            // `open` writes the others.
+            _ => {}
         }
-        Ok(())
     }
 
-    fn terms(&mut self, terms: &[Term], depth: usize) -> Result<(), TooDeep> {
-        terms.iter().try_for_each(|term| self.term(term, depth + 1))
-    }
-
-    fn tuple(&mut self, elements: &[Term], depth: usize) -> Result<(), TooDeep> {
-        match elements.len() {
-            arity @ 0..=7 => self.out.push(tag::TUPLE_0 + arity as u8),
-            arity => self.head(tag::TUPLE, arity),
+    /// Writes a list of bytes, or the beginning of any other list; returns its elements if they are still to be written.
+    fn list<'t>(&mut self, elements: &'t [Term]) -> Option<Parts<'t>> {
+        if elements.is_empty() {
+            self.out.push(tag::NIL);
+            return None;
         }
-        self.terms(elements, depth)
-    }
-
-    fn list(&mut self, elements: &[Term], depth: usize) -> Result<(), TooDeep> {
         let start = self.out.len();
         self.head(tag::STRING, elements.len());
         let characters = self.out.len();
@@ -227,25 +187,22 @@ impl ValueWriter<'_> {
             }
         }
         if self.out.len() - characters == elements.len() {
-            return Ok(());
+            return None;
         }
         self.out.truncate(start);
         self.head(tag::LIST, elements.len());
-        self.terms(elements, depth)
+        Some(Parts::Terms(elements))
     }
 
+    /// Writes the beginning of a map.
     #[inline(never)]
-    fn map(&mut self, map: &Map, depth: usize) -> Result<(), TooDeep> {
+    fn map<'t>(&mut self, map: &'t Map) -> Parts<'t> {
         if let Some(shape) = shape_of(map) {
             self.shape(shape);
-            let mut pairs = map.pairs().iter();
-            return pairs.try_for_each(|(_, value)| self.term(value, depth + 1));
+            return Parts::Values(map.pairs());
         }
         self.head(tag::MAP, map.len());
-        map.pairs().iter().try_for_each(|(key, value)| {
-            self.term(key, depth + 1)?;
-            self.term(value, depth + 1)
-        })
+        Parts::Pairs(map.pairs())
     }
 
     /// Begins a map with a shape: its values follow.
@@ -317,7 +274,9 @@ impl ValueWriter<'_> {
         self.words(&reference.ids);
     }
 
-    fn fun(&mut self, fun: &Fun, depth: usize) -> Result<(), TooDeep> {
+    /// Writes a fun, up to the values that it has captured.
+    #[inline(never)]
+    fn fun<'t>(&mut self, fun: &'t Fun) -> Option<Parts<'t>> {
         match fun {
             Fun::External {
                 module,
@@ -325,15 +284,47 @@ impl ValueWriter<'_> {
                 arity,
             } => {
                 self.external_fun(*module, *function, *arity);
-                Ok(())
+                None
             }
-            Fun::Local(_) if depth >= MAX_DEPTH => Err(TooDeep),
-            Fun::Local(fun) => self.local_fun(fun, depth),
+            Fun::Local(fun) => {
+                self.begin_fun(&FunCode::of(fun), &fun.creator, fun.free.len());
+                Some(Parts::Terms(&fun.free))
+            }
         }
     }
+}
 
-    fn local_fun(&mut self, fun: &LocalFun, depth: usize) -> Result<(), TooDeep> {
-        self.begin_fun(&FunCode::of(fun), &fun.creator, fun.free.len());
-        self.terms(&fun.free, depth)
+impl<'t> Visit<'t> for ValueWriter<'_> {
+    type Mark = ();
+    type Stop = Infallible;
+
+    #[inline]
+    fn open(&mut self, term: &'t Term) -> Result<Option<Open<'t, ()>>, Infallible> {
+        let parts = match term {
+            Term::Int(value) => {
+                int(*value, self.out);
+                None
+            }
+            Term::Atom(atom) => {
+                self.put_atom(*atom);
+                None
+            }
+            Term::Tuple(elements) => {
+                self.begin_tuple(elements.len());
+                Some(Parts::Terms(elements))
+            }
+            Term::List(elements) => self.list(elements),
+            Term::Improper(elements, tail) => {
+                self.head(tag::IMPROPER, elements.len());
+                Some(Parts::Cells(elements, tail))
+            }
+            Term::Map(map) => Some(self.map(map)),
+            Term::Fun(fun) => self.fun(fun),
+            leaf => {
+                self.leaf(leaf);
+                None
+            }
+        };
+        Ok(parts.map(|parts| Open { parts, mark: () }))
     }
 }

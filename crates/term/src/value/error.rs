@@ -29,7 +29,4 @@ pub enum ValueErrorKind {
     /// A length of more than 64 bits, a float that is no number, a map out of order, a bitstring with too many bits.
     #[error("malformed {0}")]
     Malformed(&'static str),
-    /// More levels than [`crate::MAX_DEPTH`].
-    #[error("nested deeper than {} levels", crate::MAX_DEPTH)]
-    TooDeep,
 }

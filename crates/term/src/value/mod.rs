@@ -54,12 +54,11 @@
 //!   blobs are numbered in the order they are met. So two values that started with equally long blob lists are `=:=`
 //!   exactly when their bytes and the contents of their blobs are equal, but for closures and references, where
 //!   equality overlooks the creator of a closure and zero words at the end of a reference: [`equal`] knows.
-//! - **bounded**: reading trusts no count beyond the bytes that are there, and no nesting beyond
-//!   [`MAX_DEPTH`](crate::MAX_DEPTH). Corrupt bytes are an error; never a panic.
+//! - **bounded**: reading trusts no count beyond the bytes that are there. Corrupt bytes are an error; never a panic.
 
 pub use build::{Build, build, build_each, build_term};
 pub use decode::decode;
-pub use encode::{IntBytes, TooDeep, ValueWriter, encode};
+pub use encode::{IntBytes, ValueWriter, encode};
 pub use equal::equal;
 pub use error::{ValueError, ValueErrorKind};
 pub use fingerprint::{fingerprint, fingerprints};

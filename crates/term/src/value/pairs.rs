@@ -13,7 +13,7 @@ pub type Pair<'a> = (&'a [u8], &'a [u8]);
 /// use fyris_term::{Map, Term, value::{self, View}};
 /// let map: Map = [(Term::atom("a"), Term::Int(1)), (Term::atom("b"), Term::Int(2))].into_iter().collect();
 /// let mut bytes = Vec::new();
-/// value::encode(&Term::Map(map), &mut bytes, &mut Vec::new())?;
+/// value::encode(&Term::Map(map), &mut bytes, &mut Vec::new());
 /// let Ok(View::Map(mut pairs)) = value::view(&bytes) else { panic!("a map") };
 /// let mut values = Vec::new();
 /// while let Some((_key, value)) = pairs.next_pair()? {

@@ -19,7 +19,7 @@ use super::{MAX_INLINE_BINARY, tag};
 /// for token in tokens.into_iter().flatten() {
 ///     bytes.extend_from_slice(&token.word().to_le_bytes()[..token.len()]);
 /// }
-/// let term = Term::Tuple(vec![Term::Int(1000), Term::List(vec![])]);
+/// let term = Term::tuple(vec![Term::Int(1000), Term::list(vec![])]);
 /// assert_eq!(decode(&mut &bytes[..], &[]), Ok(term));
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

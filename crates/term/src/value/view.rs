@@ -207,7 +207,7 @@ mod tests {
 
     fn encoded(term: &Term) -> (Vec<u8>, Vec<Blob>) {
         let (mut bytes, mut blobs) = (Vec::new(), Vec::new());
-        encode(term, &mut bytes, &mut blobs).expect("not deep");
+        encode(term, &mut bytes, &mut blobs);
         (bytes, blobs)
     }
 
@@ -235,10 +235,10 @@ mod tests {
             }
             View::Float(value) => Term::from(value),
             View::Atom(atom) => Term::Atom(atom),
-            View::Nil => Term::List(Vec::new()),
+            View::Nil => Term::list([]),
             View::String(bytes) => Term::List(bytes.iter().map(|&byte| Term::from(byte)).collect()),
-            View::List(count, left) => Term::List(parts(count, left)),
-            View::Tuple(count, left) => Term::Tuple(parts(count, left)),
+            View::List(count, left) => Term::list(parts(count, left)),
+            View::Tuple(count, left) => Term::tuple(parts(count, left)),
             View::Improper(count, left) => {
                 let mut elements = parts(count + 1, left);
                 let tail = elements.pop().expect("a tail");

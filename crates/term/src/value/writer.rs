@@ -1,14 +1,14 @@
 //! Writing values piece by piece, from any representation of terms.
 
-use crate::{Atom, Blob, Float, MAX_DEPTH, Pid, Term};
+use crate::{Atom, Blob, Float, Pid, Term};
 
-use super::encode::{self, TooDeep, ValueWriter};
+use super::encode::{self, ValueWriter};
 use super::{MAX_INLINE_BINARY, Shape, tag};
 
 /// Each call writes one whole term, except those named `begin_...`, after which the parts must be written in order.
 ///
-/// The caller keeps the invariants of the form: a list is written as [`ValueWriter::string`] whenever it can be, map
-/// pairs come in exact key order, and no more than [`MAX_DEPTH`] levels are nested. Values that break these rules are
+/// The caller keeps the invariants of the form: a list is written as [`ValueWriter::string`] whenever it can be, and
+/// map pairs come in exact key order. Values that break these rules are
 /// read back as another term or refused; nothing worse.
 ///
 /// ```
@@ -18,7 +18,7 @@ use super::{MAX_INLINE_BINARY, Shape, tag};
 /// writer.begin_tuple(2);
 /// writer.int(7);
 /// writer.binary(b"seven");
-/// let term = Term::Tuple(vec![Term::Int(7), Term::binary(*b"seven")]);
+/// let term = Term::tuple(vec![Term::Int(7), Term::binary(*b"seven")]);
 /// assert_eq!(decode(&mut &bytes[..], &blobs), Ok(term));
 /// ```
 impl<'a> ValueWriter<'a> {
@@ -122,12 +122,8 @@ impl<'a> ValueWriter<'a> {
         self.out.extend_from_slice(bytes);
     }
 
-    /// Writes a whole term, `depth` levels down.
-    ///
-    /// # Errors
-    ///
-    /// [`TooDeep`]; bytes that were written meanwhile stay.
-    pub fn any(&mut self, term: &Term, depth: usize) -> Result<(), TooDeep> {
-        self.term(term, depth.min(MAX_DEPTH))
+    /// Writes a whole term.
+    pub fn any(&mut self, term: &Term) {
+        self.term(term);
     }
 }

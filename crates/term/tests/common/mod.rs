@@ -5,6 +5,8 @@
     reason = "each test file that includes this module uses a part of it"
 )]
 
+pub(crate) mod deep;
+
 use std::io::Read;
 use std::path::Path;
 
@@ -63,7 +65,7 @@ fn next(flag: &str) -> Next {
 /// Lists of map keys, each in the exact order that OTP gives them.
 pub(crate) fn exact_orders() -> Vec<Vec<Term>> {
     let list = |fields: &Vec<String>| match decoded(&fields[0]) {
-        Term::List(keys) => keys,
+        Term::List(keys) => keys.into_vec(),
         _ => panic!("a list of keys"),
     };
     lines("exact.gz").iter().map(list).collect()

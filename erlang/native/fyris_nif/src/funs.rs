@@ -310,7 +310,7 @@ fn layout_of(env: Env) -> Option<Layout> {
             old_index: index.into(),
             old_uniq: 7,
             creator: creator.clone(),
-            free: captured.map(Owned::Int).to_vec(),
+            free: captured.map(Owned::Int).to_vec().into(),
         };
         env.read_external(&etf::encode(&Owned::Fun(Box::new(Fun::Local(fun)))))
     };

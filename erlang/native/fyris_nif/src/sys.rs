@@ -577,13 +577,6 @@ static RESOURCES: LazyLock<Striped> = LazyLock::new(|| {
     count
 });
 
-/// Returns whether this is a scheduler for long work: its stack is a third of another's.
-pub(crate) fn has_small_stack() -> bool {
-    // SAFETY: it may be asked on any thread.
-    let kind = unsafe { raw::enif_thread_type() };
-    kind == raw::ERL_NIF_THR_DIRTY_CPU_SCHEDULER || kind == raw::ERL_NIF_THR_DIRTY_IO_SCHEDULER
-}
-
 /// Returns the number of resources that live now.
 pub(crate) fn resources() -> i64 {
     RESOURCES.exact()

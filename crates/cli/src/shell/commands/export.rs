@@ -242,7 +242,7 @@ impl Rows {
         // Of an object that lacks a chosen element the others would get the wrong names.
         let may_be_short = is_json && self.chosen.places.is_none();
         if elements.len() > names.len() || elements.len() < names.len() && !may_be_short {
-            let object = Term::Tuple(elements.to_vec()).brief(80);
+            let object = Term::tuple(elements.to_vec()).brief(80);
             let both = if self.chosen.open {
                 ": JSON lines can hold both"
             } else {

@@ -83,7 +83,7 @@ pub(crate) fn load(session: &mut Session, words: &[String]) -> Result<(), ShellE
         (None, None) => name_from(&path)?,
     };
     let kind = Term::Atom(atom(given[2].unwrap_or("ordered_set"))?);
-    let keypos = Term::Tuple(vec![Term::atom("keypos"), Term::Int(key as i64)]);
+    let keypos = Term::tuple(vec![Term::atom("keypos"), Term::Int(key as i64)]);
     let options = session::options(vec![
         kind,
         Term::atom("named_table"),
@@ -131,7 +131,7 @@ fn fill(
     let mut chunk = Vec::with_capacity(CHUNK);
     source.rows(schema, ticker, &mut |mut row| {
         readings.apply(&mut row)?;
-        chunk.push(Term::Tuple(row));
+        chunk.push(Term::tuple(row));
         if chunk.len() == CHUNK {
             table.insert_many(std::mem::take(&mut chunk))?;
         }

@@ -211,10 +211,13 @@ fn prefix_of(pattern: Term) -> Result<Prefix, ShellError> {
                 let problem = "in a prefix nothing but '_' comes behind '_'";
                 return Err(Session::usage(problem, PREFIX));
             }
-            Ok(Prefix::Tuple { elements, arity })
+            Ok(Prefix::Tuple {
+                elements: elements.into_vec(),
+                arity,
+            })
         }
-        Term::List(elements) => Ok(Prefix::List(elements)),
-        Term::Improper(elements, tail) if anything(&tail) => Ok(Prefix::List(elements)),
+        Term::List(elements) => Ok(Prefix::List(elements.into_vec())),
+        Term::Improper(elements, tail) if anything(&tail) => Ok(Prefix::List(elements.into_vec())),
         Term::Binary(bytes) => Ok(Prefix::Binary(bytes.to_vec())),
         other => {
             let problem = format!("{other} is no prefix: a tuple, a list or a binary is");

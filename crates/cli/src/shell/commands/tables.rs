@@ -110,7 +110,7 @@ pub(crate) fn info(session: &mut Session, mut args: Vec<Term>) -> Result<(), She
             ));
         }
         None => table.info_items().map_or_else(undefined, |items| {
-            let pair = |(item, value)| Term::Tuple(vec![Term::atom(item), value_term(value)]);
+            let pair = |(item, value)| Term::tuple(vec![Term::atom(item), value_term(value)]);
             Term::List(items.into_iter().map(pair).collect())
         }),
     };

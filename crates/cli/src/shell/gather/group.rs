@@ -34,7 +34,7 @@ impl Grouping<'_> {
     /// Adds what a query returned of an object: its group, and the arguments of the aggregates.
     pub(super) fn add(&mut self, value: Term) -> Result<(), ShellError> {
         let mut group = match value {
-            Term::Tuple(parts) => parts,
+            Term::Tuple(parts) => parts.into_vec(),
             // The body failed as a whole, which the functions in it can make it do.
             other => {
                 return Err(ShellError::other(format!(
@@ -77,7 +77,7 @@ impl Grouping<'_> {
             for fold in folds {
                 row.push(fold.finish()?);
             }
-            results.extend(spec.run_term(&Term::Tuple(row), &Machine::default()));
+            results.extend(spec.run_term(&Term::tuple(row), &Machine::default()));
         }
         Ok(results)
     }

@@ -79,7 +79,7 @@ mod tests {
         for row in rows {
             order.add(Term::parse(row).expect("a term"));
         }
-        Term::List(order.finish()).to_string()
+        Term::list(order.finish()).to_string()
     }
 
     #[test]
@@ -95,7 +95,7 @@ mod tests {
     fn a_limit_bounds_what_is_held() {
         let mut order = Order::new(&[true], 3);
         for i in 0..100_000 {
-            order.add(Term::Tuple(vec![
+            order.add(Term::tuple(vec![
                 Term::Int(i),
                 Term::Int(i * 7919 % 100_003),
             ]));

@@ -244,7 +244,7 @@ impl<'s, 'a> Expressions<'s, 'a> {
         let rest = self.scan.rest();
         match rest.chars().next() {
             None => Err(self.scan.expected(A_VALUE)),
-            Some('{') => Ok(Term::Tuple(vec![Term::Tuple(
+            Some('{') => Ok(Term::tuple(vec![Term::tuple(
                 self.tuple(Self::expression)?,
             )])),
             Some('[') => self.list(Self::expression),
@@ -342,7 +342,7 @@ impl<'s, 'a> Expressions<'s, 'a> {
         let parts = self.parts("]", part)?;
         let list = match !parts.is_empty() && self.scan.take("|") {
             true => Term::improper(parts, part(self)?),
-            false => Term::List(parts),
+            false => Term::list(parts),
         };
         self.close("]", "`,`, `|`, an operator or `]`")?;
         Ok(list)
@@ -390,7 +390,7 @@ impl<'s, 'a> Expressions<'s, 'a> {
     fn pattern_inside(&mut self) -> Result<Term, ShellError> {
         let rest = self.scan.rest();
         match rest.chars().next() {
-            Some('{') => Ok(Term::Tuple(self.tuple(Self::pattern)?)),
+            Some('{') => Ok(Term::tuple(self.tuple(Self::pattern)?)),
             Some('[') => self.list(Self::pattern),
             Some('#') if rest.starts_with("#{") => self.map(Self::pattern),
             Some('$') if rest.starts_with("$_") || rest.starts_with("$$") => {
@@ -421,7 +421,7 @@ fn is_dollar(rest: &str) -> bool {
 pub(super) fn call(name: &str, arguments: Vec<Term>) -> Term {
     let mut parts = vec![Term::atom(name)];
     parts.extend(arguments);
-    Term::Tuple(parts)
+    Term::tuple(parts)
 }
 
 /// Applies a sign to an operand; before a number it is the number's.

@@ -262,9 +262,9 @@ impl Parts<'_> {
             }
         };
         let head = self.pattern.take().unwrap_or_else(|| Term::atom("_"));
-        let guards = Term::List(self.guards.take().unwrap_or_default());
-        let clause = Term::Tuple(vec![head, guards, Term::List(vec![body])]);
-        Ok((Term::List(vec![clause]), shape))
+        let guards = Term::list(self.guards.take().unwrap_or_default());
+        let clause = Term::tuple(vec![head, guards, Term::list(vec![body])]);
+        Ok((Term::list(vec![clause]), shape))
     }
 
     /// Parses expressions with commas between.

@@ -155,17 +155,13 @@ fn with_keys(result: Term, sort: Vec<Term>) -> Term {
 
 /// The expression of a tuple.
 fn tuple(parts: Vec<Term>) -> Term {
-    Term::Tuple(vec![Term::Tuple(parts)])
+    Term::tuple(vec![Term::tuple(parts)])
 }
 
 /// A match specification that returns the value of `body` for every tuple.
 fn clause(body: Term) -> Term {
-    let parts = vec![
-        Term::atom("_"),
-        Term::List(Vec::new()),
-        Term::List(vec![body]),
-    ];
-    Term::List(vec![Term::Tuple(parts)])
+    let parts = vec![Term::atom("_"), Term::list([]), Term::list(vec![body])];
+    Term::list(vec![Term::tuple(parts)])
 }
 
 /// Turns expressions over an object into expressions over `{Group..., Aggregate...}`.
@@ -191,9 +187,9 @@ impl Outer<'_> {
                 {
                     return Err(self.stray(*place));
                 }
-                parts => Term::Tuple(self.all(parts)?),
+                parts => Term::tuple(self.all(parts)?),
             },
-            Term::List(parts) => Term::List(self.all(parts)?),
+            Term::List(parts) => Term::list(self.all(parts)?),
             Term::Improper(parts, tail) => Term::improper(self.all(parts)?, self.of(tail)?),
             Term::Map(map) => {
                 let pairs = map.pairs().iter();

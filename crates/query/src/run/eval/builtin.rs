@@ -209,7 +209,7 @@ fn tl<'a>(eval: &Eval<'_, 'a>, list: &Value<'a>) -> Option<Value<'a>> {
     match &*list {
         Term::List(elements) => {
             let (_, rest) = elements.split_first()?;
-            Some(Value::Owned(Term::List(rest.to_vec())))
+            Some(Value::Owned(Term::list(rest.to_vec())))
         }
         Term::Improper(elements, tail) => {
             let (_, rest) = elements.split_first()?;

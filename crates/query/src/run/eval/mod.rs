@@ -103,7 +103,7 @@ impl<'a> Evaluation<'_, 'a> {
         let exit = || Term::Atom(known().exit);
         match self.program.node(self.clause.body) {
             // Built in place, without an intermediate `Value`.
-            Node::Tuple(parts) => self.terms(parts).map_or_else(exit, Term::Tuple),
+            Node::Tuple(parts) => self.terms(parts).map_or_else(exit, Term::tuple),
             Node::Object => self.context.object_term().into_owned(),
             Node::Variable(slot) => self.context.owned_at(self.place(slot)),
             _ => {
@@ -156,8 +156,8 @@ impl<'a> Evaluation<'_, 'a> {
     fn compound(&self, node: Node) -> Option<Value<'a>> {
         let value = match node {
             Node::Bindings => Some(self.all_bindings()),
-            Node::Tuple(parts) => self.terms(parts).map(Term::Tuple).map(Value::Owned),
-            Node::List(parts) => self.terms(parts).map(Term::List).map(Value::Owned),
+            Node::Tuple(parts) => self.terms(parts).map(Term::tuple).map(Value::Owned),
+            Node::List(parts) => self.terms(parts).map(Term::list).map(Value::Owned),
             Node::Improper(parts) => self.improper(parts),
             Node::Map(parts) => self.map(parts),
             Node::And(parts) => self.strict(parts, |all, one| all && one, true),

@@ -15,7 +15,7 @@
 //! The golden files in `golden/text` compare with OTP 25 at several widths, columns and depths.
 //!
 //! Differences from OTP: pairs of a map are always in key order (OTP shows maps of more than 32 keys in hash order);
-//! the width of a string is its number of code points (OTP counts grapheme clusters); identifiers of other nodes print
+//! parts nested deeper than 200 levels are written on one line, as [`print_w`] does; the width of a string is its number of code points (OTP counts grapheme clusters); identifiers of other nodes print
 //! their node's name.
 
 mod layout;
@@ -67,7 +67,7 @@ pub fn print_p(term: &Term, options: &PrintOptions) -> String {
     if matches!(term, Term::Int(_) | Term::Big(_) | Term::Float(_)) {
         return print_w(term);
     }
-    let node = node::measure(term, options.depth, options);
+    let node = node::measure(term, 0, options.depth, options);
     let (line, col) = (options.line_width as i64, options.column.max(1) as i64);
     let mut layout = Layout {
         line,

@@ -77,10 +77,25 @@ impl Sequence {
     }
 }
 
-/// Measures `term`. `depth`: how much of it to show, `None` for all.
-pub(super) fn measure(term: &Term, depth: Option<usize>, options: &PrintOptions) -> Node {
+/// The levels that are laid out. Deeper ones, which are far beyond the right end of any line, stay on one line: what is
+/// laid out recurses.
+const LEVELS: usize = 200;
+
+/// Measures `term`, which lies inside `level` others. `depth`: how much of it to show, `None` for all.
+pub(super) fn measure(
+    term: &Term,
+    level: usize,
+    depth: Option<usize>,
+    options: &PrintOptions,
+) -> Node {
     let cut = depth == Some(1);
     match term {
+        _ if level >= LEVELS && !cut => {
+            let mut text = String::new();
+            // Writing to a string cannot fail.
+            let _ = write_term(&mut text, term, Style::whole(options.unicode));
+            Node::text(text)
+        }
         Term::List(e) if e.is_empty() => Node::text("[]"),
         Term::Tuple(e) if e.is_empty() => Node::text("{}"),
         Term::Map(map) if map.is_empty() => Node::text("#{}"),
@@ -93,20 +108,20 @@ pub(super) fn measure(term: &Term, depth: Option<usize>, options: &PrintOptions)
         }
         Term::List(elements) => match string(elements, options) {
             Some(text) if !cut => Node::text(text),
-            _ => list(elements, None, depth, options),
+            _ => list(elements, None, level, depth, options),
         },
-        Term::Improper(elements, tail) => list(elements, Some(tail), depth, options),
+        Term::Improper(elements, tail) => list(elements, Some(tail), level, depth, options),
         Term::Tuple(_) if cut => Node::text("{...}"),
         Term::Tuple(elements) => {
             let tagged = elements.len() > 1 && matches!(elements[0], Term::Atom(_));
-            let elements = sequence(elements, None, depth, options);
+            let elements = sequence(elements, None, level, depth, options);
             Node {
                 width: 2 + elements.width(),
                 kind: Kind::Tuple { tagged, elements },
             }
         }
         Term::Map(_) if cut => Node::text("#{...}"),
-        Term::Map(map) => pairs(map, depth, options),
+        Term::Map(map) => pairs(map, level, depth, options),
         Term::Binary(_) | Term::Bits(_) if cut => Node::text("<<...>>"),
         Term::Binary(bytes) => binary(bytes, depth, options),
         Term::Bits(bits) => {
@@ -138,10 +153,11 @@ fn less(depth: Option<usize>, by: usize) -> Option<usize> {
 fn list(
     elements: &[Term],
     tail: Option<&Term>,
+    level: usize,
     depth: Option<usize>,
     options: &PrintOptions,
 ) -> Node {
-    let sequence = sequence(elements, tail, depth, options);
+    let sequence = sequence(elements, tail, level, depth, options);
     Node {
         width: 2 + sequence.width(),
         kind: Kind::List(sequence),
@@ -152,6 +168,7 @@ fn list(
 fn sequence(
     elements: &[Term],
     tail: Option<&Term>,
+    level: usize,
     depth: Option<usize>,
     options: &PrintOptions,
 ) -> Sequence {
@@ -163,18 +180,18 @@ fn sequence(
                 rest: Rest::Dots,
             };
         }
-        items.push(measure(element, less(depth, i + 1), options));
+        items.push(measure(element, level + 1, less(depth, i + 1), options));
     }
     let left = less(depth, elements.len());
     let rest = match tail {
         None => Rest::Nothing,
         Some(_) if left == Some(1) => Rest::Dots,
-        Some(tail) => Rest::Tail(Box::new(measure(tail, less(left, 1), options))),
+        Some(tail) => Rest::Tail(Box::new(measure(tail, level + 1, less(left, 1), options))),
     };
     Sequence { items, rest }
 }
 
-fn pairs(map: &Map, depth: Option<usize>, options: &PrintOptions) -> Node {
+fn pairs(map: &Map, level: usize, depth: Option<usize>, options: &PrintOptions) -> Node {
     let inner = less(depth, 1);
     let mut sequence = Sequence {
         items: Vec::new(),
@@ -185,7 +202,8 @@ fn pairs(map: &Map, depth: Option<usize>, options: &PrintOptions) -> Node {
             sequence.rest = Rest::Dots;
             break;
         }
-        let pair = (measure(key, inner, options), measure(value, inner, options));
+        let measure = |term| measure(term, level + 1, inner, options);
+        let pair = (measure(key), measure(value));
         let width = pair.0.width + 4 + pair.1.width;
         sequence.items.push(Node {
             width,

@@ -111,11 +111,12 @@ fn read_prefix(term: Owned) -> Option<Prefix> {
             let arity = elements.len();
             let known = elements.iter().position(is_any).unwrap_or(arity);
             let open = elements.split_off(known);
-            open.iter()
-                .all(is_any)
-                .then_some(Prefix::Tuple { elements, arity })
+            open.iter().all(is_any).then_some(Prefix::Tuple {
+                elements: elements.into_vec(),
+                arity,
+            })
         }
-        Owned::Improper(elements, tail) if is_any(&tail) => Some(Prefix::List(elements)),
+        Owned::Improper(elements, tail) if is_any(&tail) => Some(Prefix::List(elements.into_vec())),
         Owned::Binary(bytes) => Some(Prefix::Binary(bytes.to_vec())),
         _ => None,
     }

@@ -3,9 +3,9 @@
 use fyris_term::key::{Flat, KeyBuf, KeyWriter};
 use fyris_term::{Float, Fun};
 
-use super::{Result, deeper, pids, rare};
+use super::{DEEP, Result, pids, rare, read};
 use crate::atoms;
-use crate::funs::{self, Key};
+use crate::funs;
 use crate::sys::{Env, ErlNifTermType as Kind, Term};
 use crate::words::{self, Seen};
 
@@ -61,6 +61,14 @@ fn write(env: Env, term: Term, out: &mut KeyWriter<'_>, depth: usize) -> Result<
         return Ok(());
     }
     match env.kind(term) {
+        Kind::ERL_NIF_TERM_TYPE_TUPLE
+        | Kind::ERL_NIF_TERM_TYPE_LIST
+        | Kind::ERL_NIF_TERM_TYPE_MAP
+        | Kind::ERL_NIF_TERM_TYPE_FUN
+            if depth >= DEEP =>
+        {
+            out.term(&read(env, term)?);
+        }
         Kind::ERL_NIF_TERM_TYPE_ATOM => out.atom(rare::atom(env, term)?),
         Kind::ERL_NIF_TERM_TYPE_TUPLE => return tuple(env, term, out, depth),
         Kind::ERL_NIF_TERM_TYPE_LIST => return list(env, term, out, depth),
@@ -98,12 +106,8 @@ fn fun(env: Env, term: Term, out: &mut KeyWriter<'_>, depth: usize) -> Result<()
         return by_term(env, term, out);
     };
     begin_fun(env, &fun, out)?;
-    let depth = match fun.code.key {
-        Key::Local(..) => deeper(depth)?,
-        Key::External(..) => depth,
-    };
     let mut captured = fun.captured.iter();
-    captured.try_for_each(|&value| write(env, value, out, depth))
+    captured.try_for_each(|&value| write(env, value, out, depth + 1))
 }
 
 /// Begins a fun, whose captured values follow.
@@ -127,14 +131,14 @@ pub(super) fn float(env: Env, term: Term) -> Float {
 
 #[inline(never)]
 fn tuple(env: Env, term: Term, out: &mut KeyWriter<'_>, depth: usize) -> Result<()> {
-    let (elements, depth) = (env.tuple(term).unwrap_or(&[]), deeper(depth)?);
+    let (elements, depth) = (env.tuple(term).unwrap_or(&[]), depth + 1);
     out.begin_tuple(elements.len());
     elements.iter().try_for_each(|&e| write(env, e, out, depth))
 }
 
 #[inline(never)]
 fn list(env: Env, term: Term, out: &mut KeyWriter<'_>, depth: usize) -> Result<()> {
-    let (mut rest, depth) = (term, deeper(depth)?);
+    let (mut rest, depth) = (term, depth + 1);
     while let Some((head, tail)) = env.cell(rest) {
         out.cons();
         write(env, head, out, depth)?;
@@ -149,7 +153,7 @@ fn list(env: Env, term: Term, out: &mut KeyWriter<'_>, depth: usize) -> Result<(
 
 #[inline(never)]
 fn map(env: Env, term: Term, out: &mut KeyWriter<'_>, depth: usize) -> Result<()> {
-    let depth = deeper(depth)?;
+    let depth = depth + 1;
     // Not on the stack, where they would be once for every level.
     let pairs = env.pairs(term);
     out.begin_map(pairs.len());

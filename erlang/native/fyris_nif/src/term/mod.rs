@@ -60,11 +60,6 @@ enum Stage {
 /// The result of reading a term.
 pub(crate) type Result<T> = std::result::Result<T, Error>;
 
-/// Returns the depth one level further down, if that is not too deep.
-fn deeper(depth: usize) -> Result<usize> {
-    if depth < fyris_term::MAX_DEPTH {
-        Ok(depth + 1)
-    } else {
-        Err(Error::TooDeep)
-    }
-}
+/// The levels that are written by recursion. What is deeper is read as a [`fyris_term::Term`] first, which takes any
+/// depth ([`fyris_term::walk`]).
+const DEEP: usize = 32;

@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock, OnceLock};
 
 use fyris::Error;
 use fyris_term::text::OWN_NODE;
-use fyris_term::{Atom, Blob, Fun, Map, Pid, Port, Reference, Term as Owned, etf};
+use fyris_term::{Atom, Blob, Fun, Pid, Port, Reference, Term as Owned, etf};
 
 use super::pids::local_pid;
 use super::{Result, aliases, keep, pids};
@@ -83,7 +83,8 @@ fn remember_node(env: Env, term: Term, owned: &Owned) {
 
 /// Returns a term by way of the external format.
 fn by_external(env: Env, term: Term) -> Result<Owned> {
-    let external = env.write_external(term).ok_or(Error::TooDeep)?;
+    let external = env.write_external(term);
+    let external = external.ok_or_else(|| Error::BadArgument("no room for a term".to_owned()))?;
     let mut owned = decode(&external)?;
     if names(&owned, here()) {
         return Err(Error::BadArgument(format!(
@@ -258,24 +259,8 @@ fn ports_are_known(env: Env, term: Term) -> bool {
     })
 }
 
-/// Terms of fewer bytes are not deep.
-const SHALLOW: usize = 512;
-/// Room for a decoder at any depth.
-const STACK: usize = 4 << 20;
-
-/// Returns the term of an external format. The stack of a scheduler for long work does not hold the decoder of a fun
-/// that has captured a term a thousand levels deep, so there a thread with a stack of its own does it.
 fn decode(external: &[u8]) -> Result<Owned> {
-    let decode = || etf::decode(external).map_err(|error| Error::BadArgument(error.to_string()));
-    if external.len() <= SHALLOW || !sys::has_small_stack() {
-        return decode();
-    }
-    std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().stack_size(STACK);
-        let decoder = thread.spawn_scoped(scope, decode);
-        let decoded = decoder.map_err(|_| Error::TooDeep)?.join();
-        decoded.unwrap_or(Err(Error::TooDeep))
-    })
+    etf::decode(external).map_err(|error| Error::BadArgument(error.to_string()))
 }
 
 fn local_reference(ids: &Ids) -> Reference {
@@ -531,22 +516,20 @@ pub(crate) fn node_name(env: Env) -> Option<Atom> {
 
 /// Returns whether a term has a part of a node with this name.
 fn names(term: &Owned, name: Atom) -> bool {
-    let any = |terms: &[Owned]| terms.iter().any(|term| names(term, name));
-    match term {
-        Owned::Pid(pid) => pid.node == name,
-        Owned::Port(port) => port.node == name,
-        Owned::Reference(reference) => reference.node == name,
-        Owned::Fun(fun) => match &**fun {
-            Fun::Local(fun) => fun.creator.node == name || any(&fun.free),
-            Fun::External { .. } => false,
-        },
-        Owned::Tuple(all) | Owned::List(all) => any(all),
-        Owned::Improper(all, tail) => any(all) || names(tail, name),
-        Owned::Map(map) => map
-            .iter()
-            .any(|(key, value)| names(key, name) || names(value, name)),
-        _ => false,
-    }
+    let mut found = false;
+    term.each(|part| {
+        found |= match part {
+            Owned::Pid(pid) => pid.node == name,
+            Owned::Port(port) => port.node == name,
+            Owned::Reference(reference) => reference.node == name,
+            Owned::Fun(fun) => match &**fun {
+                Fun::Local(fun) => fun.creator.node == name,
+                Fun::External { .. } => false,
+            },
+            _ => false,
+        };
+    });
+    found
 }
 
 /// Gives what is of node `from` in a term to node `to`.
@@ -556,7 +539,7 @@ fn move_node(term: &mut Owned, from: Node, to: Node) {
             (*node, *creation) = to;
         }
     };
-    match term {
+    *term = term.changed(|part| match part {
         // Local pids by themselves do not come this way; those in closures keep their numbers.
         Owned::Pid(pid) => turn(&mut pid.node, &mut pid.creation),
         Owned::Port(port) => turn(&mut port.node, &mut port.creation),
@@ -564,24 +547,8 @@ fn move_node(term: &mut Owned, from: Node, to: Node) {
         Owned::Fun(fun) => {
             if let Fun::Local(fun) = &mut **fun {
                 turn(&mut fun.creator.node, &mut fun.creator.creation);
-                fun.free.iter_mut().for_each(|t| move_node(t, from, to));
             }
-        }
-        Owned::Tuple(all) | Owned::List(all) => {
-            all.iter_mut().for_each(|t| move_node(t, from, to));
-        }
-        Owned::Improper(all, tail) => {
-            all.iter_mut().for_each(|t| move_node(t, from, to));
-            move_node(tail, from, to);
-        }
-        Owned::Map(map) => {
-            let mut pairs = std::mem::take(map).into_pairs();
-            for (key, value) in &mut pairs {
-                move_node(key, from, to);
-                move_node(value, from, to);
-            }
-            *map = Map::new(pairs);
         }
         _ => {}
-    }
+    });
 }

@@ -1,74 +1,118 @@
-//! A term of the machine as a [`Term`](fyris_term::Term).
+//! A term of the machine as a [`Term`](fyris_term::Term), of any depth.
+
+use std::marker::PhantomData;
 
 use fyris_term::value::MAX_INLINE_BINARY;
+use fyris_term::walk::{Grow, Part, grow};
 use fyris_term::{Fun, Map, Term as Owned};
 
-use super::{Result, deeper, key, pids, rare};
+use super::{Result, key, pids, rare};
 use crate::held;
 use crate::sys::{Env, ErlNifTermType as Kind, Term};
+use crate::words::Pair;
 
 /// Returns the term. O(size).
 pub(crate) fn read(env: Env, term: Term) -> Result<Owned> {
-    read_at(env, term, 0)
-}
-
-/// Reads an atom. Not inlined: its stack space would be needed at every level of a deep term.
-#[inline(never)]
-fn atom(env: Env, term: Term) -> Result<Owned> {
-    rare::atom(env, term).map(Owned::Atom)
-}
-
-fn read_at(env: Env, term: Term, depth: usize) -> Result<Owned> {
-    if let Some(value) = term.small() {
-        return Ok(Owned::Int(value));
-    }
-    if term.atom_index().is_some() {
-        return atom(env, term);
-    }
-    match env.kind(term) {
-        Kind::ERL_NIF_TERM_TYPE_TUPLE => {
-            let depth = deeper(depth)?;
-            let elements = env.tuple(term).unwrap_or(&[]);
-            let elements: Result<_> = elements.iter().map(|&e| read_at(env, e, depth)).collect();
-            elements.map(Owned::Tuple)
-        }
-        Kind::ERL_NIF_TERM_TYPE_LIST => list(env, term, deeper(depth)?),
-        Kind::ERL_NIF_TERM_TYPE_MAP => map(env, term, deeper(depth)?),
-        Kind::ERL_NIF_TERM_TYPE_FLOAT => Ok(Owned::Float(key::float(env, term))),
-        Kind::ERL_NIF_TERM_TYPE_INTEGER => match env.integer(term) {
-            Some(value) => Ok(Owned::Int(value)),
-            None => rare::read(env, term),
-        },
-        Kind::ERL_NIF_TERM_TYPE_BITSTRING => match env.binary(term) {
-            Some(bytes) => Ok(binary(term, bytes)),
-            None => rare::read(env, term),
-        },
-        Kind::ERL_NIF_TERM_TYPE_PID => match term.local_pid() {
-            Some(id) => Ok(Owned::Pid(Box::new(pids::local_pid(id)))),
-            None => rare::read(env, term),
-        },
-        Kind::ERL_NIF_TERM_TYPE_FUN => fun(env, term, depth),
-        _ => rare::read(env, term),
-    }
-}
-
-/// Reads a fun. Not inlined, as `atom`.
-#[inline(never)]
-fn fun(env: Env, term: Term, depth: usize) -> Result<Owned> {
-    let Some(fun) = rare::fun(env, term) else {
-        return rare::read(env, term);
+    let mut reader = Reader {
+        env,
+        terms: PhantomData,
     };
-    let mut read = rare::bare_fun(env, &fun)?;
-    if let Fun::Local(local) = &mut read {
-        let depth = deeper(depth)?;
-        let captured = fun.captured.iter().map(|&value| read_at(env, value, depth));
-        local.free = captured.collect::<Result<_>>()?;
+    match reader.open(term)? {
+        Part::Leaf(term) => Ok(term),
+        Part::Open(frame) => grow(&mut reader, frame),
     }
-    Ok(Owned::Fun(Box::new(read)))
 }
 
-/// Reads a binary; a large one is held. Not inlined, as `atom`.
-#[inline(never)]
+struct Reader<'t> {
+    env: Env,
+    terms: PhantomData<&'t [Term]>,
+}
+
+/// A container that is being read.
+struct Frame<'t> {
+    inside: Inside<'t>,
+    read: Vec<Owned>,
+}
+
+/// What of a container is to be read.
+enum Inside<'t> {
+    Tuple(&'t [Term]),
+    /// What begins with the next cell, or is the tail.
+    List(Term),
+    Tailed,
+    /// Keys and values in turn.
+    Map(Vec<Pair>),
+    Fun(Box<Fun>, &'t [Term]),
+}
+
+impl<'t> Reader<'t> {
+    /// Reads a term, or begins to read a container.
+    fn open(&self, term: Term) -> Result<Part<Owned, Frame<'t>>> {
+        let env = self.env;
+        if let Some(value) = term.small() {
+            return Ok(Part::Leaf(Owned::Int(value)));
+        }
+        if term.atom_index().is_some() {
+            return rare::atom(env, term).map(Owned::Atom).map(Part::Leaf);
+        }
+        let inside = match env.kind(term) {
+            Kind::ERL_NIF_TERM_TYPE_TUPLE => Inside::Tuple(env.tuple(term).unwrap_or(&[])),
+            Kind::ERL_NIF_TERM_TYPE_LIST => Inside::List(term),
+            Kind::ERL_NIF_TERM_TYPE_MAP => Inside::Map(env.pairs(term)),
+            Kind::ERL_NIF_TERM_TYPE_FUN => match rare::fun(env, term) {
+                Some(fun) => Inside::Fun(Box::new(rare::bare_fun(env, &fun)?), fun.captured),
+                None => return rare::read(env, term).map(Part::Leaf),
+            },
+            kind => return self.leaf(term, kind).map(Part::Leaf),
+        };
+        Ok(Part::Open(Frame {
+            inside,
+            read: Vec::new(),
+        }))
+    }
+
+    fn leaf(&self, term: Term, kind: Kind) -> Result<Owned> {
+        let env = self.env;
+        let known = match kind {
+            Kind::ERL_NIF_TERM_TYPE_FLOAT => Some(Owned::Float(key::float(env, term))),
+            Kind::ERL_NIF_TERM_TYPE_INTEGER => env.integer(term).map(Owned::Int),
+            Kind::ERL_NIF_TERM_TYPE_BITSTRING => env.binary(term).map(|bytes| binary(term, bytes)),
+            Kind::ERL_NIF_TERM_TYPE_PID => {
+                let id = term.local_pid();
+                id.map(|id| Owned::Pid(Box::new(pids::local_pid(id))))
+            }
+            _ => None,
+        };
+        known.map_or_else(|| rare::read(env, term), Ok)
+    }
+
+    /// Returns the next term inside a container.
+    fn next(&self, frame: &mut Frame<'t>) -> Option<Term> {
+        let at = frame.read.len();
+        match &mut frame.inside {
+            Inside::Tuple(elements) | Inside::Fun(_, elements) => elements.get(at).copied(),
+            Inside::Map(pairs) => {
+                let (key, value) = *pairs.get(at / 2)?;
+                Some(if at.is_multiple_of(2) { key } else { value })
+            }
+            Inside::List(rest) => match self.env.cell(*rest) {
+                Some((head, tail)) => {
+                    *rest = tail;
+                    Some(head)
+                }
+                None if self.env.is_nil(*rest) => None,
+                None => {
+                    let tail = *rest;
+                    frame.inside = Inside::Tailed;
+                    Some(tail)
+                }
+            },
+            Inside::Tailed => None,
+        }
+    }
+}
+
+/// Reads a binary; a large one is held.
 fn binary(term: Term, bytes: &[u8]) -> Owned {
     match bytes.len() > MAX_INLINE_BINARY {
         true => Owned::Binary(held::blob(term, bytes)),
@@ -76,20 +120,40 @@ fn binary(term: Term, bytes: &[u8]) -> Owned {
     }
 }
 
-fn list(env: Env, term: Term, depth: usize) -> Result<Owned> {
-    let (mut elements, mut rest) = (Vec::new(), term);
-    while let Some((head, tail)) = env.cell(rest) {
-        elements.push(read_at(env, head, depth)?);
-        rest = tail;
-    }
-    if env.is_nil(rest) {
-        return Ok(Owned::List(elements));
-    }
-    Ok(Owned::improper(elements, read_at(env, rest, depth)?))
-}
+impl<'t> Grow for Reader<'t> {
+    type Out = Owned;
+    type Frame = Frame<'t>;
+    type Error = fyris::Error;
 
-fn map(env: Env, term: Term, depth: usize) -> Result<Owned> {
-    let read = |(key, value)| Ok((read_at(env, key, depth)?, read_at(env, value, depth)?));
-    let pairs: Result<Vec<_>> = env.pairs(term).into_iter().map(read).collect();
-    Ok(Owned::Map(Map::new(pairs?)))
+    fn part(&mut self, frame: &mut Frame<'t>) -> Result<Option<Part<Owned, Frame<'t>>>> {
+        let next = self.next(frame);
+        next.map(|term| self.open(term)).transpose()
+    }
+
+    fn put(&mut self, frame: &mut Frame<'t>, part: Owned) {
+        frame.read.push(part);
+    }
+
+    fn finish(&mut self, frame: Frame<'t>) -> Result<Owned> {
+        let mut read = frame.read;
+        Ok(match frame.inside {
+            Inside::Tuple(_) => Owned::tuple(read),
+            Inside::List(_) => Owned::list(read),
+            Inside::Tailed => {
+                let tail = read.pop().unwrap_or_else(|| Owned::list([]));
+                Owned::improper(read, tail)
+            }
+            Inside::Map(_) => {
+                let mut parts = read.into_iter();
+                let pairs = std::iter::from_fn(|| Some((parts.next()?, parts.next()?)));
+                Owned::Map(pairs.collect::<Map>())
+            }
+            Inside::Fun(mut fun, _) => {
+                if let Fun::Local(fun) = &mut *fun {
+                    fun.free = read.into();
+                }
+                Owned::Fun(fun)
+            }
+        })
+    }
 }

@@ -18,11 +18,11 @@
 use std::mem::MaybeUninit;
 
 use fyris_term::value::{Token, ValueWriter};
-use fyris_term::{Float, MAX_DEPTH, Pid, Port};
+use fyris_term::{Float, Pid, Port};
 
 use super::keep::Gathering;
 use super::rare::Ids;
-use super::{Result, pids, rare, value};
+use super::{DEEP, Result, pids, rare, value};
 use crate::externals::{self, Foreign, NodeIds};
 use crate::funs;
 use crate::shapes::{self, Keys};
@@ -36,9 +36,6 @@ const ROOM: usize = 512;
 const SLACK: usize = (2 + SHORT).next_multiple_of(8);
 /// The last place where a term may begin.
 const LIMIT: usize = ROOM - SLACK;
-/// Parts so many levels down are written by [`value::write`], which takes less of the stack for a level: that of a
-/// scheduler is small.
-const DEEP: usize = 32;
 /// The place behind a term that could not be written: beyond all places, so that it needs no test where the next term
 /// begins.
 const FAILED: usize = usize::MAX;
@@ -391,7 +388,7 @@ impl Stage<'_, '_> {
     /// what only the machine can tell.
     #[inline(never)]
     fn other(&mut self, term: Term, at: usize, depth: usize) -> usize {
-        if term == atoms::nil(self.env) && depth < MAX_DEPTH {
+        if term == atoms::nil(self.env) {
             return self.put(at, Token::nil());
         }
         if let Some(id) = term.local_pid() {

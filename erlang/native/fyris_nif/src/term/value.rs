@@ -3,7 +3,7 @@
 use fyris_term::value::{MAX_INLINE_BINARY, ValueWriter};
 use smallvec::SmallVec;
 
-use super::{Result, deeper, key, pids, rare};
+use super::{DEEP, Result, key, pids, rare, read};
 use crate::funs::{self, Key};
 use crate::sys::{Env, ErlNifTermType as Kind, Term};
 use crate::words::{self, Pair};
@@ -37,25 +37,33 @@ fn atom(env: Env, term: Term, out: &mut ValueWriter<'_>) -> Result<()> {
 #[inline(never)]
 fn other(env: Env, term: Term, out: &mut ValueWriter<'_>, depth: usize) -> Result<()> {
     match env.kind(term) {
+        Kind::ERL_NIF_TERM_TYPE_TUPLE
+        | Kind::ERL_NIF_TERM_TYPE_LIST
+        | Kind::ERL_NIF_TERM_TYPE_MAP
+        | Kind::ERL_NIF_TERM_TYPE_FUN
+            if depth >= DEEP =>
+        {
+            out.any(&read(env, term)?);
+        }
         Kind::ERL_NIF_TERM_TYPE_TUPLE => return tuple(env, term, out, depth),
         Kind::ERL_NIF_TERM_TYPE_LIST => return list(env, term, out, depth),
         Kind::ERL_NIF_TERM_TYPE_MAP => return map(env, term, out, depth),
         Kind::ERL_NIF_TERM_TYPE_FLOAT => out.float(key::float(env, term)),
         Kind::ERL_NIF_TERM_TYPE_INTEGER => match env.integer(term) {
             Some(value) => out.int(value),
-            None => return by_term(env, term, out, depth),
+            None => return by_term(env, term, out),
         },
         Kind::ERL_NIF_TERM_TYPE_BITSTRING => match env.binary(term) {
             Some(bytes) if bytes.len() > MAX_INLINE_BINARY => large(term, bytes, out),
             Some(bytes) => out.binary(bytes),
-            None => return by_term(env, term, out, depth),
+            None => return by_term(env, term, out),
         },
         Kind::ERL_NIF_TERM_TYPE_PID => match term.local_pid() {
             Some(id) => out.pid(&pids::local_pid(id)),
-            None => return by_term(env, term, out, depth),
+            None => return by_term(env, term, out),
         },
         Kind::ERL_NIF_TERM_TYPE_FUN => return fun(env, term, out, depth),
-        _ => return by_term(env, term, out, depth),
+        _ => return by_term(env, term, out),
     }
     Ok(())
 }
@@ -63,15 +71,11 @@ fn other(env: Env, term: Term, out: &mut ValueWriter<'_>, depth: usize) -> Resul
 #[inline(never)]
 fn fun(env: Env, term: Term, out: &mut ValueWriter<'_>, depth: usize) -> Result<()> {
     let Some(fun) = rare::fun(env, term) else {
-        return by_term(env, term, out, depth);
+        return by_term(env, term, out);
     };
     begin_fun(env, &fun, out)?;
-    let depth = match fun.code.key {
-        Key::Local(..) => deeper(depth)?,
-        Key::External(..) => depth,
-    };
     let mut captured = fun.captured.iter();
-    captured.try_for_each(|&value| write(env, value, out, depth))
+    captured.try_for_each(|&value| write(env, value, out, depth + 1))
 }
 
 /// Begins a fun, whose captured values follow.
@@ -91,13 +95,13 @@ fn large(term: Term, bytes: &[u8], out: &mut ValueWriter<'_>) {
 }
 
 #[inline(never)]
-fn by_term(env: Env, term: Term, out: &mut ValueWriter<'_>, depth: usize) -> Result<()> {
-    let term = rare::read(env, term)?;
-    out.any(&term, depth).map_err(|_| fyris::Error::TooDeep)
+fn by_term(env: Env, term: Term, out: &mut ValueWriter<'_>) -> Result<()> {
+    out.any(&rare::read(env, term)?);
+    Ok(())
 }
 
 fn tuple(env: Env, term: Term, out: &mut ValueWriter<'_>, depth: usize) -> Result<()> {
-    let (elements, depth) = (env.tuple(term).unwrap_or(&[]), deeper(depth)?);
+    let (elements, depth) = (env.tuple(term).unwrap_or(&[]), depth + 1);
     out.begin_tuple(elements.len());
     elements.iter().try_for_each(|&e| write(env, e, out, depth))
 }
@@ -105,7 +109,7 @@ fn tuple(env: Env, term: Term, out: &mut ValueWriter<'_>, depth: usize) -> Resul
 /// Writes a list, as a string if all of it are bytes, since every term has one form only.
 #[inline(never)]
 fn list(env: Env, term: Term, out: &mut ValueWriter<'_>, depth: usize) -> Result<()> {
-    let depth = deeper(depth)?;
+    let depth = depth + 1;
     let (mut length, mut rest, mut is_string) = (0, term, true);
     while let Some((head, tail)) = env.cell(rest) {
         is_string &= matches!(head.small(), Some(0..=255));
@@ -145,7 +149,7 @@ fn string(env: Env, list: Term, length: usize, out: &mut ValueWriter<'_>) -> Res
 /// Writes a map, its pairs in exact order of the keys.
 #[inline(never)]
 fn map(env: Env, term: Term, out: &mut ValueWriter<'_>, depth: usize) -> Result<()> {
-    let depth = deeper(depth)?;
+    let depth = depth + 1;
     // Not on the stack, where it would be once for every level.
     let pairs = ordered(env, env.pairs(term), depth)?;
     if let Some(shape) = shapes::shape_of(env, pairs.iter().map(|pair| pair.0)) {
@@ -199,7 +203,7 @@ pub(super) fn are_sorted<'t>(env: Env, keys: impl IntoIterator<Item = &'t Term>)
 /// Sorts keys, `depth` levels down, and what comes with them.
 #[inline(never)]
 pub(crate) fn sort<T: Copy>(env: Env, pairs: &mut [(Term, T)], depth: usize) -> Result<()> {
-    if are_sorted(env, pairs.iter().map(|(key, _)| key)) {
+    if pairs.len() < 2 || are_sorted(env, pairs.iter().map(|(key, _)| key)) {
         return Ok(());
     }
     let by_rank = pairs.iter().map(|&pair| Some((rank(pair.0)?, pair)));
