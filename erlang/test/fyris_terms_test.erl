@@ -124,7 +124,7 @@ any_depth_is_stored(Type, Deep) ->
     ?assert(fyris:lookup(T, 1) =:= [{1, Deep}]),
     ?assert(fyris:lookup(T, Deep) =:= [{Deep, 2}]),
     ?assert(fyris:match_object(T, {'_', 2}) =:= [{Deep, 2}]),
-    ?assertNot(fyris:member(T, {Deep})),
+    ?assertEqual(false, fyris:member(T, {Deep})),
     ?assert(fyris:take(T, Deep) =:= [{Deep, 2}]),
     fyris:delete(T).
 
