@@ -1782,8 +1782,7 @@ fyris_term *fyris_term_text(const char *value, struct fyris_error *err);
  *
  * Threads: any.
  */
-fyris_term *fyris_term_parse(const char *syntax,
-                             struct fyris_error *err);
+fyris_term *fyris_term_parse(const char *syntax, struct fyris_error *err);
 
 /**
  * Makes a tuple of `len` elements. Takes the elements over: they are its own, or freed if it fails; also those behind
