@@ -292,7 +292,9 @@ damaged_compressed_terms_test() ->
         ?same(case M:file2tab(File, [{verify, true}]) of {error, _} = Error -> Error end),
         {ok, T} = fyris:file2tab(File),
         ?assertEqual([{1}], fyris:tab2list(T)),
-        fyris:delete(T),
+        fyris:delete(T)
+    end),
+    with_file(fun(File) ->
         write_compressed(File, [description(1, []), {1, Deep}]),
         {ok, Nested} = fyris:file2tab(File),
         ?assertEqual([{1, Deep}], fyris:tab2list(Nested)),
