@@ -1,11 +1,11 @@
 //! Walks over terms of any depth, on any stack.
 //!
-//! A walk goes down the first [`SHALLOW`] levels by recursion, which is fast and takes no memory, and on from there by a
+//! A walk goes down the first 32 levels by recursion, which is fast and takes no memory, and on from there by a
 //! list of open containers on the heap. Both call the same steps: what is done with a term, with the terms in it, and
 //! behind them.
 //!
-//! - [`Visit`] and [`walk`]: over the terms in a [`Term`], for those who write it as something else.
-//! - [`Grow`] and [`grow`]: from the leaves up, for those who make terms of something else.
+//! - `Visit` and `walk`: over the terms in a [`Term`], for those who write it as something else.
+//! - `Grow` and `grow`: from the leaves up, for those who make terms of something else.
 
 use crate::Term;
 use crate::term::Fun;

@@ -63,7 +63,10 @@ fn stop_in(peer: &mut Peer, step: &str, command: &str) {
 fn a_lock_that_goes_round_is_waited_for() {
     let name = Name::new("round");
     let segment = Segment::checkout(&name.0, PAGES * PAGE, &options("auto")).unwrap();
-    let (holder, mut waiter) = (Peer::new(&name.0, "auto"), Peer::new(&name.0, "auto"));
+    let mut holder = Peer::new(&name.0, "auto");
+    // Its answer says that it has the slot behind ours, before the other one takes one.
+    holder.ask("hurry 500").unwrap();
+    let mut waiter = Peer::new(&name.0, "auto");
     waiter.ask("write 4096 8 2").unwrap();
     waiter.ask("hurry 500").unwrap();
     let file = std::fs::OpenOptions::new().write(true).open(segment.path());
