@@ -14,7 +14,7 @@ nodes_test_() ->
             io:format(user, "skipped: Mnesia on three nodes needs OTP 25 and epmd~n", []),
             [];
         _ ->
-            {timeout, 120, {test, ?MODULE, whole_story}}
+            {timeout, 300, {test, ?MODULE, whole_story}}
     end.
 
 %% One story, since each chapter needs the state that the one before left.
