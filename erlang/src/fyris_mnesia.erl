@@ -338,9 +338,14 @@ update_counter(_, Tab, Key, Ops) ->
     end.
 
 change(Tab, Change) ->
-    Result = fyris_mnesia_change:do(Tab, Change),
-    (get(?FILLED) =:= Tab orelse fyris_mnesia_schema:is_changing()) andalso fyris_mnesia_keeper:logged(Tab),
-    Result.
+    case fyris_mnesia_keeper:writer(Tab) of
+        none ->
+            element(1, fyris_mnesia_writer:apply_to(table(Tab), Change));
+        Writer ->
+            Result = fyris_mnesia_writer:change(Writer, Change),
+            (get(?FILLED) =:= Tab orelse fyris_mnesia_schema:is_changing()) andalso fyris_mnesia_writer:write(Writer),
+            Result
+    end.
 
 %% @private
 -spec first(alias(), tab()) -> term().

@@ -30,7 +30,7 @@
 
 -behaviour(gen_server).
 
--export([ensure/0, can_create/2, create/2, load/2, loaded/1, delete/1, table/1, writer/1, logged/1, written/0, written/1, on_disc/0]).
+-export([ensure/0, can_create/2, create/2, load/2, loaded/1, delete/1, table/1, writer/1, written/0, written/1, on_disc/0]).
 -export([start_link/0, init/1, handle_call/3, handle_cast/2, handle_info/2, terminate/2]).
 
 -define(DIRECTORY, fyris_mnesia).
@@ -39,13 +39,11 @@
 -define(SYNC_EVERY, 20).
 
 -type tab() :: atom() | {atom(), index | retainer, term()}.
-%% The process that keeps the files, and by what it is told of changes.
--type writer() :: {pid(), key | object} | none.
 -type phase() :: created | loading | live | damaged.
 %% The source of the content; of `salvage', what is whole in the files, if they are damaged.
 -type source() :: files | salvage | nothing | node.
 
--record(entry, {tab :: tab(), table :: fyris:table() | ets:table(), writer = none :: writer(), phase = created :: phase(),
+-record(entry, {tab :: tab(), table :: fyris:table() | ets:table(), writer = none :: pid() | none, phase = created :: phase(),
                 damaged = [] :: [fyris_mnesia_file:damage()]}).
 
 -export_type([tab/0, source/0]).
@@ -141,7 +139,7 @@ live(Tab, Source) ->
     end.
 
 ready(none) -> ok;
-ready({Writer, _}) -> fyris_mnesia_writer:ready(Writer).
+ready(Writer) -> fyris_mnesia_writer:ready(Writer).
 
 %% @doc Deletes a table, its indexes and its files, but not files of a table that is being loaded from another node:
 %% Mnesia calls this also when that breaks off.
@@ -163,18 +161,10 @@ is_loading(none) -> false.
 table(Tab) when is_atom(Tab) -> Tab;
 table(Tab) -> fyris:lookup_element(?DIRECTORY, Tab, #entry.table).
 
-%% @doc Returns who is to be told of changes of a table, or `none'.
--spec writer(tab()) -> writer().
+%% @doc Returns the process that changes a table, or `none' if every process may.
+-spec writer(tab()) -> pid() | none.
 writer(Tab) when is_atom(Tab) -> fyris:lookup_element(?DIRECTORY, Tab, #entry.writer);
 writer(_) -> none.
-
-%% @doc Returns when all changes of a table that were answered are in its log.
--spec logged(tab()) -> ok.
-logged(Tab) ->
-    case writer(Tab) of
-        {Writer, _} -> fyris_mnesia_writer:write(Writer);
-        none -> ok
-    end.
 
 %% @doc Returns when all changes that were answered are in the logs of their tables, and on disc; but a process that
 %% asks again and again, as Mnesia does for each change that it is about to forget, waits for the disc only now and
@@ -207,7 +197,7 @@ each_writer(Do) ->
 written(Tab) ->
     ok = ensure(),
     case entry(Tab) of
-        #entry{writer = {Writer, _}} -> fyris_mnesia_writer:sync(Writer);
+        #entry{writer = Writer} when is_pid(Writer) -> fyris_mnesia_writer:sync(Writer);
         _ -> ok
     end.
 
@@ -224,7 +214,7 @@ entry(Tab) ->
     end.
 
 stop(none) -> ok;
-stop({Writer, _}) -> fyris_mnesia_writer:stop(Writer).
+stop(Writer) -> fyris_mnesia_writer:stop(Writer).
 
 call(Request) ->
     gen_server:call(?MODULE, Request, infinity).
@@ -302,7 +292,7 @@ delete_table(_, Table) -> fyris:delete(Table).
 
 start_writer(Tab, Source) ->
     {ok, Writer} = fyris_mnesia_writer:start_link({Tab, table(Tab)}, Source, persistent_term:get(?MODULE)),
-    {Writer, fyris_mnesia_writer:by(table(Tab))}.
+    Writer.
 
 %% Returns the indexes of a table. Mnesia thinks that the indexes of a table in memory go with it.
 indexes(Tab) when is_atom(Tab) ->
@@ -340,9 +330,9 @@ to_disc(Tab) ->
 %% @private
 terminate(_, _) ->
     persistent_term:erase(?MODULE),
-    [fyris_mnesia_writer:stop(Writer) || Writer <- writers()],
+    [stop(Writer) || Writer <- writers()],
     ok.
 
 %% Writers that read their files have nothing to write yet, and would be long in saying so.
 writers() ->
-    fyris:select(?DIRECTORY, [{#entry{tab = '_', table = '_', writer = {'$1', '_'}, phase = live, damaged = '_'}, [], ['$1']}]).
+    fyris:select(?DIRECTORY, [{#entry{tab = '_', table = '_', writer = '$1', phase = live, damaged = '_'}, [{is_pid, '$1'}], ['$1']}]).

@@ -1,18 +1,16 @@
-%% @doc The process that keeps the files of one Mnesia table in step with it.
+%% @doc The process that does all changes of one Mnesia table that has files.
 %%
 %% Mnesia logs a change before it asks for it here, and forgets its log when it has dumped it. When it starts it does
 %% the changes of the log again. So this log needs to have a change when Mnesia forgets it, and may have it before.
 %%
 %% Invariants:
 %%
-%% * The last record of a key in the log is what the table had after the last change of it: processes that change the
-%%   table (`fyris_mnesia_change') say what they touched when they have, and what is there is read when it is written. A
-%%   change by this process has its place between those.
+%% * Only this process changes the table, so the order in the log is that of the table.
 %% * A change is in the log when Mnesia forgets it (`fyris_mnesia_keeper:written/0'), or after a tenth of a second,
 %%   whatever comes first; and on disc a second later. A counter is in the log when it is answered: Mnesia does not
 %%   count again.
-%% * The log is never ahead of the file of Mnesia's log, which is written when the table was read. Else the table would
-%%   go back, where Mnesia's file ends, to what it was then.
+%% * The log is never ahead of the file of Mnesia's log. Else the table would go back, where Mnesia's file ends, to what
+%%   it was then.
 %% * A log that has grown larger than the dump is replaced by a new dump. It is written beside the changes, from the
 %%   table as it changes: the log that began with the dump has whatever the dump missed.
 %% * The log has every change that a dump shows, on disc, before the dump is put in its place. Else what is read again
@@ -27,8 +25,8 @@
 
 -behaviour(gen_server).
 
--export([start_link/3, ready/1, change/2, touched/2, write/1, sync/1, stop/1, await_end/1]).
--export([ledger/0, pending/1, by/1]).
+-export([start_link/3, ready/1, change/2, write/1, sync/1, stop/1, await_end/1, apply_to/2]).
+-export([ledger/0, pending/1]).
 -export([init/1, handle_call/3, handle_cast/2, handle_info/2, handle_continue/2, terminate/2]).
 
 %% Tests have dumps from a kilobyte on, and nothing written before a process asks for it.
@@ -41,14 +39,14 @@
 -endif.
 %% Changes that wait to be written at most, while WRITE_AFTER milliseconds pass.
 -define(TOGETHER, 1000).
-%% Changes that wait on a node at most; who makes more waits for the log.
--define(AT_MOST, 10_000).
 %% Objects in a record of a dump.
 -define(CHUNK, 500).
 -define(SYNC_AFTER, 1000).
 
 %% Of `salvage', what is whole in damaged files is taken.
 -type source() :: files | salvage | empty | table.
+-type change() :: fyris_mnesia_file:operation() | {update_counter, term(), term()}.
+
 -record(state, {keeper :: pid(),
                 tab :: atom(),
                 table :: fyris:table(),
@@ -58,10 +56,9 @@
                 damaged = [] :: [fyris_mnesia_file:damage()],
                 dump_bytes = 0 :: non_neg_integer(),
                 dumper = none :: pid() | none,
-                by :: key | object,
                 %% Changes that were done but are not in the log, the last one first; their number; the callers that
                 %% wait for them, with their answers.
-                done = [] :: [fyris_mnesia_file:operation() | fyris_mnesia_change:touched()],
+                done = [] :: [fyris_mnesia_file:operation()],
                 waiting = 0 :: non_neg_integer(),
                 answers = [] :: [{gen_server:from(), term()}],
                 unsynced = false :: boolean(),
@@ -111,20 +108,12 @@ ready(Writer) ->
     gen_server:call(Writer, ready, infinity).
 
 %% @doc Does a change; returns what it returns, or fails as it fails.
--spec change(pid(), fyris_mnesia_change:change()) -> term().
+-spec change(pid(), change()) -> term().
 change(Writer, Change) ->
     case gen_server:call(Writer, {change, Change}, infinity) of
         {ok, Result} -> Result;
         {error, Reason} -> error(Reason)
     end.
-
-%% @doc Says what a change has touched. It is counted before it is answered, and so before Mnesia forgets it.
--spec touched(pid(), fyris_mnesia_change:touched()) -> ok.
-touched(Writer, Touched) ->
-    Waiting = atomics:add_get(persistent_term:get(fyris_mnesia_keeper), ?CHANGES, 1),
-    Writer ! {touched, Touched},
-    Waiting > ?AT_MOST andalso write(Writer),
-    ok.
 
 %% @doc Returns when all changes that were answered are in the log.
 -spec write(pid()) -> ok.
@@ -146,15 +135,7 @@ stop(Writer) ->
 %% @private
 init({Keeper, {Tab, Table}, Source, Ledger}) ->
     process_flag(trap_exit, true),
-    {ok, #state{keeper = Keeper, tab = Tab, table = Table, by = by(Table), ledger = Ledger}, {continue, Source}}.
-
-%% @doc Returns by what the writer of a table is told of a change: by key, or by object where a key may have many.
--spec by(fyris:table()) -> key | object.
-by(Table) ->
-    case fyris:info(Table, type) of
-        bag -> object;
-        _ -> key
-    end.
+    {ok, #state{keeper = Keeper, tab = Tab, table = Table, ledger = Ledger}, {continue, Source}}.
 
 %% @private
 handle_continue(Source, State) ->
@@ -177,8 +158,6 @@ handle_cast(_, State) ->
     next(State).
 
 %% @private
-handle_info({touched, Touched}, State) ->
-    next(done(Touched, State));
 handle_info(timeout, State) ->
     next(written(State));
 handle_info(write, State) ->
@@ -228,8 +207,8 @@ next(State) -> {noreply, State, 0}.
 %% Changes
 
 change(Change, From, #state{table = Table} = State) ->
-    try fyris_mnesia_change:apply_to(Table, Change) of
-        {Result, Operation} -> answer(Change, From, {ok, Result}, counted(Operation, State))
+    try apply_to(Table, Change) of
+        {Result, Operation} -> answer(Change, From, {ok, Result}, done(Operation, State))
     catch
         error:Reason ->
             gen_server:reply(From, {error, Reason}),
@@ -242,18 +221,33 @@ answer(_, From, Answer, State) ->
     gen_server:reply(From, Answer),
     State.
 
-counted(Operation, #state{ledger = Ledger} = State) ->
-    atomics:add(Ledger, ?CHANGES, 1),
-    done(Operation, State).
-
-done(Operation, #state{done = Done, waiting = Waiting} = State) ->
+done(Operation, #state{done = Done, waiting = Waiting, ledger = Ledger} = State) ->
     Waiting =:= 0 andalso erlang:send_after(?WRITE_AFTER, self(), write),
+    atomics:add(Ledger, ?CHANGES, 1),
     State#state{done = [Operation | Done], waiting = Waiting + 1}.
+
+%% @doc Does a change in a table; returns its result, and the operation that does it again.
+-spec apply_to(fyris:table(), change()) -> {term(), fyris_mnesia_file:operation()}.
+apply_to(Table, {insert, Objects} = Change) ->
+    true = fyris:insert(Table, Objects),
+    {ok, Change};
+apply_to(Table, {delete, Key} = Change) ->
+    true = fyris:delete(Table, Key),
+    {ok, Change};
+apply_to(Table, {match_delete, '_'} = Change) ->
+    true = fyris:delete_all_objects(Table),
+    {ok, Change};
+apply_to(Table, {match_delete, Pattern} = Change) ->
+    true = fyris:match_delete(Table, Pattern),
+    {ok, Change};
+apply_to(Table, {update_counter, Key, Ops}) ->
+    Result = fyris:update_counter(Table, Key, Ops),
+    {Result, {insert, fyris:lookup(Table, Key)}}.
 
 written(#state{waiting = 0} = State) ->
     State;
-written(#state{table = Table, by = By, done = Done, waiting = Waiting, answers = Answers, ledger = Ledger} = State) ->
-    Written = guarded(State, fun() -> append(fyris_mnesia_change:operations(Table, By, Done), State) end),
+written(#state{done = Done, waiting = Waiting, answers = Answers, ledger = Ledger} = State) ->
+    Written = guarded(State, fun() -> append(lists:reverse(Done), State) end),
     atomics:sub(Ledger, ?CHANGES, Waiting),
     [gen_server:reply(From, Answer) || {From, Answer} <- lists:reverse(Answers)],
     dumped_if_large(Written#state{done = [], waiting = 0, answers = []}).
@@ -332,7 +326,7 @@ load_from(table, #state{tab = Tab} = State) ->
     afresh(fyris_mnesia_file:number(Tab) + 1, State);
 load_from(Source, #state{tab = Tab, table = Table} = State) ->
     true = fyris:delete_all_objects(Table),
-    Apply = fun(Operations, ok) -> lists:foreach(fun(Operation) -> fyris_mnesia_change:apply_to(Table, Operation) end, Operations) end,
+    Apply = fun(Operations, ok) -> lists:foreach(fun(Operation) -> apply_to(Table, Operation) end, Operations) end,
     {ok, Found} = fyris_mnesia_file:read(Tab, Apply, ok),
     go_on(Source, Found, State).
 
