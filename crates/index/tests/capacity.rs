@@ -98,7 +98,7 @@ fn what_an_iterator_promises_is_not_relied_on() {
 }
 
 /// Returns the resident memory of the process.
-#[cfg(target_os = "linux")]
+#[cfg(all(target_os = "linux", not(fyris_sanitize), not(fyris_small)))]
 fn resident() -> usize {
     let statm = std::fs::read_to_string("/proc/self/statm").expect("it is there");
     let pages = statm
@@ -108,12 +108,12 @@ fn resident() -> usize {
     pages.expect("a number") * 4096
 }
 
-/// A tree that was emptied key by key kept nine tenths of its memory.
-#[cfg(all(target_os = "linux", not(fyris_sanitize)))]
+/// A tree that was emptied key by key kept nine tenths of its memory. With tiny leaves other memory than theirs decides.
+#[cfg(all(target_os = "linux", not(fyris_sanitize), not(fyris_small)))]
 #[test]
 fn a_tree_that_is_emptied_gives_its_memory_back() {
     let _alone = alone();
-    const KEYS: u64 = if cfg!(fyris_small) { 100_000 } else { 300_000 };
+    const KEYS: u64 = 300_000;
     let key = |n: u64| n.wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let tree = InlineTree::new();
     let before = resident();
