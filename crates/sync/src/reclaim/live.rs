@@ -543,9 +543,11 @@ unsafe fn reclaim<T: Retire>(ptr: *mut ()) {
 /// Takes the locks, so that a fork finds nothing half done.
 #[cfg(unix)]
 extern "C" fn before_fork() {
-    // A child would wait for ever for a thread that is finding out.
+    // A child would wait for ever for a thread that is finding out: one that counts the processors for the first
+    // collector is at it for a tenth of a millisecond.
     if !cfg!(fyris_mutant = "sync_fork_meets_lazy") {
         LazyLock::force(&POSSIBLE);
+        collector();
     }
     crate::thread::lock_slots();
     gate::close();
