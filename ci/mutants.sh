@@ -119,6 +119,7 @@ store_name_unchecked    |                    | -p fyris --test owners
 store_dead_is_found     |                    | -p fyris --lib registry
 store_hint_believed     |                    | -p fyris --lib registry
 store_no_second_look    |                    | -p fyris --test life looks_twice
+sync_keeps_memory       |                    | -p fyris --test given_back
 store_counts_at_once    |                    | -p fyris --test concurrent what_is_deleted
 store_scan_has_no_horizon |                  | -p fyris --test ranges writers_do_not
 store_writes_unwaited   |                    | -p fyris --test life a_change_waits

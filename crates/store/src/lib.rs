@@ -41,7 +41,6 @@
 //!
 //! Invariants have names, each stated once and cited by it: the glossary in ARCHITECTURE.md says where.
 
-mod background_drop;
 mod catalog;
 mod chain;
 mod commits;

@@ -13,7 +13,6 @@ use fyris_sync::counter::Striped;
 use fyris_sync::reclaim::{self, Guard, Retire};
 use fyris_term::key::KeyBuf;
 
-use crate::background_drop;
 use crate::chain;
 use crate::commits::Commits;
 use crate::fork;
@@ -395,7 +394,9 @@ impl AnyTableData {
 
     /// Frees the content, and soon after the resources that its records held.
     pub(crate) fn free(self) {
+        let bytes = with_data!(&self, data => data.memory());
         drop(self);
+        reclaim::freed(bytes);
         // Once for all records: a flush for each would take as many barriers.
         if resource_ref::any() {
             reclaim::pin().flush_on_drop();
@@ -414,7 +415,8 @@ impl Retire for AnyTableData {
         // An arbitrary thread reclaims, and it may be in a hurry.
         match data.len() {
             0..LARGE => data.free(),
-            _ => background_drop::drop_later(*data),
+            // Ten million objects take seconds.
+            _ => reclaim::later(move || data.free()),
         }
     }
 }

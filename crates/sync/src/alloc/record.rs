@@ -62,8 +62,12 @@ mod direct {
     }
 
     pub(super) fn give_back() {
-        // SAFETY: `mi_collect` has no preconditions.
-        unsafe { mi::mi_collect(true) };
+        // SAFETY: they have no preconditions. Of a thread that has never allocated, nothing would be collected, not even
+        // what lies free in the arenas of all threads.
+        unsafe {
+            mi::mi_thread_init();
+            mi::mi_collect(true);
+        }
     }
 
     /// # Safety

@@ -3,6 +3,7 @@
 use std::cell::{Cell, UnsafeCell};
 use std::mem::ManuallyDrop;
 
+use super::background::freed;
 use super::clock::millis;
 
 /// Blocks a thread gathers before it hands them in: that costs a barrier, a system call on Linux that interrupts every
@@ -24,6 +25,9 @@ pub(super) const AGE: u64 = 100;
 
 /// A block that holds as many bytes is not kept at rest.
 const HEAVY: usize = 64 << 10;
+
+/// Bytes that a block holds for which nobody has said how many, more or less.
+const USUAL: usize = 128;
 
 /// A block, and what frees it.
 struct Retired {
@@ -125,7 +129,9 @@ impl Bag {
 
 impl Drop for Bag {
     fn drop(&mut self) {
+        let bytes = self.blocks.len() * USUAL + self.bytes;
         Rest(&mut self.blocks).reclaim();
+        freed(bytes);
     }
 }
 

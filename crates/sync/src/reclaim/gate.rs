@@ -62,6 +62,12 @@ impl Drop for Inside {
     }
 }
 
+/// Runs what must not be half done in the child of a fork, and runs no foreign code.
+pub(super) fn inside(f: impl FnOnce()) {
+    let _inside = Inside::enter();
+    f();
+}
+
 /// The number of guards that are entered, or may be, in the lower half; the number that ever came, in the upper.
 /// `seize` does nothing with a batch that has fewer blocks than guards are entered, and says nothing then: a thread
 /// that hands a batch in must know better.

@@ -24,6 +24,8 @@ use std::sync::{Arc, LazyLock};
 use seize::Collector;
 
 use super::Retire;
+use super::background;
+pub(super) use super::background::{freed, later};
 use super::bag::{self, AGE, Bag, Busy};
 use super::clock::millis;
 use super::gate::{self, Entered};
@@ -549,6 +551,7 @@ extern "C" fn before_fork() {
         LazyLock::force(&POSSIBLE);
         collector();
     }
+    background::lock();
     crate::thread::lock_slots();
     gate::close();
     owned::lock();
@@ -560,6 +563,7 @@ extern "C" fn after_fork() {
     owned::unlock();
     gate::open();
     crate::thread::unlock_slots();
+    background::unlock();
 }
 
 /// Forgets the threads that the child does not have, and gives the locks up. The child gets a collector of its own:
@@ -595,11 +599,13 @@ extern "C" fn in_child() {
     }
     // SAFETY: as above.
     SPARE.with(|slot| unsafe { slot.renew(section::UNKNOWN, Some(slot_guard), None) });
-    // SAFETY: `before_fork` took the lock, and this is the only thread.
+    // SAFETY: `before_fork` took the locks, and this is the only thread.
     unsafe {
         owned::renew(collector());
         crate::thread::keep_own_slot();
+        background::forget();
     }
     owned::unlock();
     crate::thread::unlock_slots();
+    background::unlock();
 }

@@ -55,6 +55,8 @@
 use crate::atomic::Ordering;
 
 #[cfg(not(any(loom, shuttle)))]
+mod background;
+#[cfg(not(any(loom, shuttle)))]
 mod bag;
 #[cfg(not(any(loom, shuttle)))]
 mod clock;
@@ -167,6 +169,18 @@ pub fn pin_owned() -> OwnedGuard {
 pub fn flush() {
     scheme::flush();
     crate::alloc::give_back();
+}
+
+/// Runs `job` soon on a thread of its own: for what takes long, and must not hold up the thread that happens to be at it.
+/// A panic of the job ends the job alone. Where the system has no more threads, it is run here.
+pub fn later(job: impl FnOnce() + Send + 'static) {
+    scheme::later(Box::new(job));
+}
+
+/// Says that some `bytes` of records and tables were freed by other ways than [`Guard::retire`], or more or less so many:
+/// within half a second what is still free goes back to the system. For many bytes at once.
+pub fn freed(bytes: usize) {
+    scheme::freed(bytes);
 }
 
 /// Works like [`flush`], but leaves to the allocator what it keeps.

@@ -114,6 +114,12 @@ pub(super) fn enter() -> ModelPin {
     pin
 }
 
+pub(super) fn later(job: Box<dyn FnOnce() + Send>) {
+    job();
+}
+
+pub(super) fn freed(_bytes: usize) {}
+
 pub(super) fn enter_owned() -> ModelPin {
     enter()
 }
