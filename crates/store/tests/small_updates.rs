@@ -53,7 +53,10 @@ proptest! {
         let (key, pin) = (KeyBuf::encode(&int(7)), fyris::pin());
         let found = match &ops[..] {
             [op] => quick.count_small(&key, op, &pin).map(|found| found.map(|n| vec![n])),
-            ops => quick.count_all_small(&key, ops, &pin),
+            ops => {
+                let mut new = vec![0; ops.len()];
+                (quick.count_all_small(&key, ops, &mut new, &pin)).map(|done| done.then_some(new))
+            }
         };
         let terms: Vec<CounterOp> = ops.iter().map(|op| (*op).into()).collect();
         match found {

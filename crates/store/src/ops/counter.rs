@@ -242,14 +242,15 @@ where
         })
     }
 
-    /// Works as [`TableData::count_small`], for several steps in order, and also returns `None` for a position that there
-    /// is not.
+    /// Works as [`TableData::count_small`], for several steps in order, whose results it puts into `new`. `false` where
+    /// that returns `None`, and for a position that there is not.
     pub(crate) fn count_all_small(
         &self,
         key: &K::Key,
         ops: &[SmallOp],
+        new: &mut [i64],
         pin: &impl Guard,
-    ) -> Result<Option<Vec<i64>>> {
+    ) -> Result<bool> {
         let steps = ops
             .iter()
             .map(|op| (self.position_of(op), move |value| op.apply(value)));
@@ -257,15 +258,12 @@ where
             let old = old.ok_or(Error::NoSuchKey)?;
             let is_there = |op| check_position(self.position_of(op), self.keypos, old.arity());
             if ops.iter().map(is_there).any(|there| there.is_err()) {
-                return Ok((Updated::Same, None));
+                return Ok((Updated::Same, false));
             }
-            let mut new = Vec::with_capacity(ops.len());
-            Ok(
-                match all_counted(old, self.keypos, steps.clone(), &mut new) {
-                    Some(record) => (Updated::New(record), Some(new)),
-                    None => (Updated::Same, None),
-                },
-            )
+            Ok(match all_counted(old, self.keypos, steps.clone(), new) {
+                Some(record) => (Updated::New(record), true),
+                None => (Updated::Same, false),
+            })
         })
     }
 

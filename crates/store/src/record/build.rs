@@ -61,7 +61,7 @@ impl NewRecord {
             return self;
         }
         let _pin = reclaim::pin();
-        NewRecord(Content::one(self.ptr().patched(&[])))
+        NewRecord(Content::one(self.ptr().copied()))
     }
 
     /// Gives up a block.

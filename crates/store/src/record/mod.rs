@@ -57,7 +57,7 @@ pub(crate) use build::{
 pub(crate) use inline::{INLINE, has_key as word_has_key, key_of as word_key};
 pub(crate) use materialize::materialize;
 pub use object::Object;
-pub(crate) use splice::{Edit, all_counted, all_overwritten, counted, overwritten};
+pub(crate) use splice::{all_counted, all_overwritten, counted, overwritten};
 
 use std::cell::Cell;
 use std::ptr::NonNull;
@@ -494,29 +494,6 @@ impl RecordPtr {
     #[inline]
     pub(crate) fn is_as_long(self, other: RecordPtr) -> bool {
         self.shape().len() == other.shape().len()
-    }
-
-    /// Returns a block that is a copy with bytes in the places of as many, each a range of the values. The record has no
-    /// keepers and is not freed meanwhile.
-    #[inline]
-    pub(crate) fn patched(self, edits: &[Edit<'_>]) -> RecordPtr {
-        let shape = self.shape();
-        let fits = |(at, bytes): &Edit<'_>| at.len() == bytes.len() && at.end <= shape.values;
-        assert!(edits.iter().all(fits));
-        let base = alloc::allocate(shape.len());
-        // SAFETY: both blocks are as long as the shape says, no other thread has the new one, and the old one is not
-        // written (IMMUTABLE); the places are within the values. A blob that is copied is one more that is held.
-        unsafe {
-            if shape.blobs > 0 {
-                self.blobs().iter().cloned().for_each(std::mem::forget);
-            }
-            base.copy_from_nonoverlapping(self.0, shape.len());
-            for (at, bytes) in edits {
-                base.add(shape.values_at() + at.start)
-                    .copy_from_nonoverlapping(NonNull::from(*bytes).cast(), bytes.len());
-            }
-        }
-        RecordPtr(base)
     }
 
     /// Frees the record now, if it is a block; returns whether the collector is to be flushed for the resources that

@@ -1,7 +1,9 @@
 //! Copies of records with other bytes for some elements, without decoding the rest.
 
 use std::ops::Range;
+use std::ptr::NonNull;
 
+use fyris_sync::alloc;
 use fyris_term::Blob;
 use fyris_term::value::{self, IntBytes};
 use smallvec::SmallVec;
@@ -12,10 +14,48 @@ use crate::resource_ref;
 use crate::slot::Content;
 
 /// A place in the values of a record, and the bytes that come there.
-pub(crate) type Edit<'b> = (Range<usize>, &'b [u8]);
+type Edit<'b> = (Range<usize>, &'b [u8]);
 
 /// Edits, or what becomes one, at different places: an object has few.
 type Few<T> = SmallVec<[(Range<usize>, T); 4]>;
+
+impl RecordPtr {
+    /// Returns a block that is a copy. The record has no keepers and is not freed meanwhile.
+    #[inline]
+    pub(crate) fn copied(self) -> RecordPtr {
+        let shape = self.shape();
+        let base = alloc::allocate(shape.len());
+        // SAFETY: both blocks are as long as the shape says, no other thread has the new one, and the old one is not
+        // written (IMMUTABLE). A blob that is copied is one more that is held.
+        unsafe {
+            if shape.blobs > 0 {
+                self.blobs().iter().cloned().for_each(std::mem::forget);
+            }
+            base.copy_from_nonoverlapping(self.0, shape.len());
+        }
+        RecordPtr(base)
+    }
+
+    /// Puts bytes in the place of as many, a range of the values; returns `false` if they do not fit.
+    ///
+    /// # Safety
+    ///
+    /// The block is a copy that no other thread has, and nothing refers to its values.
+    #[inline]
+    pub(crate) unsafe fn put(self, at: &Range<usize>, bytes: &[u8]) -> bool {
+        let shape = self.shape();
+        let fits = at.len() == bytes.len() && at.end <= shape.values;
+        if fits {
+            // SAFETY: the place is within the values; the caller's contract.
+            unsafe {
+                self.0
+                    .add(shape.values_at() + at.start)
+                    .copy_from_nonoverlapping(NonNull::from(bytes).cast(), bytes.len());
+            }
+        }
+        fits
+    }
+}
 
 /// Returns the range in the values of `old` of the element at a checked position; `None` if the blobs of `old` may be
 /// others without it.
@@ -47,9 +87,39 @@ fn spliced(old: RecordPtr, edits: &[Edit<'_>]) -> Option<NewRecord> {
     let fit = |(place, bytes): &Edit<'_>| place.len() == bytes.len();
     // An inline object may stay one, and a block may become one, if it is built anew.
     if edits.iter().all(fit) && !old.is_materialized() {
-        return Some(NewRecord(Content::one(old.patched(edits))));
+        let copy = old.copied();
+        for (place, bytes) in edits {
+            // SAFETY: no other thread has the copy.
+            unsafe { copy.put(place, bytes) };
+        }
+        return Some(NewRecord(Content::one(copy)));
     }
     resized(old, edits)
+}
+
+/// Returns a copy of `old` in which each element at a position has been replaced by what `new` makes of its bytes, one
+/// after another; `None` if one is not, or takes another number of bytes.
+#[inline(always)]
+fn replaced<B: AsRef<[u8]>>(
+    old: RecordPtr,
+    keypos: usize,
+    positions: impl Iterator<Item = usize>,
+    mut new: impl FnMut(usize, &[u8]) -> Option<B>,
+) -> Option<NewRecord> {
+    if old.is_materialized() {
+        return None;
+    }
+    let copy = NewRecord(Content::one(old.copied()));
+    for (at, position) in positions.enumerate() {
+        let place = place_of(copy.ptr(), keypos, position)?;
+        // SAFETY: the copy lives until the end of this function at least.
+        let bytes = new(at, unsafe { &copy.ptr().values()[place.clone()] })?;
+        // SAFETY: no other thread has the copy, and what `new` was given is not looked at any more.
+        if !unsafe { copy.ptr().put(&place, bytes.as_ref()) } {
+            return None;
+        }
+    }
+    Some(copy)
 }
 
 #[inline(never)]
@@ -91,8 +161,14 @@ pub(crate) fn overwritten(
 pub(crate) fn all_overwritten<'b>(
     old: RecordPtr,
     keypos: usize,
-    elements: impl Iterator<Item = (usize, &'b [u8])>,
+    elements: impl Iterator<Item = (usize, &'b [u8])> + Clone,
 ) -> Option<NewRecord> {
+    let positions = elements.clone().map(|(position, _)| position);
+    let mut all = elements.clone();
+    let next = |_, _: &[u8]| all.next().map(|(_, bytes)| bytes);
+    if let Some(new) = replaced(old, keypos, positions, next) {
+        return Some(new);
+    }
     let mut edits: Few<&[u8]> = SmallVec::new();
     for (position, bytes) in elements {
         let place = place_of(old, keypos, position)?;
@@ -137,18 +213,27 @@ pub(crate) fn counted(
     spliced(old, &[(place, IntBytes::new(*new).as_bytes())])
 }
 
-/// Works as [`counted`], for several steps one after another: pairs of position and step. What each step made is
-/// appended to `all`.
+/// Works as [`counted`], for several steps one after another: pairs of position and step. What each step made is put
+/// into `all`.
 pub(crate) fn all_counted<S: Fn(i64) -> Option<i64>>(
     old: RecordPtr,
     keypos: usize,
-    steps: impl Iterator<Item = (usize, S)>,
-    all: &mut Vec<i64>,
+    steps: impl Iterator<Item = (usize, S)> + Clone,
+    all: &mut [i64],
 ) -> Option<NewRecord> {
+    let positions = steps.clone().map(|(position, _)| position);
+    let mut rest = steps.clone();
+    let next = |at, bytes: &[u8]| {
+        all[at] = (rest.next()?.1)(value::as_int(bytes)?)?;
+        Some(IntBytes::new(all[at]))
+    };
+    if let Some(new) = replaced(old, keypos, positions, next) {
+        return Some(new);
+    }
     let mut edits: Few<i64> = SmallVec::new();
     // SAFETY: the caller holds `old`.
     let values = unsafe { old.values() };
-    for (position, step) in steps {
+    for ((position, step), result) in steps.zip(all) {
         let place = place_of(old, keypos, position)?;
         let now = match edits.iter_mut().find(|(at, _)| *at == place) {
             Some((_, now)) => now,
@@ -159,7 +244,7 @@ pub(crate) fn all_counted<S: Fn(i64) -> Option<i64>>(
             }
         };
         *now = step(*now)?;
-        all.push(*now);
+        *result = *now;
     }
     edits.sort_unstable_by_key(|(place, _)| place.start);
     let bytes: SmallVec<[IntBytes; 4]> = edits.iter().map(|(_, now)| IntBytes::new(*now)).collect();

@@ -307,22 +307,29 @@ impl Table {
         })
     }
 
-    /// Works as [`Table::count_small`], for several steps in order; `None` also for a position that there is not.
+    /// Works as [`Table::count_small`], for several steps in order, whose results it puts into `new`, which is as long.
+    /// `false` where that returns `None`, and for a position that there is not.
     ///
     /// # Errors
     ///
     /// As [`Table::update_counter`].
+    ///
+    /// # Panics
+    ///
+    /// If `new` is shorter than `ops`.
     pub fn count_all_small(
         &self,
         key: &(impl AsKey + ?Sized),
         ops: &[SmallOp],
+        new: &mut [i64],
         pin: &LocalGuard,
-    ) -> Result<Option<Vec<i64>>> {
+    ) -> Result<bool> {
+        assert!(new.len() >= ops.len());
         self.check_unique("update_counter")?;
         key.with(|buf| {
             self.write_under(
                 pin,
-                |data, pin| with_data!(data, b => b.count_all_small(b.key(buf), ops, pin)),
+                |data, pin| with_data!(data, b => b.count_all_small(b.key(buf), ops, new, pin)),
             )
         })
     }

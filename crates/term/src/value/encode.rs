@@ -114,6 +114,13 @@ impl IntBytes {
     }
 }
 
+impl AsRef<[u8]> for IntBytes {
+    #[inline]
+    fn as_ref(&self) -> &[u8] {
+        self.as_bytes()
+    }
+}
+
 /// Returns the shape of a map, if it has one. Not inlined: its stack space would be needed at every level of a deep term.
 #[inline(never)]
 fn shape_of(map: &Map) -> Option<&'static Shape> {

@@ -7,7 +7,7 @@ use fyris::{CounterOp, LocalGuard, Object, SmallOp, Table};
 use fyris_term::Term as Owned;
 use fyris_term::key::KeyBuf;
 use fyris_term::value::{IntBytes, ValueWriter};
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 use super::read::found;
 use super::with_any_key;
@@ -120,9 +120,10 @@ fn count(env: Env, table: &Table, key: &KeyBuf, op: &SmallOp, pin: &LocalGuard) 
 }
 
 fn count_all(env: Env, table: &Table, key: &KeyBuf, ops: &[SmallOp], pin: &LocalGuard) -> Reply {
-    let new: SmallVec<[Term; 4]> = match table.count_all_small(key, ops, pin)? {
-        Some(new) => new.into_iter().map(|n| env.make_int(n)).collect(),
-        None => {
+    let mut new: SmallVec<[i64; 4]> = smallvec![0; ops.len()];
+    let new: SmallVec<[Term; 4]> = match table.count_all_small(key, ops, &mut new, pin)? {
+        true => new.into_iter().map(|n| env.make_int(n)).collect(),
+        false => {
             let ops: Vec<CounterOp> = ops.iter().map(|op| (*op).into()).collect();
             let new = table.update_counter_with(key, &ops)?;
             new.iter().map(|n| term::make(env, n)).collect()
@@ -236,13 +237,25 @@ fn overwrite_all(
         _ if !env.is_nil(rest) => Ok(None),
         [] => Ok(None),
         [edit] => overwrite(env, table, key, *edit, pin).map(Some),
-        edits => with_bytes(env, edits, |bytes, places| {
-            let elements = places
-                .iter()
-                .map(|(at, place)| (*at, &bytes[place.clone()]));
-            Ok(table.overwrite_all(key, elements, pin)?)
-        }),
+        edits => match all_small(edits) {
+            Some(small) => {
+                let elements = small.iter().map(|(at, value)| (*at, value.as_bytes()));
+                Ok(table.overwrite_all(key, elements, pin)?)
+            }
+            None => with_bytes(env, edits, |bytes, places| {
+                let elements = places
+                    .iter()
+                    .map(|(at, place)| (*at, &bytes[place.clone()]));
+                Ok(table.overwrite_all(key, elements, pin)?)
+            }),
+        },
     }
+}
+
+/// Returns the values as bytes if all are small integers, which refer to nothing and need no buffer.
+fn all_small(edits: &[(usize, Term)]) -> Option<SmallVec<[(usize, IntBytes); 4]>> {
+    let small = |&(at, value): &(usize, Term)| Some((at, IntBytes::new(value.small()?)));
+    edits.iter().map(small).collect()
 }
 
 /// Runs `f` on values written as bytes, and their positions and places in these; `None` if one of them is held beside
