@@ -197,6 +197,7 @@ segment_torn_read       |                    | -p fyris-segment --test processes
 segment_transaction_merges |                 | -p fyris-segment --test transactions no_transaction
 segment_pin_ignored     |                    | -p fyris-segment --test in_place keeps
 segment_changes_unowned |                    | -p fyris-segment --test in_place whole
+segment_unlinked_unheard |                   | -p fyris-segment --test list tell
 segment_wakes_nobody    |                    | -p fyris-segment --test transactions sleepers
 map_private             |                    | -p fyris-segment --test map_options private
 map_walks_unchecked     |                    | -p fyris-segment --test map_hostile out_of_order

@@ -33,6 +33,7 @@ from ._errors import (
     SegmentError,
     SegmentExists,
     Uncommitted,
+    Unlinked,
     WrongType,
 )
 from ._fyris import (
@@ -79,6 +80,7 @@ __all__ = [
     "Table",
     "Term",
     "Uncommitted",
+    "Unlinked",
     "Updated",
     "VersionedMap",
     "WrongType",

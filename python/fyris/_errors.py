@@ -92,3 +92,7 @@ class LockTimeout(SegmentError):
 
 class Uncommitted(SegmentError):
     """The map has changes that are neither committed nor discarded; maps are not merged."""
+
+
+class Unlinked(SegmentError):
+    """The segment's name was removed, or leads to another segment by now: who checks it out shares nothing with this one."""

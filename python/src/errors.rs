@@ -27,6 +27,7 @@ pyo3::import_exception!(fyris._errors, Closed);
 pyo3::import_exception!(fyris._errors, NoSpace);
 pyo3::import_exception!(fyris._errors, LockTimeout);
 pyo3::import_exception!(fyris._errors, Uncommitted);
+pyo3::import_exception!(fyris._errors, Unlinked);
 
 /// An error of the store.
 pub(crate) fn store(error: fyris::Error) -> PyErr {
@@ -88,6 +89,7 @@ pub(crate) fn segment(error: fyris_segment::Error) -> PyErr {
         ReadOnly => self::ReadOnly::new_err(text),
         Uncommitted => self::Uncommitted::new_err(text),
         NotFound(_) => NoSuchSegment::new_err(text),
+        Unlinked(_) => self::Unlinked::new_err(text),
         Exists(_) => SegmentExists::new_err(text),
         NotASegment(_) | WrongFormat { .. } | Truncated { .. } | Corrupt(_) => {
             Damaged::new_err(text)

@@ -39,6 +39,7 @@ pub(crate) struct VersionedMap {
     read_only: bool,
     in_place: bool,
     mode: Option<u32>,
+    after_unlink: bool,
 }
 
 /// The state of a map.
@@ -171,7 +172,7 @@ impl VersionedMap {
 #[pymethods]
 impl VersionedMap {
     #[new]
-    #[pyo3(signature = (name, size=Natural(0), *, create=true, exclusive=false, read_only=false, in_place=false, unit=None, max_size=None, slots=None, history=None, mode=None, group=None))]
+    #[pyo3(signature = (name, size=Natural(0), *, create=true, exclusive=false, read_only=false, in_place=false, unit=None, max_size=None, slots=None, history=None, mode=None, group=None, after_unlink=false))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -187,6 +188,7 @@ impl VersionedMap {
         history: Option<Natural>,
         mode: Option<u32>,
         group: Option<u32>,
+        after_unlink: bool,
     ) -> PyResult<VersionedMap> {
         let read_only = read_only || in_place;
         let made = Made {
@@ -198,7 +200,10 @@ impl VersionedMap {
             group,
         };
         let options = Options::new().create(create).exclusive(exclusive);
-        let options = options.read_only(read_only).in_place(in_place);
+        let options = options
+            .read_only(read_only)
+            .in_place(in_place)
+            .after_unlink(after_unlink);
         let options = made.put_in(options);
         let map = py.detach(|| Store::checkout(&name, size.0, &options));
         Ok(VersionedMap {
@@ -208,6 +213,7 @@ impl VersionedMap {
             read_only,
             in_place,
             mode,
+            after_unlink,
         })
     }
 
@@ -533,6 +539,7 @@ impl VersionedMap {
         options.set_item("read_only", this.read_only)?;
         options.set_item("in_place", this.in_place)?;
         options.set_item("mode", this.mode)?;
+        options.set_item("after_unlink", this.after_unlink)?;
         let name = this.kept.as_os_str().into_pyobject(py)?.into_any();
         Ok((
             again(py, "map_again")?,

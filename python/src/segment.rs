@@ -58,7 +58,8 @@ pub(crate) use versions::Updated;
 /// of (start, stop): what this process writes there is never committed. count_faults: a commit looks for writes only if
 /// this process has taken a page fault since the last look, and then costs the same whatever the segment's size; what
 /// another process or a debugger writes here is not noticed before the next look. one_writer: always the same thread
-/// writes and commits, whose faults are counted faster.
+/// writes and commits, whose faults are counted faster. after_unlink: commits and waits go on when the name was removed,
+/// and do not raise Unlinked.
 ///
 /// A pickled segment is checked out anew where it is unpickled (multiprocessing with spawn); pickles of different
 /// contents differ. After a fork the child calls reattach().
@@ -127,6 +128,7 @@ struct Checkout {
     tracking: String,
     count_faults: bool,
     one_writer: bool,
+    after_unlink: bool,
     private: Vec<(usize, usize)>,
     /// The name for other processes.
     kept: PathBuf,
@@ -180,7 +182,8 @@ impl Checkout {
         let options = options.in_place(self.in_place);
         let options = options
             .count_faults(self.count_faults)
-            .one_writer(self.one_writer);
+            .one_writer(self.one_writer)
+            .after_unlink(self.after_unlink);
         let private = self.private.iter();
         Ok(private.fold(options, |options, &(start, stop)| {
             options.private(start..stop)
@@ -234,7 +237,7 @@ impl Segment {
 #[pymethods]
 impl Segment {
     #[new]
-    #[pyo3(signature = (name, size=Natural(0), *, create=true, exclusive=false, read_only=false, in_place=false, unit=None, max_size=None, tracking="auto", private=vec![], slots=None, history=None, mode=None, group=None, count_faults=false, one_writer=false))]
+    #[pyo3(signature = (name, size=Natural(0), *, create=true, exclusive=false, read_only=false, in_place=false, unit=None, max_size=None, tracking="auto", private=vec![], slots=None, history=None, mode=None, group=None, count_faults=false, one_writer=false, after_unlink=false))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -254,6 +257,7 @@ impl Segment {
         group: Option<u32>,
         count_faults: bool,
         one_writer: bool,
+        after_unlink: bool,
     ) -> PyResult<Segment> {
         let read_only = read_only || in_place;
         let made = Made {
@@ -271,6 +275,7 @@ impl Segment {
             tracking: tracking.to_owned(),
             count_faults,
             one_writer,
+            after_unlink,
             private: private
                 .iter()
                 .map(|(start, stop)| (start.0, stop.0))
@@ -400,7 +405,8 @@ impl Segment {
     }
 
     /// Returns whether the name is gone, or leads to another segment by now: who checks it out shares nothing with this
-    /// one. Processes that have the segment keep it, and commits and waits among them go on.
+    /// one. Processes that have the segment keep it; their commits and waits raise Unlinked, unless they said
+    /// after_unlink.
     #[getter]
     fn unlinked(&self, py: Python<'_>) -> PyResult<bool> {
         self.run(py, |segment| segment.is_unlinked())
@@ -431,6 +437,7 @@ impl Segment {
         options.set_item("tracking", &this.checkout.tracking)?;
         options.set_item("count_faults", this.checkout.count_faults)?;
         options.set_item("one_writer", this.checkout.one_writer)?;
+        options.set_item("after_unlink", this.checkout.after_unlink)?;
         options.set_item("private", this.checkout.private.clone())?;
         options.set_item("mode", this.checkout.mode)?;
         let name = this.checkout.kept.as_os_str().into_pyobject(py)?.into_any();

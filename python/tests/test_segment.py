@@ -1,6 +1,7 @@
 """Segments in one process: what the calls do and refuse, arrays, and a model."""
 
 import array
+import asyncio
 import copy
 import ctypes
 import gc
@@ -324,8 +325,25 @@ def test_who_has_it_is_told_that_its_name_is_gone(name):
     second = fyris.Segment(name, 8192)
     assert first.unlinked and not second.unlinked
     first[0] = 1
-    first.commit()
+    for told in (first.commit, lambda: first.commit(merge=True), first.wait, lambda: asyncio.run(first.wait_async())):
+        with pytest.raises(fyris.Unlinked, match=name):
+            told()
     assert not second.wait(0) and second[0] == 0
+    third = fyris.Segment(name, after_unlink=True)
+    fyris.unlink(name)
+    third[0] = 1
+    third.commit()
+    assert not third.wait(0)
+
+    def put_and_unlink(entries):
+        entries[b"k"] = b"v"
+        fyris.unlink(name)
+
+    with pytest.raises(fyris.Unlinked):
+        fyris.VersionedMap(name, 1 << 16).write(put_and_unlink)
+    made = fyris.VersionedMap(name, 1 << 16, after_unlink=True)
+    made.write(put_and_unlink)
+    assert made[b"k"] == b"v"
 
 
 def test_handles_are_not_copied(name):

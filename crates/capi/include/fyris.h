@@ -207,6 +207,10 @@ typedef enum fyris_code {
    * The map has changes that are neither committed nor discarded.
    */
   FYRIS_E_UNCOMMITTED = 50,
+  /**
+   * The segment's name was removed, or leads to another segment by now.
+   */
+  FYRIS_E_UNLINKED = 51,
 } fyris_code;
 
 /**
@@ -793,6 +797,8 @@ void fyris_ranges_free(struct fyris_ranges *ranges);
  * - `count_faults`: a commit looks for writes only if this process has taken a page fault since the last look, so that a
  *   commit costs the same whatever the segment's size; a write of another process or of a debugger is not noticed
  *   before the next look. `one_writer`: always the same thread writes and commits, whose faults are counted faster;
+ * - `after_unlink`: commits and waits go on when the segment's name was removed; otherwise they fail with
+ *   FYRIS_E_UNLINKED;
  * - `{lag, Pages}`: commits let the log go on without processes that are so many changed pages behind;
  * - `{private, Start, End}`: what this process writes there is its own and never committed (marks of a garbage
  *   collector);
@@ -821,7 +827,8 @@ struct fyris_segment *fyris_segment_checkout(const char *name,
 void fyris_segment_free(struct fyris_segment *segment);
 
 /**
- * Removes the name of a segment. Processes that have it checked out keep it; nothing else ever removes a name.
+ * Removes the name of a segment. Processes that have it checked out keep it, and are told by their next commit or wait
+ * (FYRIS_E_UNLINKED): who checks the name out from now on shares nothing with them. Nothing else ever removes a name.
  *
  * Fails with FYRIS_E_NO_SEGMENT, FYRIS_E_ARGUMENT, FYRIS_E_DAMAGED (it is no segment, and left alone), FYRIS_E_IO.
  *
@@ -880,7 +887,7 @@ enum fyris_code fyris_segment_reattach(const struct fyris_segment *segment,
  * harms nobody.
  *
  * Fails with FYRIS_E_BEHIND, FYRIS_E_READ_ONLY, FYRIS_E_NO_SPACE, FYRIS_E_TIMEOUT, FYRIS_E_FORKED, FYRIS_E_BUSY,
- * FYRIS_E_DAMAGED; the changes stay local then.
+ * FYRIS_E_DAMAGED, FYRIS_E_UNLINKED; the changes stay local then.
  *
  * Threads: any.
  */
@@ -928,7 +935,7 @@ enum fyris_code fyris_segment_touch(const struct fyris_segment *segment,
  * stay where they are. A smaller size changes nothing.
  *
  * Fails with FYRIS_E_LIMIT beyond its `max_size`, FYRIS_E_READ_ONLY, FYRIS_E_NO_SPACE, FYRIS_E_TIMEOUT,
- * FYRIS_E_FORKED, FYRIS_E_BUSY.
+ * FYRIS_E_FORKED, FYRIS_E_BUSY, FYRIS_E_UNLINKED.
  *
  * Threads: any.
  */
@@ -1040,7 +1047,7 @@ enum fyris_code fyris_segment_transaction(const struct fyris_segment *segment,
  * ever, if that is negative). `news`, which may be NULL, says whether there are such changes; if there are already it
  * returns at once. Commits wake the sleeper. Another thread may use the segment meanwhile, but not free it.
  *
- * Fails with FYRIS_E_FORKED, FYRIS_E_BUSY.
+ * Fails with FYRIS_E_UNLINKED (there are none, and the segment's name is gone), FYRIS_E_FORKED, FYRIS_E_BUSY.
  *
  * Threads: any.
  */

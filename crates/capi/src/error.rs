@@ -75,6 +75,8 @@ pub enum fyris_code {
     FYRIS_E_GAVE_UP = 49,
     /// The map has changes that are neither committed nor discarded.
     FYRIS_E_UNCOMMITTED = 50,
+    /// The segment's name was removed, or leads to another segment by now.
+    FYRIS_E_UNLINKED = 51,
 }
 
 use fyris_code::*;
@@ -116,6 +118,7 @@ names! {
     FYRIS_E_TIMEOUT
     FYRIS_E_GAVE_UP
     FYRIS_E_UNCOMMITTED
+    FYRIS_E_UNLINKED
 }
 
 /// Returns the name of a code, like "FYRIS_E_NO_KEY", never freed; "FYRIS_OK" for success, and "unknown" for a number that
@@ -350,6 +353,7 @@ impl From<::fyris_segment::Error> for Failure {
             ReadOnly => FYRIS_E_READ_ONLY,
             Uncommitted => FYRIS_E_UNCOMMITTED,
             NotFound(_) => FYRIS_E_NO_SEGMENT,
+            Unlinked(_) => FYRIS_E_UNLINKED,
             Exists(_) => FYRIS_E_EXISTS,
             NotASegment(_) | WrongFormat { .. } | Truncated { .. } | Corrupt(_) => FYRIS_E_DAMAGED,
             NotOurs(_) | Namespace => FYRIS_E_NO_ACCESS,

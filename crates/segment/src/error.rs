@@ -60,6 +60,13 @@ pub enum Error {
     /// No segment of this name, and the options do not allow to create one.
     #[error("no segment {0:?}")]
     NotFound(PathBuf),
+    /// The segment's name was removed, or leads to another file by now: a commit is not done, a wait is over. Processes
+    /// that check the name out share nothing with this one. [`Segment::checkout`] gives the new segment;
+    /// [`Options::after_unlink`](crate::Options::after_unlink) goes on with this one.
+    ///
+    /// [`Segment::checkout`]: crate::Segment::checkout
+    #[error("segment {0:?} was removed, or is another one by now")]
+    Unlinked(PathBuf),
     /// There is a segment of this name already, and the options asked for a new one.
     #[error("segment {0:?} exists already")]
     Exists(PathBuf),

@@ -1,7 +1,7 @@
 //! From a name to a file.
 
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::path::{Component, Path, PathBuf};
+use std::path::{Component, Path, PathBuf, absolute};
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
@@ -27,7 +27,8 @@ impl Place {
         if bytes.contains(&b'/') {
             return match name.components().next_back() {
                 Some(Component::Normal(_)) if !bytes.contains(&0) => Ok(Place {
-                    path: name.to_owned(),
+                    // The same file, wherever this process goes.
+                    path: absolute(name).unwrap_or_else(|_| name.to_owned()),
                     anonymous: false,
                     file: None,
                 }),

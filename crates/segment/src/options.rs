@@ -66,6 +66,7 @@ pub struct Options {
     pub(crate) count_faults: bool,
     pub(crate) one_writer: bool,
     pub(crate) lag: Option<usize>,
+    pub(crate) after_unlink: bool,
 }
 
 /// Bytes of a working copy that are to be at an address.
@@ -102,6 +103,7 @@ impl Default for Options {
             count_faults: false,
             one_writer: false,
             lag: None,
+            after_unlink: false,
         }
     }
 }
@@ -275,6 +277,13 @@ impl Options {
     /// Up to twice as many frames are in use beside those of the trunk and those that laggards need.
     pub fn lag(mut self, pages: usize) -> Self {
         self.lag = Some(pages);
+        self
+    }
+
+    /// Lets commits and waits go on when the segment's name was removed, if `yes` (default: no, they are
+    /// [`Error::Unlinked`](crate::Error::Unlinked)): for processes that remove it once all have checked the segment out.
+    pub fn after_unlink(mut self, yes: bool) -> Self {
+        self.after_unlink = yes;
         self
     }
 

@@ -31,6 +31,8 @@ use crate::error::{answer, call, free, fyris_code, fyris_error, make};
 /// - `count_faults`: a commit looks for writes only if this process has taken a page fault since the last look, so that a
 ///   commit costs the same whatever the segment's size; a write of another process or of a debugger is not noticed
 ///   before the next look. `one_writer`: always the same thread writes and commits, whose faults are counted faster;
+/// - `after_unlink`: commits and waits go on when the segment's name was removed; otherwise they fail with
+///   FYRIS_E_UNLINKED;
 /// - `{lag, Pages}`: commits let the log go on without processes that are so many changed pages behind;
 /// - `{private, Start, End}`: what this process writes there is its own and never committed (marks of a garbage
 ///   collector);
@@ -74,7 +76,8 @@ pub unsafe extern "C" fn fyris_segment_free(segment: *mut fyris_segment) {
     unsafe { free(segment) }
 }
 
-/// Removes the name of a segment. Processes that have it checked out keep it; nothing else ever removes a name.
+/// Removes the name of a segment. Processes that have it checked out keep it, and are told by their next commit or wait
+/// (FYRIS_E_UNLINKED): who checks the name out from now on shares nothing with them. Nothing else ever removes a name.
 ///
 /// Fails with FYRIS_E_NO_SEGMENT, FYRIS_E_ARGUMENT, FYRIS_E_DAMAGED (it is no segment, and left alone), FYRIS_E_IO.
 ///

@@ -20,7 +20,7 @@ pub(super) fn tell(version: u64, out: *mut u64) -> Outcome {
 /// harms nobody.
 ///
 /// Fails with FYRIS_E_BEHIND, FYRIS_E_READ_ONLY, FYRIS_E_NO_SPACE, FYRIS_E_TIMEOUT, FYRIS_E_FORKED, FYRIS_E_BUSY,
-/// FYRIS_E_DAMAGED; the changes stay local then.
+/// FYRIS_E_DAMAGED, FYRIS_E_UNLINKED; the changes stay local then.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -94,7 +94,7 @@ pub unsafe extern "C" fn fyris_segment_touch(
 /// stay where they are. A smaller size changes nothing.
 ///
 /// Fails with FYRIS_E_LIMIT beyond its `max_size`, FYRIS_E_READ_ONLY, FYRIS_E_NO_SPACE, FYRIS_E_TIMEOUT,
-/// FYRIS_E_FORKED, FYRIS_E_BUSY.
+/// FYRIS_E_FORKED, FYRIS_E_BUSY, FYRIS_E_UNLINKED.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

@@ -52,6 +52,7 @@ fn with_word(options: Options, word: &str) -> Option<Options> {
         "declared" => options.declared(),
         "count_faults" => options.count_faults(true),
         "one_writer" => options.one_writer(true),
+        "after_unlink" => options.after_unlink(true),
         _ => return None,
     })
 }

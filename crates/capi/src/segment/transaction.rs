@@ -87,7 +87,7 @@ pub unsafe extern "C" fn fyris_segment_transaction(
 /// ever, if that is negative). `news`, which may be NULL, says whether there are such changes; if there are already it
 /// returns at once. Commits wake the sleeper. Another thread may use the segment meanwhile, but not free it.
 ///
-/// Fails with FYRIS_E_FORKED, FYRIS_E_BUSY.
+/// Fails with FYRIS_E_UNLINKED (there are none, and the segment's name is gone), FYRIS_E_FORKED, FYRIS_E_BUSY.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

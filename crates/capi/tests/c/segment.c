@@ -302,7 +302,17 @@ int main(void) {
   fyris_segment_free(reader);
   fyris_segment_free(b);
   DO(fyris_segment_unlink(name, &err));
-  EXPECT(fyris_segment_data(a, &err) != NULL); /* still there for who has it */
+  uint64_t *mine = fyris_segment_data(a, &err); /* still there for who has it */
+  EXPECT(mine != NULL);
+  mine[3]++;
+  SAYS(fyris_segment_commit(a, NULL, &err), FYRIS_E_UNLINKED);
+  EXPECT(strstr(err.text, name) != NULL);
+  SAYS(fyris_segment_wait(a, -1, NULL, &err), FYRIS_E_UNLINKED);
+  fyris_segment *new = checkout(4096, "[after_unlink]");
+  DO(fyris_segment_unlink(name, &err));
+  *(uint64_t *)fyris_segment_data(new, &err) = 1;
+  DO(fyris_segment_commit(new, NULL, &err));
+  fyris_segment_free(new);
   fyris_segment_free(a);
   puts("segment: all good");
   return 0;

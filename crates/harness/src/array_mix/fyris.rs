@@ -28,6 +28,7 @@ struct Versioned<const DECLARED: bool>(Segment);
 
 impl<const DECLARED: bool> Versioned<DECLARED> {
     fn checkout(name: &str, elements: usize, options: Options) -> Result<Self, BenchError> {
+        let options = options.after_unlink(true);
         let options = if DECLARED {
             options.declared()
         } else {

@@ -62,7 +62,7 @@ pub(super) fn warm_ns(start: Instant) -> f64 {
 
 /// Returns the options of both ends.
 pub(super) fn options(declared: bool) -> Options {
-    let options = Options::new();
+    let options = Options::new().after_unlink(true);
     if declared {
         options.declared()
     } else {

@@ -56,14 +56,15 @@ impl Segment {
     ///
     /// # Errors
     ///
-    /// [`Error::Behind`] if the trunk has changes that are not in the working copy; [`Error::NoSpace`];
-    /// [`Error::LockTimeout`]; [`Error::ReadOnly`]; [`Error::Corrupt`]; [`Error::Forked`]. The local changes
-    /// stay local.
+    /// [`Error::Behind`] if the trunk has changes that are not in the working copy; [`Error::Unlinked`];
+    /// [`Error::NoSpace`]; [`Error::LockTimeout`]; [`Error::ReadOnly`]; [`Error::Corrupt`]; [`Error::Forked`]. The local
+    /// changes stay local.
     ///
     /// *Source*: CONVERSION, sections 3.1, 3.5 and 3.7.
     pub fn commit(&mut self) -> Result<u64> {
         self.check_writable()?;
         self.check_between()?;
+        self.check_named()?;
         self.check_current()?;
         self.prepare()?;
         self.check_base()?;
@@ -99,6 +100,7 @@ impl Segment {
     fn merge_and_commit(&mut self, policy: &mut Policy<'_>) -> Result<u64> {
         self.check_writable()?;
         self.check_between()?;
+        self.check_named()?;
         self.update_and_prepare(policy)?;
         if self.prepared.records.is_empty() {
             return Ok(self.unchanged());
@@ -395,9 +397,11 @@ impl Segment {
     ///
     /// # Errors
     ///
-    /// [`Error::TooLarge`] beyond the `max_size` of its creation; [`Error::ReadOnly`]; those of the lock.
+    /// [`Error::TooLarge`] beyond the `max_size` of its creation; [`Error::ReadOnly`]; [`Error::Unlinked`]; those of the
+    /// lock.
     pub fn grow(&mut self, size: usize) -> Result<()> {
         self.check_writable()?;
+        self.check_named()?;
         let max = self.max_len();
         if size > max {
             return Err(Error::TooLarge { asked: size, max });

@@ -14,8 +14,6 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
 
-use rustix::io::Errno;
-
 pub use shared::{Inside, Reattach, Shared};
 pub use transaction::Words;
 pub use transaction::let_others_pass;
@@ -27,7 +25,6 @@ use window::{Scratch, Window};
 
 use crate::copy::WorkCopy;
 use crate::error::{Error, Result};
-use crate::failpoints::failpoint;
 use crate::map::ForkProbe;
 use crate::name::Place;
 use crate::trunk::Trunk;
@@ -81,7 +78,6 @@ pub struct Segment {
     written: Written,
     /// Within a change of a binding: see [`Segment::begin_change`].
     changing: bool,
-    place: Place,
     options: Options,
 }
 
@@ -130,12 +126,11 @@ impl Segment {
         // Twice at most in practice: it may vanish or appear between the two steps.
         for _ in 0..100 {
             match Trunk::open(&place, options) {
-                Ok(trunk) => return open(Segment::attach(trunk, &place, size, options)?),
+                Ok(trunk) => return open(Segment::attach(trunk, size, options)?),
                 Err(Error::NotFound(_)) if options.create => {}
                 Err(error) => return Err(error.into()),
             }
-            let segment =
-                Segment::attach(Trunk::make(&place, size, options)?, &place, size, options)?;
+            let segment = Segment::attach(Trunk::make(&place, size, options)?, size, options)?;
             let trunk = Arc::clone(&segment.trunk);
             let opened = open(segment)?;
             if trunk.name(&place)? {
@@ -175,10 +170,10 @@ impl Segment {
         // It is new, as `exclusive` asks for, and then exists.
         let place = create_nameless(size, options)?;
         let options = options.clone().exclusive(false);
-        Segment::attach(Trunk::open(&place, &options)?, &place, 0, &options)
+        Segment::attach(Trunk::open(&place, &options)?, 0, &options)
     }
 
-    fn attach(trunk: Trunk, place: &Place, size: usize, options: &Options) -> Result<Segment> {
+    fn attach(trunk: Trunk, size: usize, options: &Options) -> Result<Segment> {
         let geometry = trunk.geometry;
         check_fit(&trunk, size, options)?;
         options.check_private(geometry.pages * PAGE)?;
@@ -222,40 +217,32 @@ impl Segment {
             private_words,
             written: Written::No,
             changing: false,
-            place: place.clone(),
             options: options.clone(),
         };
         segment.load()?;
         Ok(segment)
     }
 
-    /// Removes the name of a segment. Processes attached to it keep it until they let go, and are not told unless they
-    /// ask ([`Segment::is_unlinked`]); nothing else ever removes a name.
+    /// Removes the name of a segment. Processes attached to it keep it until they let go; their next commit, and each
+    /// wait, is [`Error::Unlinked`]: who checks the name out from now on shares nothing with them. Those that are to go
+    /// on among themselves say so ([`Options::after_unlink`]). Nothing else ever removes a name.
     ///
     /// # Errors
     ///
     /// [`Error::NotFound`], [`Error::BadName`], [`Error::NotASegment`], [`Error::NotOurs`]: the file is left alone if
     /// it is not a segment, or not this user's.
     pub fn unlink(name: impl AsRef<Path>) -> Result<()> {
-        let place = Place::of(name.as_ref())?;
-        Trunk::look_at(&place)?;
-        failpoint!("looked at");
-        rustix::fs::unlink(&place.path).map_err(|error| match error {
-            // It went meanwhile.
-            Errno::NOENT => Error::NotFound(place.path.clone()),
-            error => Error::os_at("removing segment", &place.path)(error),
-        })
+        Trunk::unlink(&Place::of(name.as_ref())?)
     }
 
     /// Returns whether the segment's name is gone, or leads to another file by now: processes that check it out share
-    /// nothing with this one, though those that have it go on with their commits and waits. False if it never had a
-    /// name. Two system calls.
+    /// nothing with this one. False if it never had a name. Two system calls.
     ///
     /// # Errors
     ///
     /// [`Error::Os`] if the name cannot be looked at.
     pub fn is_unlinked(&self) -> Result<bool> {
-        self.trunk.is_unlinked(&self.place)
+        self.trunk.is_unlinked()
     }
 
     /// Returns the number of bytes in the working copy.
@@ -288,7 +275,7 @@ impl Segment {
 
     /// Returns the file behind the trunk.
     pub fn path(&self) -> &Path {
-        &self.place.path
+        &self.trunk.place.path
     }
 
     /// Returns whether the checkout is read-only.
@@ -393,6 +380,16 @@ impl Segment {
     pub(crate) fn check_between(&self) -> Result<()> {
         match self.changing && !cfg!(fyris_mutant = "segment_change_ends_early") {
             true => self.check().and(Err(Error::Busy)),
+            false => Ok(()),
+        }
+    }
+
+    /// Returns [`Error::Unlinked`] if the name was removed, unless that does not matter. One load if it was not.
+    #[inline]
+    fn check_named(&self) -> Result<()> {
+        let goes_on = self.options.after_unlink || cfg!(fyris_mutant = "segment_unlinked_unheard");
+        match self.trunk.is_told_unlinked() && !goes_on {
+            true => Err(Error::Unlinked(self.path().to_owned())),
             false => Ok(()),
         }
     }
@@ -513,7 +510,7 @@ impl Segment {
     /// Returns the place and the options that this was checked out with.
     pub fn origin(&self) -> Origin {
         Origin {
-            place: self.place.clone(),
+            place: self.trunk.place.clone(),
             options: self.options.clone(),
         }
     }
@@ -535,7 +532,7 @@ impl Origin {
     /// As [`Segment::checkout`]; [`Error::NotFound`] if the name was unlinked.
     pub fn checkout(&self) -> Result<Segment> {
         let trunk = Trunk::open(&self.place, &self.options.clone().exclusive(false))?;
-        Segment::attach(trunk, &self.place, 0, &self.options)
+        Segment::attach(trunk, 0, &self.options)
     }
 }
 

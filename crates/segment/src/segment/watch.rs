@@ -35,6 +35,7 @@ use crate::trunk::Trunk;
 pub struct Watcher {
     trunk: Arc<Trunk>,
     position: u64,
+    after_unlink: bool,
 }
 
 impl Watcher {
@@ -48,11 +49,12 @@ impl Watcher {
     ///
     /// # Errors
     ///
-    /// [`Error::Forked`] in a forked child.
+    /// [`Error::Unlinked`] if there are no such changes, and the segment's name is gone, by whatever means: noticed at
+    /// once or with the next look. [`Error::Forked`] in a forked child.
     pub fn wait(&self, timeout: Option<Duration>) -> Result<bool> {
         match self.trunk.forked() {
             true => Err(Error::Forked),
-            false => self.trunk.wait(self.position, timeout),
+            false => self.trunk.wait(self.position, timeout, self.after_unlink),
         }
     }
 }
@@ -63,6 +65,7 @@ impl Segment {
         Watcher {
             trunk: Arc::clone(&self.trunk),
             position: self.position,
+            after_unlink: self.options.after_unlink,
         }
     }
 
@@ -71,7 +74,7 @@ impl Segment {
     ///
     /// # Errors
     ///
-    /// [`Error::Forked`].
+    /// [`Error::Unlinked`], [`Error::Forked`].
     pub fn wait(&self, timeout: Option<Duration>) -> Result<bool> {
         self.watcher().wait(timeout)
     }

@@ -50,19 +50,38 @@ impl Trunk {
         name(&self.file, place)
     }
 
-    /// Returns whether there is a segment at `place` at all.
-    pub(crate) fn look_at(place: &Place) -> Result<()> {
+    /// Removes the name of the segment at `place`.
+    pub(crate) fn unlink(place: &Place) -> Result<()> {
+        let file = Trunk::look_at(place)?;
+        failpoint!("looked at");
+        // Before the name goes: a process that dies between leaves a hint that is looked into in vain. Who may only read
+        // the file leaves none, and attached processes learn of it from their waits.
+        let hint = |mark: u8| file.write_all_at(&[mark; 8], word::UNLINKED as u64);
+        let _ = hint(u8::MAX);
+        rustix::fs::unlink(&place.path).map_err(|error| match error {
+            // It went meanwhile.
+            Errno::NOENT => Error::NotFound(place.path.clone()),
+            error => {
+                let _ = hint(0);
+                Error::os_at("removing segment", &place.path)(error)
+            }
+        })
+    }
+
+    /// Returns an error unless there is a segment at `place`.
+    fn look_at(place: &Place) -> Result<File> {
         let (file, _) = open_file(place, true)?;
         check_owner(&file, place, ANY_MODE)?;
         let mut magic = [0; 8];
         match file.read_exact_at(&mut magic, 0) {
-            Ok(()) if u64::from_le_bytes(magic) == MAGIC => Ok(()),
+            Ok(()) if u64::from_le_bytes(magic) == MAGIC => Ok(file),
             _ => Err(Error::NotASegment(place.path.clone())),
         }
     }
 
-    /// Returns whether `place` does not lead to this file any more.
-    pub(crate) fn is_unlinked(&self, place: &Place) -> Result<bool> {
+    /// Returns whether the place where it was opened does not lead to this file any more.
+    pub(crate) fn is_unlinked(&self) -> Result<bool> {
+        let place = &self.place;
         let mine = self.file.metadata().map_err(io("looking at a segment"))?;
         if place.is_nameless() {
             return Ok(false);
@@ -72,6 +91,19 @@ impl Trunk {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(true),
             Err(error) => Err(io("looking at a segment's name")(error)),
         }
+    }
+
+    /// Returns whether [`Trunk::unlink`] was called. One load, unless it was.
+    #[inline]
+    pub(crate) fn is_told_unlinked(&self) -> bool {
+        // Relaxed: a hint; a commit beside the call that gives it is one before that call.
+        self.word(word::UNLINKED).load(Ordering::Relaxed) != 0 && self.is_known_unlinked()
+    }
+
+    /// As [`Trunk::is_unlinked`]; false if it cannot be told.
+    #[cold]
+    pub(crate) fn is_known_unlinked(&self) -> bool {
+        self.is_unlinked().unwrap_or(false)
     }
 
     /// Checks and maps an open file.
@@ -84,6 +116,7 @@ impl Trunk {
             map: Mapping::shared(file.as_fd(), geometry.total, writable)?,
             file,
             geometry,
+            place: place.clone(),
             fork: ForkMark::new()?,
             writable,
         };

@@ -35,6 +35,8 @@ pub(crate) mod word {
     pub(crate) const POSITION: usize = 128;
     pub(crate) const VERSION: usize = 136;
     pub(crate) const SIZE: usize = 144;
+    /// Not 0 if the file was to lose its name: a hint, on the line that every commit reads.
+    pub(crate) const UNLINKED: usize = 152;
     /// The commit lock (4 bytes) on a line of its own.
     pub(crate) const LOCK: usize = 192;
     /// How often it was taken (4 bytes).

@@ -31,10 +31,17 @@ impl Trunk {
         self.half(word::POSITION + lower)
     }
 
-    /// Sleeps until the position is another than `seen`, or `timeout` has passed. Whether it is another.
-    pub(crate) fn wait(&self, seen: u64, timeout: Option<Duration>) -> Result<bool> {
+    /// Sleeps until the position is another than `seen`, or `timeout` has passed; whether it is another. An error if the
+    /// segment has lost its name, unless that does not matter.
+    pub(crate) fn wait(
+        &self,
+        seen: u64,
+        timeout: Option<Duration>,
+        nameless: bool,
+    ) -> Result<bool> {
         // A deadline beyond what the clock can say is none.
         let deadline = timeout.and_then(|timeout| Instant::now().checked_add(timeout));
+        let mut napped = false;
         loop {
             if self.writable {
                 // SeqCst: step 1; pairs with step b in `wake_watchers`.
@@ -43,6 +50,10 @@ impl Trunk {
             // SeqCst: step 2; pairs with step a in `Trunk::publish`.
             if self.word(word::POSITION).load(Ordering::SeqCst) != seen {
                 return Ok(true);
+            }
+            // After a nap a look by itself: the name may be gone without a call of ours.
+            if !nameless && (self.is_told_unlinked() || napped && self.is_known_unlinked()) {
+                return Err(Error::Unlinked(self.place.path.clone()));
             }
             let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
             if left.is_some_and(|left| left.is_zero()) {
@@ -55,7 +66,9 @@ impl Trunk {
                 tv_nsec: i64::from(time.subsec_nanos()),
             };
             let flags = futex::Flags::empty();
-            match futex::wait(self.position_half(), flags, seen as u32, Some(&time)) {
+            let woken = futex::wait(self.position_half(), flags, seen as u32, Some(&time));
+            napped = woken == Err(Errno::TIMEDOUT);
+            match woken {
                 Ok(()) | Err(Errno::AGAIN | Errno::INTR | Errno::TIMEDOUT) => (),
                 Err(error) => return Err(Error::os("waiting for a commit")(error)),
             }
