@@ -196,6 +196,7 @@ segment_few_forgets     |                    | -p fyris-segment --test processes
 segment_torn_read       |                    | -p fyris-segment --test processes stop::
 segment_transaction_merges |                 | -p fyris-segment --test transactions no_transaction
 segment_pin_ignored     |                    | -p fyris-segment --test in_place keeps
+segment_frames_descend  |                    | -p fyris-segment --test in_place whole_arrays
 segment_changes_unowned |                    | -p fyris-segment --test in_place whole
 segment_unlinked_unheard |                   | -p fyris-segment --test list tell
 segment_wakes_nobody    |                    | -p fyris-segment --test transactions sleepers

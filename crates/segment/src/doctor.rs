@@ -1,9 +1,12 @@
 //! Looking a segment over from outside, and repairing it.
 
+use std::cmp::Reverse;
+use std::ops::Range;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::Options;
+use crate::copy::runs_of_frames as runs;
 use crate::error::{Error, Result};
 use crate::name::Place;
 use crate::trunk::Trunk;
@@ -12,6 +15,9 @@ use crate::trunk::entry::{Head, One};
 use crate::trunk::lock::Guard;
 use crate::trunk::slots::{Desk, Process};
 use crate::words::load;
+
+/// Runs that a report has.
+const LONGEST: usize = 8;
 
 /// A look at a segment without checking it out: its processes, the frames that it keeps, and whether it is sound.
 ///
@@ -64,6 +70,11 @@ pub struct Report {
     pub frames_free: usize,
     /// Free, without space: it was given back to the file system.
     pub frames_holes: usize,
+    /// Runs of pages whose current frames follow each other, as readers in place map them in one piece
+    /// ([`Options::in_place`](crate::Options::in_place)).
+    pub runs: usize,
+    /// The pages of the longest of these runs, at most eight, the longest first.
+    pub longest_runs: Vec<Range<usize>>,
     /// The number of times that the log went on without a process.
     pub overruns: u64,
     /// The number of times that a process was evicted, as the frames of its base were more than may be kept.
@@ -125,10 +136,13 @@ impl Doctor {
         let _lock = self.lock()?;
         let (geometry, bounds) = (self.trunk.geometry, self.trunk.bounds()?);
         let frames = self.trunk.count_frames();
-        let mut current = 0;
-        for page in 0..geometry.pages {
-            current += usize::from(self.trunk.head(page)?.0 != 0);
-        }
+        let heads = (0..geometry.pages).map(|page| Ok(self.trunk.head(page)?.0));
+        let heads = heads.collect::<Result<Vec<u32>>>()?;
+        let mut runs: Vec<Range<usize>> = runs(&heads).collect();
+        let count = runs.len();
+        runs.sort_by_key(|run| Reverse(run.len()));
+        runs.truncate(LONGEST);
+        let current = heads.iter().filter(|&&frame| frame != 0).count();
         let processes = (0..geometry.slots)
             .filter_map(|slot| self.trunk.view(slot))
             .map(|view| Attached {
@@ -153,6 +167,8 @@ impl Doctor {
             frames_reserved: frames.reserved,
             frames_free: frames.free,
             frames_holes: frames.holes,
+            runs: count,
+            longest_runs: runs,
             overruns: self.trunk.overruns(),
             evictions: self.trunk.evictions(),
             slots: geometry.slots,
@@ -216,7 +232,7 @@ impl Doctor {
     }
 
     /// Checks that each change of a page starts from the frame that the one before left.
-    fn check_log(&self, positions: std::ops::Range<u64>) -> Result<()> {
+    fn check_log(&self, positions: Range<u64>) -> Result<()> {
         let mut last = std::collections::HashMap::new();
         for position in positions {
             let head = self.trunk.entry(position)?;

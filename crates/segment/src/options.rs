@@ -139,8 +139,9 @@ impl Options {
 
     /// Makes the working copy read-only and shows the trunk's own pages in it, if `yes`. Pages that an update changes
     /// become copies. So a reader takes memory only for pages that were changed while it was attached, and a checkout
-    /// maps pages instead of copying them, those next to each other in one piece (as they are after one commit of many;
-    /// single pages are still copied).
+    /// maps pages instead of copying them, those that were committed side by side in one piece. Commits of scattered
+    /// pages break such runs: runs of less than four pages are copied. [`Doctor`](crate::Doctor) shows the longest runs
+    /// that there are; a commit of a whole array makes one of it.
     ///
     /// The price: the segment keeps the pages that this process sees for as long as it does not update, and never
     /// evicts it ([`Options::history`]). If it stands still while others change more pages than the log and the history

@@ -111,6 +111,35 @@ fn pages_are_copied_when_they_change() {
     assert_eq!(reader.as_slice(), writer.as_slice());
 }
 
+/// However often all of an array was committed, and by whom, a reader that comes then maps it in a few pieces.
+#[cfg(not(fyris_small))]
+#[test]
+fn whole_arrays_are_shown_in_place_after_any_commit() {
+    let name = Name::new("in-place-whole");
+    let open = || Segment::checkout(&name.0, PAGES * PAGE, &Options::new()).unwrap();
+    let mut writers = [open(), open()];
+    for round in 0..12 {
+        let writer = &mut writers[usize::from(round % 5 == 4)];
+        writer.update().unwrap();
+        writer.as_mut_slice().fill(round + 1);
+        writer.commit().unwrap();
+        let reader = reader(&name);
+        assert!(reader.as_slice().iter().all(|&byte| byte == round + 1));
+        let kilobytes = copied(&reader);
+        assert!(kilobytes <= 16, "round {round}: {kilobytes} kB copied");
+        let runs = Doctor::open(&name.0)
+            .unwrap()
+            .report()
+            .unwrap()
+            .longest_runs;
+        let inside: usize = runs.iter().map(|run| run.len()).sum();
+        assert!(
+            inside >= PAGES - 4 && runs.is_sorted_by_key(|run| PAGES - run.len()),
+            "{runs:?}"
+        );
+    }
+}
+
 /// A reader that stands still is never evicted: what it sees stays, and commits that need its pages fail until it is
 /// gone.
 #[test]

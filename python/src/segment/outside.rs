@@ -71,6 +71,9 @@ fn described<'py>(py: Python<'py>, report: &Report) -> PyResult<Bound<'py, PyDic
     dict.set_item("frames_reserved", report.frames_reserved)?;
     dict.set_item("frames_free", report.frames_free)?;
     dict.set_item("frames_holes", report.frames_holes)?;
+    dict.set_item("runs", report.runs)?;
+    let longest = report.longest_runs.iter().map(|run| (run.start, run.end));
+    dict.set_item("longest_runs", longest.collect::<Vec<_>>())?;
     dict.set_item("overruns", report.overruns)?;
     dict.set_item("evictions", report.evictions)?;
     dict.set_item("slots", report.slots)?;

@@ -62,8 +62,8 @@ pub unsafe extern "C" fn fyris_segment_incoming(
 }
 
 /// Looks a segment over without checking it out, repairs what dead processes have left, and checks every invariant.
-/// `report`, which may be NULL, is a map: `size`, `max_size`, `unit`, `version`, `frames_free` and so on, and
-/// `processes`, a list of maps. O(size).
+/// `report`, which may be NULL, is a map: `size`, `max_size`, `unit`, `version`, `frames_free` and so on; `processes`, a
+/// list of maps; `longest_runs`, what readers with `in_place` map in one piece, as a list of {Start, End} in pages. O(size).
 ///
 /// Fails with FYRIS_E_DAMAGED and the first thing that is wrong; else as `fyris_segment_checkout`; FYRIS_E_TIMEOUT.
 ///
@@ -152,6 +152,10 @@ fn described(report: &Report) -> Term {
             ),
         ]))
     });
+    let runs = report.longest_runs.iter().map(|run| {
+        let ends = [run.start, run.end].map(|page| Term::integer(page as u64));
+        Term::tuple(ends)
+    });
     Term::Map(Map::new(vec![
         number("size", report.size as u64),
         number("max_size", report.max_size as u64),
@@ -166,6 +170,8 @@ fn described(report: &Report) -> Term {
         number("frames_reserved", report.frames_reserved as u64),
         number("frames_free", report.frames_free as u64),
         number("frames_holes", report.frames_holes as u64),
+        number("runs", report.runs as u64),
+        (Term::atom("longest_runs"), Term::List(runs.collect())),
         number("overruns", report.overruns),
         number("evictions", report.evictions),
         number("slots", report.slots as u64),

@@ -50,6 +50,16 @@ pub(super) fn text(
             r.frames_current, r.frames_retained, r.frames_reserved, r.frames_free
         ),
     );
+    let longest = r.longest_runs.iter().map(|run| run.len().to_string());
+    row(
+        &mut out,
+        "runs",
+        format_args!(
+            "{} of pages that lie in order; pages in the longest: {}",
+            r.runs,
+            longest.collect::<Vec<_>>().join(", ")
+        ),
+    );
     row(
         &mut out,
         "history",
@@ -137,6 +147,8 @@ pub(super) fn json(report: &Report, repaired: Option<Repaired>, sound: bool) -> 
         "frames_reserved": report.frames_reserved,
         "frames_free": report.frames_free,
         "frames_holes": report.frames_holes,
+        "runs": report.runs,
+        "longest_runs": report.longest_runs.iter().map(|run| [run.start, run.end]).collect::<Vec<_>>(),
         "overruns": report.overruns,
         "evictions": report.evictions,
         "slots": report.slots,

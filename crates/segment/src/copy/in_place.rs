@@ -60,6 +60,17 @@ impl InPlace {
     }
 }
 
+/// Returns the runs of pages whose frames, of which there is one for each page, follow each other in the file.
+pub(crate) fn runs_of_frames(frames: &[u32]) -> impl Iterator<Item = Range<usize>> + '_ {
+    let mut page = 0;
+    let runs = frames.chunk_by(|&a, &b| a != 0 && b == a.wrapping_add(1));
+    runs.filter_map(move |run| {
+        let pages = page..page + run.len();
+        page = pages.end;
+        (run[0] != 0).then_some(pages)
+    })
+}
+
 impl WorkCopy {
     /// Returns whether pages of the trunk are shown in place of copies.
     pub(crate) fn is_in_place(&self) -> bool {
@@ -84,19 +95,16 @@ impl WorkCopy {
     }
 
     fn show_runs(&mut self, trunk: &Trunk, frames: &[u32], shown: &mut InPlace) -> Result<()> {
-        let mut page = 0;
-        for run in frames.chunk_by(|&a, &b| a != 0 && b == a.wrapping_add(1)) {
-            let pages = page..page + run.len();
-            page = pages.end;
-            let first = run[0];
-            let short = run.len() < SHORT || shown.pieces + 2 > PIECES;
-            if first != 0 && !short && self.map_run(trunk, pages.clone(), first).is_ok() {
+        for pages in runs_of_frames(frames) {
+            let first = frames[pages.start];
+            let short = pages.len() < SHORT || shown.pieces + 2 > PIECES;
+            if !short && self.map_run(trunk, pages.clone(), first).is_ok() {
                 shown.pieces += 2;
                 pages.for_each(|page| shown.set(page, true));
                 continue;
             }
-            for (page, &frame) in pages.zip(run).filter(|(_, frame)| **frame != 0) {
-                let from = trunk.frame(frame)?;
+            for page in pages {
+                let from = trunk.frame(frames[page])?;
                 // SAFETY: pages by `frame` and `page`.
                 unsafe { words::copy(from, self.page(page), [from; 2]) };
             }

@@ -37,6 +37,15 @@ impl Prepared {
         self.spare.extend(frames);
     }
 
+    /// Orders the next `count` spare frames, which are taken from the end: pages next to each other get frames next to
+    /// each other, which readers in place map in one piece.
+    fn ascend(&mut self, count: usize) {
+        if count > 1 && !cfg!(fyris_mutant = "segment_frames_descend") {
+            let from = self.spare.len().saturating_sub(count);
+            self.spare[from..].sort_unstable_by(|a, b| b.cmp(a));
+        }
+    }
+
     /// Gives spare frames beyond `keep` back.
     pub(super) fn give_back(&mut self, trunk: &Trunk, slot: usize, keep: usize) {
         self.cancel();
@@ -201,6 +210,7 @@ impl Segment {
         if missing > 0 {
             self.reserve(missing)?;
         }
+        self.prepared.ascend(candidates.len());
         // Release fence: pairs with the Acquire fence in `keeps`. A frame we are about to write may have been
         // another process's until it was evicted: if that one sees our words, it sees the eviction.
         fence(Ordering::Release);
@@ -230,8 +240,7 @@ impl Segment {
     /// Reserves frames. If there are none left the log goes on without laggards, and at worst these are evicted.
     fn reserve(&mut self, missing: usize) -> Result<()> {
         let Prepared { spare, cursor, .. } = &mut self.prepared;
-        let old = spare.len();
-        let target = old + missing;
+        let target = spare.len() + missing;
         let mut done = self.trunk.reserve(missing, self.slot, cursor, spare);
         for worst in [false, true] {
             if !matches!(done, Err(Error::NoSpace { .. })) {
@@ -243,9 +252,6 @@ impl Segment {
             let missing = target.saturating_sub(spare.len());
             done = self.trunk.reserve(missing, self.slot, cursor, spare);
         }
-        // Taken from the end: pages next to each other get frames next to each other, which readers in place map in one
-        // piece.
-        spare[old..].reverse();
         done
     }
 
