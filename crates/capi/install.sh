@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs the C API: headers, libraries, what pkg-config and CMake read, and suppressions for valgrind.
+# Installs the C API: headers, libraries, what pkg-config and CMake read, a manual page of each function, and
+# suppressions for valgrind.
 #
 #   crates/capi/install.sh PREFIX [FOLDER]
 #
@@ -36,6 +37,9 @@ ld -r --whole-archive -o "$work/fyris.o" "$work/all.a"
 objcopy --wildcard --keep-global-symbol='fyris_*' "$work/fyris.o"
 ar rcsD "$to/lib/libfyris.a" "$work/fyris.o"
 install -D -m 644 "$here/valgrind.supp" "$to/share/fyris/valgrind.supp"
+install -d "$to/share/man/man3"
+awk -v to="$to/share/man/man3" -v version="$version" -f "$here/man.awk" "$here/include/fyris.h"
+chmod 644 "$to"/share/man/man3/fyris_*.3
 chmod 755 "$so"
 chmod 644 "$debug" "$to/lib/libfyris.a"
 # Programs ask for the name in the library (build.rs), compilers for the one without a number.

@@ -72,7 +72,7 @@ int main(void) {
 
   const int64_t *array = fyris_segment_data(segment, &err);
   printf("before the update: %" PRId64 "\n", array[0]);
-  fyris_updated updated;
+  fyris_updated updated = FYRIS_UPDATED_INIT;
   check(fyris_segment_update(segment, &updated, &err) == FYRIS_OK, "update");
   printf("after it: %" PRId64 ", %" PRId64 ", %" PRId64 "\n", array[0], array[512], array[1024]);
   printf("counted: %" PRId64 "\n", array[2048]);

@@ -10,11 +10,15 @@
  *
  * THREADS. Each function says one of:
  *   any    any number of threads may call it at once, with the same handles too;
+ *   turn   any thread may call it, but a thread that finds another inside a call with the same handle is told
+ *          FYRIS_E_BUSY at once, and changes nothing, and so
+ *          is a function that such a call runs, but for what is said there;
  *   one    one thread at a time for each handle it is given; other handles do not matter;
  *   last   as `one`, and the handle is gone: no thread may use it afterwards.
  *
  * MEMORY. A `fyris_x *` that a function returns is given back with `fyris_x_free`; a `const fyris_term *` is borrowed
- * from the term it is in. NULL is refused with FYRIS_E_NULL wherever it is not said to be allowed; freeing NULL does
+ * from the term it is in. What a map lends out is borrowed until a call of any thread changes the working copy: an
+ * insertion, a removal, an update, a discard, a write, a commit that grows it. NULL is refused with FYRIS_E_NULL wherever it is not said to be allowed; freeing NULL does
  * nothing. Text is UTF-8 and ends with a zero byte.
  */
 
@@ -36,6 +40,25 @@ typedef struct fyris_term fyris_term;
 #define FYRIS_ERROR_INIT {FYRIS_OK, ""}
 #define FYRIS_BYTES_INIT {NULL, 0}
 #define FYRIS_RANGES_INIT {NULL, 0}
+
+/**
+ * Structs that calls fill, with their sizes: to begin with.
+ */
+#define FYRIS_UPDATED_INIT {sizeof(struct fyris_updated), 0, 0, 0, 0}
+#define FYRIS_SEGMENT_STATE_INIT \
+  {sizeof(struct fyris_segment_state), 0, 0, 0, 0, 0, false, false, false, NULL}
+
+/**
+ * Marks functions whose result tells of a failure, or is to be freed: compilers warn where it is thrown away. A program
+ * that looks at the code in its `fyris_error` instead defines it as nothing before it includes this.
+ */
+#ifndef FYRIS_MUST_USE
+#ifdef __GNUC__
+#define FYRIS_MUST_USE __attribute__((warn_unused_result))
+#else
+#define FYRIS_MUST_USE
+#endif
+#endif
 
 /**
  * The number of bytes in the text of an error, with the zero byte behind it.
@@ -66,7 +89,8 @@ typedef struct fyris_term fyris_term;
  * The version of the binary interface that this header describes.
  *
  * It changes when a program compiled with an older header would no longer work, and with it the number in the name of the
- * shared library, libfyris.so.0, which is one less; additions leave both as they are.
+ * shared library, libfyris.so.0, which is one less; additions leave both as they are: functions, codes, and fields of
+ * structs that begin with `struct_size`.
  */
 #define FYRIS_ABI_VERSION 1
 
@@ -340,7 +364,7 @@ typedef struct fyris_error {
 typedef int32_t (*fyris_change)(void *context, struct fyris_batch *batch);
 
 /**
- * An entry of a map, borrowed until a call changes the working copy.
+ * An entry of a map, borrowed until a call, of whatever thread, changes the working copy.
  */
 typedef struct fyris_entry {
   /**
@@ -365,6 +389,10 @@ typedef struct fyris_entry {
  * The result of an update.
  */
 typedef struct fyris_updated {
+  /**
+   * `sizeof` of this struct, which the caller sets (FYRIS_UPDATED_INIT): later versions may have more fields.
+   */
+  size_t struct_size;
   /**
    * The version that the working copy is at now.
    */
@@ -415,6 +443,10 @@ typedef struct fyris_ranges {
  * The state of a working copy.
  */
 typedef struct fyris_segment_state {
+  /**
+   * `sizeof` of this struct, which the caller sets (FYRIS_SEGMENT_STATE_INIT): later versions may have more fields.
+   */
+  size_t struct_size;
   /**
    * Its bytes.
    */
@@ -534,6 +566,7 @@ const char *fyris_code_name(int32_t code);
  *
  * Threads: any.
  */
+FYRIS_MUST_USE
 struct fyris_map *fyris_map_checkout(const char *name,
                                      size_t size,
                                      const char *options,
@@ -554,8 +587,9 @@ void fyris_map_free(struct fyris_map *map);
  * Fails with FYRIS_E_GAVE_UP, FYRIS_E_UNCOMMITTED if changes were made before, and as `fyris_map_update` and
  * `fyris_map_commit`, but never with FYRIS_E_BEHIND. Nothing of the changes remains then.
  *
- * Threads: any.
+ * Threads: turn.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_map_write(const struct fyris_map *map,
                                 fyris_change change,
                                 void *context,
@@ -566,6 +600,7 @@ enum fyris_code fyris_map_write(const struct fyris_map *map,
  *
  * Threads: one.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_batch_get(struct fyris_batch *batch,
                                 const void *key,
                                 size_t key_len,
@@ -574,10 +609,57 @@ enum fyris_code fyris_batch_get(struct fyris_batch *batch,
                                 struct fyris_error *err);
 
 /**
+ * As `fyris_map_seek`, with the changes made so far: with no bytes the first entry.
+ *
+ * Threads: one.
+ */
+FYRIS_MUST_USE
+enum fyris_code fyris_batch_seek(struct fyris_batch *batch,
+                                 const void *key,
+                                 size_t key_len,
+                                 struct fyris_entry *entry,
+                                 struct fyris_error *err);
+
+/**
+ * As `fyris_map_next`, with the changes made so far.
+ *
+ * Threads: one.
+ */
+FYRIS_MUST_USE
+enum fyris_code fyris_batch_next(struct fyris_batch *batch,
+                                 const void *key,
+                                 size_t key_len,
+                                 struct fyris_entry *entry,
+                                 struct fyris_error *err);
+
+/**
+ * As `fyris_map_prev`, with the changes made so far.
+ *
+ * Threads: one.
+ */
+FYRIS_MUST_USE
+enum fyris_code fyris_batch_prev(struct fyris_batch *batch,
+                                 const void *key,
+                                 size_t key_len,
+                                 struct fyris_entry *entry,
+                                 struct fyris_error *err);
+
+/**
+ * As `fyris_map_last`, with the changes made so far.
+ *
+ * Threads: one.
+ */
+FYRIS_MUST_USE
+enum fyris_code fyris_batch_last(struct fyris_batch *batch,
+                                 struct fyris_entry *entry,
+                                 struct fyris_error *err);
+
+/**
  * As `fyris_map_insert`.
  *
  * Threads: one.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_batch_insert(struct fyris_batch *batch,
                                    const void *key,
                                    size_t key_len,
@@ -590,6 +672,7 @@ enum fyris_code fyris_batch_insert(struct fyris_batch *batch,
  *
  * Threads: one.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_batch_remove(struct fyris_batch *batch,
                                    const void *key,
                                    size_t key_len,
@@ -597,13 +680,14 @@ enum fyris_code fyris_batch_remove(struct fyris_batch *batch,
                                    struct fyris_error *err);
 
 /**
- * The value of a key, borrowed until a call changes the working copy: `*value` is NULL if the key is not there. O(log
+ * The value of a key, borrowed until a call, of whatever thread, changes the working copy: `*value` is NULL if the key is not there. O(log
  * size).
  *
  * Fails with FYRIS_E_FORKED, FYRIS_E_BUSY, FYRIS_E_DAMAGED.
  *
- * Threads: any.
+ * Threads: turn.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_map_get(const struct fyris_map *map,
                               const void *key,
                               size_t key_len,
@@ -612,12 +696,14 @@ enum fyris_code fyris_map_get(const struct fyris_map *map,
                               struct fyris_error *err);
 
 /**
- * The entry with the smallest key that is not below `key`, borrowed. With no bytes: the first entry. O(log size).
+ * The entry with the smallest key that is not below `key`, borrowed. With no bytes (NULL, or a length of 0, which are
+ * the same in all of these calls): the first entry. O(log size).
  *
  * Fails as `fyris_map_get`.
  *
- * Threads: any.
+ * Threads: turn.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_map_seek(const struct fyris_map *map,
                                const void *key,
                                size_t key_len,
@@ -629,8 +715,9 @@ enum fyris_code fyris_map_seek(const struct fyris_map *map,
  *
  * Fails as `fyris_map_get`.
  *
- * Threads: any.
+ * Threads: turn.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_map_next(const struct fyris_map *map,
                                const void *key,
                                size_t key_len,
@@ -638,16 +725,29 @@ enum fyris_code fyris_map_next(const struct fyris_map *map,
                                struct fyris_error *err);
 
 /**
- * The entry with the largest key below `key`, which need not be there, borrowed; with `key` NULL the last entry. O(log
+ * The entry with the largest key below `key`, which need not be there, borrowed; below no bytes there is none. O(log
  * size).
  *
  * Fails as `fyris_map_get`.
  *
- * Threads: any.
+ * Threads: turn.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_map_prev(const struct fyris_map *map,
                                const void *key,
                                size_t key_len,
+                               struct fyris_entry *entry,
+                               struct fyris_error *err);
+
+/**
+ * The entry with the largest key, borrowed: where a walk by `fyris_map_prev` begins. O(log size).
+ *
+ * Fails as `fyris_map_get`.
+ *
+ * Threads: turn.
+ */
+FYRIS_MUST_USE
+enum fyris_code fyris_map_last(const struct fyris_map *map,
                                struct fyris_entry *entry,
                                struct fyris_error *err);
 
@@ -656,36 +756,47 @@ enum fyris_code fyris_map_prev(const struct fyris_map *map,
  *
  * Fails as `fyris_map_get`.
  *
- * Threads: any.
+ * Threads: turn.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_map_size(const struct fyris_map *map,
                                uint64_t *entries,
                                struct fyris_error *err);
 
 /**
- * Returns the version of the working copy, in commits; 0 for NULL, and while another thread is inside a call with the
- * map.
+ * The version of the working copy, in commits.
  *
- * Threads: any.
+ * Fails with FYRIS_E_BUSY.
+ *
+ * Threads: turn.
  */
-uint64_t fyris_map_version(const struct fyris_map *map);
+FYRIS_MUST_USE
+enum fyris_code fyris_map_version(const struct fyris_map *map,
+                                  uint64_t *version,
+                                  struct fyris_error *err);
 
 /**
- * Returns whether others have committed since: two loads, no system call. False for NULL, and while another thread is
- * inside a call with the map.
+ * Whether others have committed since: two loads, no system call.
  *
- * Threads: any.
+ * Fails with FYRIS_E_BUSY.
+ *
+ * Threads: turn.
  */
-bool fyris_map_is_behind(const struct fyris_map *map);
+FYRIS_MUST_USE
+enum fyris_code fyris_map_is_behind(const struct fyris_map *map,
+                                    bool *behind,
+                                    struct fyris_error *err);
 
 /**
  * Reads the whole map and verifies it. O(size).
  *
  * Fails with FYRIS_E_DAMAGED and the first thing that is wrong.
  *
- * Threads: any.
+ * Threads: turn.
  */
-enum fyris_code fyris_map_check(const struct fyris_map *map, struct fyris_error *err);
+FYRIS_MUST_USE
+enum fyris_code fyris_map_check(const struct fyris_map *map,
+                                struct fyris_error *err);
 
 /**
  * Maps a key to a value in the working copy; a commit publishes it. O(log size). The segment grows if need be, as far
@@ -694,8 +805,9 @@ enum fyris_code fyris_map_check(const struct fyris_map *map, struct fyris_error 
  * Fails with FYRIS_E_NO_SPACE, FYRIS_E_LIMIT (key or value too long), FYRIS_E_READ_ONLY, FYRIS_E_FORKED, FYRIS_E_BUSY;
  * with FYRIS_E_DAMAGED the working copy should be discarded.
  *
- * Threads: any.
+ * Threads: turn.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_map_insert(const struct fyris_map *map,
                                  const void *key,
                                  size_t key_len,
@@ -708,8 +820,9 @@ enum fyris_code fyris_map_insert(const struct fyris_map *map,
  *
  * Fails as `fyris_map_insert`.
  *
- * Threads: any.
+ * Threads: turn.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_map_remove(const struct fyris_map *map,
                                  const void *key,
                                  size_t key_len,
@@ -721,17 +834,20 @@ enum fyris_code fyris_map_remove(const struct fyris_map *map,
  *
  * Fails as `fyris_map_insert`.
  *
- * Threads: any.
+ * Threads: turn.
  */
-enum fyris_code fyris_map_clear(const struct fyris_map *map, struct fyris_error *err);
+FYRIS_MUST_USE
+enum fyris_code fyris_map_clear(const struct fyris_map *map,
+                                struct fyris_error *err);
 
 /**
  * Takes the latest version. `updated` may be NULL.
  *
  * Fails with FYRIS_E_UNCOMMITTED (maps are not merged), FYRIS_E_DAMAGED, FYRIS_E_FORKED, FYRIS_E_BUSY.
  *
- * Threads: any.
+ * Threads: turn.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_map_update(const struct fyris_map *map,
                                  struct fyris_updated *updated,
                                  struct fyris_error *err);
@@ -743,29 +859,56 @@ enum fyris_code fyris_map_update(const struct fyris_map *map,
  * Fails with FYRIS_E_BEHIND: another writer was first; discard, update, and make the changes again (`fyris_map_write`
  * does). Else as `fyris_segment_commit`.
  *
- * Threads: any.
+ * Threads: turn.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_map_commit(const struct fyris_map *map,
                                  uint64_t *version,
                                  struct fyris_error *err);
+
+/**
+ * Sleeps until others have committed, as `fyris_segment_wait`. Other threads may use the map meanwhile, but not free it.
+ *
+ * Fails as there.
+ *
+ * Threads: turn.
+ */
+FYRIS_MUST_USE
+enum fyris_code fyris_map_wait(const struct fyris_map *map,
+                               int64_t millis,
+                               bool *news,
+                               struct fyris_error *err);
+
+/**
+ * Writes a map whose segment is a file to its disk.
+ *
+ * Fails as `fyris_segment_sync`.
+ *
+ * Threads: turn.
+ */
+FYRIS_MUST_USE enum fyris_code fyris_map_sync(const struct fyris_map *map, struct fyris_error *err);
 
 /**
  * Takes back the changes since the last commit.
  *
  * Fails as `fyris_segment_discard`.
  *
- * Threads: any.
+ * Threads: turn.
  */
-enum fyris_code fyris_map_discard(const struct fyris_map *map, struct fyris_error *err);
+FYRIS_MUST_USE
+enum fyris_code fyris_map_discard(const struct fyris_map *map,
+                                  struct fyris_error *err);
 
 /**
  * In a forked child: checks the map out anew, as `fyris_segment_reattach`.
  *
  * Fails as there.
  *
- * Threads: any.
+ * Threads: turn.
  */
-enum fyris_code fyris_map_reattach(const struct fyris_map *map, struct fyris_error *err);
+FYRIS_MUST_USE
+enum fyris_code fyris_map_reattach(const struct fyris_map *map,
+                                   struct fyris_error *err);
 
 /**
  * Frees the ranges and makes `ranges` empty, so that freeing twice does no harm. NULL is allowed.
@@ -814,6 +957,7 @@ void fyris_ranges_free(struct fyris_ranges *ranges);
  *
  * Threads: any.
  */
+FYRIS_MUST_USE
 struct fyris_segment *fyris_segment_checkout(const char *name,
                                              size_t size,
                                              const char *options,
@@ -844,7 +988,7 @@ enum fyris_code fyris_segment_unlink(const char *name,
  *
  * Fails with FYRIS_E_BUSY, FYRIS_E_FORKED.
  *
- * Threads: any.
+ * Threads: turn.
  */
 void *fyris_segment_data(const struct fyris_segment *segment,
                          struct fyris_error *err);
@@ -854,19 +998,24 @@ void *fyris_segment_data(const struct fyris_segment *segment,
  *
  * Fails with FYRIS_E_BUSY.
  *
- * Threads: any.
+ * Threads: turn.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_segment_look(const struct fyris_segment *segment,
                                    struct fyris_segment_state *state,
                                    struct fyris_error *err);
 
 /**
- * Returns whether the trunk has changes that the working copy has not: two loads, no system call. False for NULL, and
- * while another thread is inside a call with the segment.
+ * Whether the trunk has changes that the working copy has not: two loads, no system call.
  *
- * Threads: any.
+ * Fails with FYRIS_E_BUSY.
+ *
+ * Threads: turn.
  */
-bool fyris_segment_is_behind(const struct fyris_segment *segment);
+FYRIS_MUST_USE
+enum fyris_code fyris_segment_is_behind(const struct fyris_segment *segment,
+                                        bool *behind,
+                                        struct fyris_error *err);
 
 /**
  * In a forked child: checks the same segment out anew, at the trunk's present version; the parent's uncommitted
@@ -876,8 +1025,9 @@ bool fyris_segment_is_behind(const struct fyris_segment *segment);
  * Fails as `fyris_segment_checkout`; FYRIS_E_NO_SEGMENT if the name was unlinked. That the parent forked while another
  * of its threads was inside a call does no harm.
  *
- * Threads: any.
+ * Threads: turn.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_segment_reattach(const struct fyris_segment *segment,
                                        struct fyris_error *err);
 
@@ -889,8 +1039,9 @@ enum fyris_code fyris_segment_reattach(const struct fyris_segment *segment,
  * Fails with FYRIS_E_BEHIND, FYRIS_E_READ_ONLY, FYRIS_E_NO_SPACE, FYRIS_E_TIMEOUT, FYRIS_E_FORKED, FYRIS_E_BUSY,
  * FYRIS_E_DAMAGED, FYRIS_E_UNLINKED; the changes stay local then.
  *
- * Threads: any.
+ * Threads: turn.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_segment_commit(const struct fyris_segment *segment,
                                      uint64_t *version,
                                      struct fyris_error *err);
@@ -900,8 +1051,9 @@ enum fyris_code fyris_segment_commit(const struct fyris_segment *segment,
  *
  * Fails as `fyris_segment_update` and `fyris_segment_commit`; the update may have been done then.
  *
- * Threads: any.
+ * Threads: turn.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_segment_commit_merge(const struct fyris_segment *segment,
                                            uint64_t *version,
                                            struct fyris_error *err);
@@ -910,8 +1062,9 @@ enum fyris_code fyris_segment_commit_merge(const struct fyris_segment *segment,
  * As `fyris_segment_commit_merge`, but if a unit was changed on both sides nothing is committed, and `conflicts` says
  * where, as for `fyris_segment_update_validated`.
  *
- * Threads: any.
+ * Threads: turn.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_segment_commit_merge_validated(const struct fyris_segment *segment,
                                                      uint64_t *version,
                                                      struct fyris_ranges *conflicts,
@@ -923,8 +1076,9 @@ enum fyris_code fyris_segment_commit_merge_validated(const struct fyris_segment 
  *
  * Fails with FYRIS_E_ARGUMENT (outside of the segment), FYRIS_E_READ_ONLY, FYRIS_E_FORKED, FYRIS_E_BUSY.
  *
- * Threads: any.
+ * Threads: turn.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_segment_touch(const struct fyris_segment *segment,
                                     size_t offset,
                                     size_t len,
@@ -937,8 +1091,9 @@ enum fyris_code fyris_segment_touch(const struct fyris_segment *segment,
  * Fails with FYRIS_E_LIMIT beyond its `max_size`, FYRIS_E_READ_ONLY, FYRIS_E_NO_SPACE, FYRIS_E_TIMEOUT,
  * FYRIS_E_FORKED, FYRIS_E_BUSY, FYRIS_E_UNLINKED.
  *
- * Threads: any.
+ * Threads: turn.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_segment_grow(const struct fyris_segment *segment,
                                    size_t size,
                                    struct fyris_error *err);
@@ -948,18 +1103,22 @@ enum fyris_code fyris_segment_grow(const struct fyris_segment *segment,
  *
  * Fails with FYRIS_E_READ_ONLY, FYRIS_E_FORKED, FYRIS_E_BUSY, FYRIS_E_DAMAGED.
  *
- * Threads: any.
+ * Threads: turn.
  */
-enum fyris_code fyris_segment_discard(const struct fyris_segment *segment, struct fyris_error *err);
+FYRIS_MUST_USE
+enum fyris_code fyris_segment_discard(const struct fyris_segment *segment,
+                                      struct fyris_error *err);
 
 /**
  * Writes a segment that is a file to its disk.
  *
  * Fails with FYRIS_E_IO, FYRIS_E_NO_SPACE, FYRIS_E_FORKED, FYRIS_E_BUSY.
  *
- * Threads: any.
+ * Threads: turn.
  */
-enum fyris_code fyris_segment_sync(const struct fyris_segment *segment, struct fyris_error *err);
+FYRIS_MUST_USE
+enum fyris_code fyris_segment_sync(const struct fyris_segment *segment,
+                                   struct fyris_error *err);
 
 /**
  * Lists the places where the working copy differs from its version: whole units. O(pages written).
@@ -967,8 +1126,9 @@ enum fyris_code fyris_segment_sync(const struct fyris_segment *segment, struct f
  * Fails with FYRIS_E_BASE_LOST if that version is gone because this process lagged too far, FYRIS_E_FORKED,
  * FYRIS_E_BUSY, FYRIS_E_DAMAGED.
  *
- * Threads: any.
+ * Threads: turn.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_segment_diff(const struct fyris_segment *segment,
                                    struct fyris_ranges *changed,
                                    struct fyris_error *err);
@@ -979,8 +1139,9 @@ enum fyris_code fyris_segment_diff(const struct fyris_segment *segment,
  *
  * Fails with FYRIS_E_FORKED, FYRIS_E_BUSY, FYRIS_E_DAMAGED.
  *
- * Threads: any.
+ * Threads: turn.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_segment_incoming(const struct fyris_segment *segment,
                                        struct fyris_ranges *changed,
                                        struct fyris_error *err);
@@ -994,6 +1155,7 @@ enum fyris_code fyris_segment_incoming(const struct fyris_segment *segment,
  *
  * Threads: any.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_segment_doctor(const char *name,
                                      fyris_term **report,
                                      struct fyris_error *err);
@@ -1008,6 +1170,7 @@ enum fyris_code fyris_segment_doctor(const char *name,
  *
  * Threads: any.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_segment_list(fyris_term **list,
                                    struct fyris_error *err);
 
@@ -1020,8 +1183,9 @@ enum fyris_code fyris_segment_list(fyris_term **list,
  * process lagged too far (commit or discard first, in both cases), FYRIS_E_READ_ONLY, FYRIS_E_FORKED, FYRIS_E_BUSY,
  * FYRIS_E_DAMAGED.
  *
- * Threads: any.
+ * Threads: turn.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_segment_begin(const struct fyris_segment *segment,
                                     struct fyris_updated *updated,
                                     struct fyris_error *err);
@@ -1034,8 +1198,9 @@ enum fyris_code fyris_segment_begin(const struct fyris_segment *segment,
  * Fails with FYRIS_E_GAVE_UP, and as `fyris_segment_begin` and `fyris_segment_commit`, but never with FYRIS_E_BEHIND.
  * Nothing of the changes remains then.
  *
- * Threads: any; while the function runs other threads are told FYRIS_E_BUSY as it is.
+ * Threads: turn; while the function runs other threads are told FYRIS_E_BUSY as it is.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_segment_transaction(const struct fyris_segment *segment,
                                           fyris_segment_change change,
                                           void *context,
@@ -1049,8 +1214,9 @@ enum fyris_code fyris_segment_transaction(const struct fyris_segment *segment,
  *
  * Fails with FYRIS_E_UNLINKED (there are none, and the segment's name is gone), FYRIS_E_FORKED, FYRIS_E_BUSY.
  *
- * Threads: any.
+ * Threads: turn.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_segment_wait(const struct fyris_segment *segment,
                                    int64_t millis,
                                    bool *news,
@@ -1062,8 +1228,9 @@ enum fyris_code fyris_segment_wait(const struct fyris_segment *segment,
  *
  * Fails with FYRIS_E_BASE_LOST, FYRIS_E_FORKED, FYRIS_E_BUSY, FYRIS_E_DAMAGED; the working copy is untouched then.
  *
- * Threads: any.
+ * Threads: turn.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_segment_update(const struct fyris_segment *segment,
                                      struct fyris_updated *updated,
                                      struct fyris_error *err);
@@ -1074,8 +1241,9 @@ enum fyris_code fyris_segment_update(const struct fyris_segment *segment,
  * FYRIS_E_BASE_LOST the units in which the two sides differ, on pages that both have changed. With other codes it is
  * not written.
  *
- * Threads: any.
+ * Threads: turn.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_segment_update_validated(const struct fyris_segment *segment,
                                                struct fyris_updated *updated,
                                                struct fyris_ranges *conflicts,
@@ -1088,8 +1256,9 @@ enum fyris_code fyris_segment_update_validated(const struct fyris_segment *segme
  * Fails with FYRIS_E_GAVE_UP, FYRIS_E_ARGUMENT for an answer that is none, FYRIS_E_FORKED, FYRIS_E_BUSY,
  * FYRIS_E_DAMAGED; the working copy is untouched then.
  *
- * Threads: any.
+ * Threads: turn.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_segment_update_with(const struct fyris_segment *segment,
                                           fyris_decide decide,
                                           void *context,
@@ -1104,6 +1273,7 @@ enum fyris_code fyris_segment_update_with(const struct fyris_segment *segment,
  *
  * Threads: any.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_table_save(const struct fyris_table *handle,
                                  const char *path,
                                  uint64_t *objects,
@@ -1117,6 +1287,7 @@ enum fyris_code fyris_table_save(const struct fyris_table *handle,
  *
  * Threads: any.
  */
+FYRIS_MUST_USE
 struct fyris_table *fyris_table_load(const struct fyris_store *store,
                                      const char *path,
                                      struct fyris_error *err);
@@ -1132,6 +1303,7 @@ struct fyris_table *fyris_table_load(const struct fyris_store *store,
  *
  * Threads: any.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_table_select(const struct fyris_table *handle,
                                    const fyris_term *spec,
                                    size_t limit,
@@ -1147,6 +1319,7 @@ enum fyris_code fyris_table_select(const struct fyris_table *handle,
  *
  * Threads: any.
  */
+FYRIS_MUST_USE
 struct fyris_selection *fyris_selection_new(const struct fyris_table *handle,
                                             const fyris_term *spec,
                                             size_t limit,
@@ -1160,6 +1333,7 @@ struct fyris_selection *fyris_selection_new(const struct fyris_table *handle,
  *
  * Threads: one.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_selection_next(struct fyris_selection *selection,
                                      fyris_term **values,
                                      struct fyris_error *err);
@@ -1178,6 +1352,7 @@ void fyris_selection_free(struct fyris_selection *selection);
  *
  * Threads: any.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_table_select_count(const struct fyris_table *handle,
                                          const fyris_term *spec,
                                          size_t *count,
@@ -1191,6 +1366,7 @@ enum fyris_code fyris_table_select_count(const struct fyris_table *handle,
  *
  * Threads: any.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_table_select_delete(const struct fyris_table *handle,
                                           const fyris_term *spec,
                                           size_t *count,
@@ -1204,6 +1380,7 @@ enum fyris_code fyris_table_select_delete(const struct fyris_table *handle,
  *
  * Threads: any.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_table_select_replace(const struct fyris_table *handle,
                                            const fyris_term *spec,
                                            size_t *count,
@@ -1217,6 +1394,7 @@ enum fyris_code fyris_table_select_replace(const struct fyris_table *handle,
  *
  * Threads: any.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_table_match(const struct fyris_table *handle,
                                   const fyris_term *pattern,
                                   fyris_term **bindings,
@@ -1229,6 +1407,7 @@ enum fyris_code fyris_table_match(const struct fyris_table *handle,
  *
  * Threads: any.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_table_match_object(const struct fyris_table *handle,
                                          const fyris_term *pattern,
                                          fyris_term **objects,
@@ -1242,6 +1421,7 @@ enum fyris_code fyris_table_match_object(const struct fyris_table *handle,
  *
  * Threads: any.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_table_explain(const struct fyris_table *handle,
                                     const fyris_term *spec,
                                     fyris_term **explanation,
@@ -1254,6 +1434,7 @@ enum fyris_code fyris_table_explain(const struct fyris_table *handle,
  *
  * Threads: any.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_table_lookup(const struct fyris_table *handle,
                                    const fyris_term *key,
                                    fyris_term **objects,
@@ -1264,6 +1445,7 @@ enum fyris_code fyris_table_lookup(const struct fyris_table *handle,
  *
  * Threads: any.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_table_lookup_encoded(const struct fyris_table *handle,
                                            const void *key,
                                            size_t len,
@@ -1277,6 +1459,7 @@ enum fyris_code fyris_table_lookup_encoded(const struct fyris_table *handle,
  *
  * Threads: any.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_table_lookup_element(const struct fyris_table *handle,
                                            const fyris_term *key,
                                            size_t position,
@@ -1290,6 +1473,7 @@ enum fyris_code fyris_table_lookup_element(const struct fyris_table *handle,
  *
  * Threads: any.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_table_member(const struct fyris_table *handle,
                                    const fyris_term *key,
                                    bool *found,
@@ -1303,6 +1487,7 @@ enum fyris_code fyris_table_member(const struct fyris_table *handle,
  *
  * Threads: any.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_table_info(const struct fyris_table *handle,
                                  const char *item,
                                  fyris_term **value,
@@ -1315,6 +1500,7 @@ enum fyris_code fyris_table_info(const struct fyris_table *handle,
  *
  * Threads: any.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_table_size(const struct fyris_table *handle,
                                  size_t *objects,
                                  struct fyris_error *err);
@@ -1326,7 +1512,7 @@ enum fyris_code fyris_table_size(const struct fyris_table *handle,
  *
  * Threads: any.
  */
-struct fyris_store *fyris_store_new(struct fyris_error *err);
+FYRIS_MUST_USE struct fyris_store *fyris_store_new(struct fyris_error *err);
 
 /**
  * Another owner in the same store: it finds the same named tables, may read those that are protected, and ends by
@@ -1334,6 +1520,7 @@ struct fyris_store *fyris_store_new(struct fyris_error *err);
  *
  * Threads: any.
  */
+FYRIS_MUST_USE
 struct fyris_store *fyris_store_join(const struct fyris_store *store,
                                      struct fyris_error *err);
 
@@ -1359,6 +1546,7 @@ void fyris_store_free(struct fyris_store *store);
  *
  * Threads: any.
  */
+FYRIS_MUST_USE
 struct fyris_table *fyris_table_new(const struct fyris_store *store,
                                     const char *name,
                                     const char *options,
@@ -1371,6 +1559,7 @@ struct fyris_table *fyris_table_new(const struct fyris_store *store,
  *
  * Threads: any.
  */
+FYRIS_MUST_USE
 struct fyris_table *fyris_table_open(const struct fyris_store *store,
                                      const char *name,
                                      const char *options,
@@ -1384,6 +1573,7 @@ struct fyris_table *fyris_table_open(const struct fyris_store *store,
  *
  * Threads: any.
  */
+FYRIS_MUST_USE
 struct fyris_table *fyris_table_named(const struct fyris_store *store,
                                       const char *name,
                                       struct fyris_error *err);
@@ -1393,9 +1583,38 @@ struct fyris_table *fyris_table_named(const struct fyris_store *store,
  *
  * Threads: any.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_store_tables(const struct fyris_store *store,
                                    fyris_term **names,
                                    struct fyris_error *err);
+
+/**
+ * Gives the table to another owner of the same store: that one may write to it if it is protected, and it goes when that
+ * one ends. Returns a handle in the new owner's name; `handle` stays one of the former owner's, which reads and writes as
+ * the access lets everybody.
+ *
+ * Fails with FYRIS_E_NO_ACCESS if the handle is not the owner's, FYRIS_E_ARGUMENT if it is the new one's already or the
+ * store is another, FYRIS_E_NO_TABLE.
+ *
+ * Threads: any.
+ */
+FYRIS_MUST_USE
+struct fyris_table *fyris_table_give_away(const struct fyris_table *handle,
+                                          const struct fyris_store *to,
+                                          struct fyris_error *err);
+
+/**
+ * Changes what a table lets others do: `options` is `{protection, public}`, `protected` or `private` likewise, or a list
+ * of one such, as for `ets:setopts/2`. When it returns nothing is done or seen any more by those that have lost the right.
+ *
+ * Fails with FYRIS_E_NO_ACCESS if the handle is not the owner's, FYRIS_E_ARGUMENT, FYRIS_E_SYNTAX, FYRIS_E_NO_TABLE.
+ *
+ * Threads: any.
+ */
+FYRIS_MUST_USE
+enum fyris_code fyris_table_setopts(const struct fyris_table *handle,
+                                    const char *options,
+                                    struct fyris_error *err);
 
 /**
  * Deletes the table, for everybody and at once; the handle stays, to be freed.
@@ -1404,7 +1623,9 @@ enum fyris_code fyris_store_tables(const struct fyris_store *store,
  *
  * Threads: any.
  */
-enum fyris_code fyris_table_delete(const struct fyris_table *handle, struct fyris_error *err);
+FYRIS_MUST_USE
+enum fyris_code fyris_table_delete(const struct fyris_table *handle,
+                                   struct fyris_error *err);
 
 /**
  * Frees a handle of a table; the table stays.
@@ -1421,6 +1642,7 @@ void fyris_table_free(struct fyris_table *handle);
  *
  * Threads: any.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_table_first(const struct fyris_table *handle,
                                   fyris_term **key,
                                   struct fyris_error *err);
@@ -1432,6 +1654,7 @@ enum fyris_code fyris_table_first(const struct fyris_table *handle,
  *
  * Threads: any.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_table_last(const struct fyris_table *handle,
                                  fyris_term **key,
                                  struct fyris_error *err);
@@ -1444,6 +1667,7 @@ enum fyris_code fyris_table_last(const struct fyris_table *handle,
  *
  * Threads: any.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_table_next(const struct fyris_table *handle,
                                  const fyris_term *from,
                                  fyris_term **key,
@@ -1457,6 +1681,7 @@ enum fyris_code fyris_table_next(const struct fyris_table *handle,
  *
  * Threads: any.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_table_nth(const struct fyris_table *handle,
                                 size_t n,
                                 fyris_term **key,
@@ -1469,6 +1694,7 @@ enum fyris_code fyris_table_nth(const struct fyris_table *handle,
  *
  * Threads: any.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_table_rank(const struct fyris_table *handle,
                                  const fyris_term *key,
                                  size_t *count,
@@ -1482,6 +1708,7 @@ enum fyris_code fyris_table_rank(const struct fyris_table *handle,
  *
  * Threads: any.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_table_count_between(const struct fyris_table *handle,
                                           const fyris_term *first,
                                           const fyris_term *last,
@@ -1495,6 +1722,7 @@ enum fyris_code fyris_table_count_between(const struct fyris_table *handle,
  *
  * Threads: any.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_table_prev(const struct fyris_table *handle,
                                  const fyris_term *from,
                                  fyris_term **key,
@@ -1507,6 +1735,7 @@ enum fyris_code fyris_table_prev(const struct fyris_table *handle,
  *
  * Threads: any.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_table_list(const struct fyris_table *handle,
                                  fyris_term **objects,
                                  struct fyris_error *err);
@@ -1517,6 +1746,7 @@ enum fyris_code fyris_table_list(const struct fyris_table *handle,
  *
  * Threads: any.
  */
+FYRIS_MUST_USE
 struct fyris_walk *fyris_walk_new(const struct fyris_table *handle,
                                   bool backwards,
                                   struct fyris_error *err);
@@ -1529,6 +1759,7 @@ struct fyris_walk *fyris_walk_new(const struct fyris_table *handle,
  *
  * Threads: one.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_walk_next(struct fyris_walk *walk,
                                 fyris_term **object,
                                 struct fyris_error *err);
@@ -1548,6 +1779,7 @@ void fyris_walk_free(struct fyris_walk *walk);
  *
  * Threads: any.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_table_insert(const struct fyris_table *handle,
                                    const fyris_term *object,
                                    struct fyris_error *err);
@@ -1557,6 +1789,7 @@ enum fyris_code fyris_table_insert(const struct fyris_table *handle,
  *
  * Threads: any.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_table_insert_encoded(const struct fyris_table *handle,
                                            const void *data,
                                            size_t len,
@@ -1570,6 +1803,7 @@ enum fyris_code fyris_table_insert_encoded(const struct fyris_table *handle,
  *
  * Threads: any.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_table_insert_list(const struct fyris_table *handle,
                                         fyris_term *const *objects,
                                         size_t count,
@@ -1582,6 +1816,7 @@ enum fyris_code fyris_table_insert_list(const struct fyris_table *handle,
  *
  * Threads: any.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_table_insert_new(const struct fyris_table *handle,
                                        const fyris_term *object,
                                        bool *inserted,
@@ -1594,6 +1829,7 @@ enum fyris_code fyris_table_insert_new(const struct fyris_table *handle,
  *
  * Threads: any.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_table_delete_key(const struct fyris_table *handle,
                                        const fyris_term *key,
                                        struct fyris_error *err);
@@ -1605,6 +1841,7 @@ enum fyris_code fyris_table_delete_key(const struct fyris_table *handle,
  *
  * Threads: any.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_table_delete_object(const struct fyris_table *handle,
                                           const fyris_term *object,
                                           struct fyris_error *err);
@@ -1616,6 +1853,7 @@ enum fyris_code fyris_table_delete_object(const struct fyris_table *handle,
  *
  * Threads: any.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_table_delete_all_objects(const struct fyris_table *handle,
                                                struct fyris_error *err);
 
@@ -1626,6 +1864,7 @@ enum fyris_code fyris_table_delete_all_objects(const struct fyris_table *handle,
  *
  * Threads: any.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_table_take(const struct fyris_table *handle,
                                  const fyris_term *key,
                                  fyris_term **objects,
@@ -1642,6 +1881,7 @@ enum fyris_code fyris_table_take(const struct fyris_table *handle,
  *
  * Threads: any.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_table_count(const struct fyris_table *handle,
                                   const fyris_term *key,
                                   size_t position,
@@ -1659,6 +1899,7 @@ enum fyris_code fyris_table_count(const struct fyris_table *handle,
  *
  * Threads: any.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_table_update_counter(const struct fyris_table *handle,
                                            const fyris_term *key,
                                            const fyris_term *ops,
@@ -1675,6 +1916,7 @@ enum fyris_code fyris_table_update_counter(const struct fyris_table *handle,
  *
  * Threads: any.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_table_update_element(const struct fyris_table *handle,
                                            const fyris_term *key,
                                            const fyris_term *edits,
@@ -1687,6 +1929,7 @@ enum fyris_code fyris_table_update_element(const struct fyris_table *handle,
  *
  * Threads: any.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_table_rename(const struct fyris_table *handle,
                                    const fyris_term *name,
                                    struct fyris_error *err);
@@ -1706,6 +1949,7 @@ void fyris_bytes_free(struct fyris_bytes *bytes);
  *
  * Threads: any.
  */
+FYRIS_MUST_USE
 fyris_term *fyris_term_decode(const void *data,
                               size_t len,
                               struct fyris_error *err);
@@ -1716,6 +1960,7 @@ fyris_term *fyris_term_decode(const void *data,
  *
  * Threads: any.
  */
+FYRIS_MUST_USE
 fyris_term *fyris_term_decode_safe(const void *data,
                                    size_t len,
                                    struct fyris_error *err);
@@ -1725,6 +1970,7 @@ fyris_term *fyris_term_decode_safe(const void *data,
  *
  * Threads: any for the term.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_term_encode(const fyris_term *term,
                                   struct fyris_bytes *bytes,
                                   struct fyris_error *err);
@@ -1734,6 +1980,7 @@ enum fyris_code fyris_term_encode(const fyris_term *term,
  *
  * Threads: any for the term.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_term_print(const fyris_term *term,
                                  struct fyris_bytes *bytes,
                                  struct fyris_error *err);
@@ -1743,21 +1990,21 @@ enum fyris_code fyris_term_print(const fyris_term *term,
  *
  * Threads: any.
  */
-fyris_term *fyris_term_int(int64_t value);
+FYRIS_MUST_USE fyris_term *fyris_term_int(int64_t value);
 
 /**
  * Makes an unsigned integer.
  *
  * Threads: any.
  */
-fyris_term *fyris_term_uint(uint64_t value);
+FYRIS_MUST_USE fyris_term *fyris_term_uint(uint64_t value);
 
 /**
  * Makes a float. Infinities and NaN, which Erlang does not have, are FYRIS_E_ARGUMENT.
  *
  * Threads: any.
  */
-fyris_term *fyris_term_double(double value, struct fyris_error *err);
+FYRIS_MUST_USE fyris_term *fyris_term_double(double value, struct fyris_error *err);
 
 /**
  * Returns the atom of this name: at most 255 characters, and a bounded number of different ones in a process
@@ -1765,6 +2012,7 @@ fyris_term *fyris_term_double(double value, struct fyris_error *err);
  *
  * Threads: any.
  */
+FYRIS_MUST_USE
 fyris_term *fyris_term_atom(const char *name,
                             struct fyris_error *err);
 
@@ -1773,14 +2021,14 @@ fyris_term *fyris_term_atom(const char *name,
  *
  * Threads: any.
  */
-fyris_term *fyris_term_binary(const void *data, size_t len, struct fyris_error *err);
+FYRIS_MUST_USE fyris_term *fyris_term_binary(const void *data, size_t len, struct fyris_error *err);
 
 /**
  * Text as Elixir keeps it: a binary of its UTF-8, without the zero byte.
  *
  * Threads: any.
  */
-fyris_term *fyris_term_text(const char *value, struct fyris_error *err);
+FYRIS_MUST_USE fyris_term *fyris_term_text(const char *value, struct fyris_error *err);
 
 /**
  * Makes a term in Erlang's syntax, like `{user, <<"Ada">>, [1815, 1.0, #{maths => true}]}`.
@@ -1789,7 +2037,23 @@ fyris_term *fyris_term_text(const char *value, struct fyris_error *err);
  *
  * Threads: any.
  */
-fyris_term *fyris_term_parse(const char *syntax, struct fyris_error *err);
+FYRIS_MUST_USE fyris_term *fyris_term_parse(const char *syntax, struct fyris_error *err);
+
+/**
+ * Makes a term in Erlang's syntax with variables, which stand for values: the first name in the text for the first
+ * value, the next one for the second; a name may stand there again. `"{town, Name, '_'}"` with one value is a pattern.
+ * The values stay yours. (`_` alone is no name; `'_'` and `'$1'` are atoms, as in Erlang.)
+ *
+ * O(length and size of the values). Fails as `fyris_term_parse`; FYRIS_E_SYNTAX for a name without a value,
+ * FYRIS_E_ARGUMENT for a value without a name.
+ *
+ * Threads: any.
+ */
+FYRIS_MUST_USE
+fyris_term *fyris_term_build(const char *syntax,
+                             fyris_term *const *values,
+                             size_t count,
+                             struct fyris_error *err);
 
 /**
  * Makes a tuple of `len` elements. Takes the elements over: they are its own, or freed if it fails; also those behind
@@ -1799,6 +2063,7 @@ fyris_term *fyris_term_parse(const char *syntax, struct fyris_error *err);
  *
  * Threads: one for each element.
  */
+FYRIS_MUST_USE
 fyris_term *fyris_term_tuple(fyris_term *const *elements,
                              size_t len,
                              struct fyris_error *err);
@@ -1810,7 +2075,10 @@ fyris_term *fyris_term_tuple(fyris_term *const *elements,
  *
  * Threads: one for each element.
  */
-fyris_term *fyris_term_list(fyris_term *const *elements, size_t len, struct fyris_error *err);
+FYRIS_MUST_USE
+fyris_term *fyris_term_list(fyris_term *const *elements,
+                            size_t len,
+                            struct fyris_error *err);
 
 /**
  * Makes a map of `pairs` keys and values, one behind the other: an array of `2 * pairs` terms, which it takes over as
@@ -1820,6 +2088,7 @@ fyris_term *fyris_term_list(fyris_term *const *elements, size_t len, struct fyri
  *
  * Threads: one for each element.
  */
+FYRIS_MUST_USE
 fyris_term *fyris_term_map(fyris_term *const *elements,
                            size_t pairs,
                            struct fyris_error *err);
@@ -1829,7 +2098,7 @@ fyris_term *fyris_term_map(fyris_term *const *elements,
  *
  * Threads: any.
  */
-fyris_term *fyris_term_clone(const fyris_term *term, struct fyris_error *err);
+FYRIS_MUST_USE fyris_term *fyris_term_clone(const fyris_term *term, struct fyris_error *err);
 
 /**
  * Frees a term that a function returned, and with it all its parts. Not for borrowed parts.
@@ -1850,6 +2119,7 @@ enum fyris_term_type fyris_term_type_of(const fyris_term *term);
  *
  * Threads: any.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_term_get_int(const fyris_term *term,
                                    int64_t *value,
                                    struct fyris_error *err);
@@ -1859,6 +2129,7 @@ enum fyris_code fyris_term_get_int(const fyris_term *term,
  *
  * Threads: any.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_term_get_uint(const fyris_term *term,
                                     uint64_t *value,
                                     struct fyris_error *err);
@@ -1868,6 +2139,7 @@ enum fyris_code fyris_term_get_uint(const fyris_term *term,
  *
  * Threads: any.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_term_get_double(const fyris_term *term,
                                       double *value,
                                       struct fyris_error *err);
@@ -1877,6 +2149,7 @@ enum fyris_code fyris_term_get_double(const fyris_term *term,
  *
  * Threads: any.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_term_get_binary(const fyris_term *term,
                                       const uint8_t **data,
                                       size_t *len,
@@ -1887,6 +2160,7 @@ enum fyris_code fyris_term_get_binary(const fyris_term *term,
  *
  * Threads: any.
  */
+FYRIS_MUST_USE
 enum fyris_code fyris_term_get_atom(const fyris_term *term,
                                     const char **name,
                                     size_t *len,

@@ -100,6 +100,58 @@ pub(crate) unsafe fn text<'a>(pointer: *const c_char, name: &str) -> Outcome<&'a
     })
 }
 
+/// A struct of the caller's that may have more fields in a later version: the first says how many bytes the caller knows,
+/// and no more are filled.
+pub(crate) struct Known<T>(*mut T);
+
+impl<T> Known<T> {
+    /// Refuses a struct that is not there, or does not say its size.
+    ///
+    /// # Safety
+    ///
+    /// OUT, with a `usize` as the first field, which is set.
+    pub(crate) unsafe fn new(pointer: *mut T, name: &str) -> Outcome<Known<T>> {
+        if pointer.is_null() {
+            return Err(null(name));
+        }
+        // SAFETY: OUT, and not null.
+        let (size, least) = (unsafe { pointer.cast::<usize>().read() }, size_of::<T>());
+        if size < least {
+            let text = format!("{name}: its struct_size is {size}, and should be {least}");
+            return Err(Failure::new(FYRIS_E_ARGUMENT, text));
+        }
+        Ok(Known(pointer))
+    }
+
+    /// Works as [`Known::new`] for an answer that nobody need want.
+    ///
+    /// # Safety
+    ///
+    /// As there.
+    pub(crate) unsafe fn wanted(pointer: *mut T, name: &str) -> Outcome<Option<Known<T>>> {
+        match pointer.is_null() {
+            true => Ok(None),
+            // SAFETY: as there.
+            false => unsafe { Known::new(pointer, name) }.map(Some),
+        }
+    }
+
+    /// Puts the answer there, but for the size.
+    ///
+    /// # Safety
+    ///
+    /// OUT.
+    pub(crate) unsafe fn put(self, value: T) {
+        let first = size_of::<usize>();
+        // SAFETY: OUT, and so many bytes are the caller's, as it said.
+        unsafe {
+            let from = (&raw const value).cast::<u8>().add(first);
+            let to = self.0.cast::<u8>().add(first);
+            to.copy_from_nonoverlapping(from, size_of::<T>() - first);
+        }
+    }
+}
+
 /// The place of an answer: found before there is one, so that a NULL changes nothing.
 pub(crate) struct Out<T>(*mut T);
 

@@ -40,7 +40,7 @@
 //!   before the call returns.
 //! * **TEXT**: text is NULL or ends with a zero byte, and no thread changes it before the call returns.
 //! * **OUT**: an out-argument, as `err` is one, is NULL or a place for a value of its type that no other thread uses
-//!   meanwhile.
+//!   meanwhile. Where the type begins with `struct_size`, that is set.
 //! * **FILLED**: a `fyris_bytes` or `fyris_ranges` that is freed is empty or as a function filled it, and what it
 //!   points to was not freed by a copy of it.
 //! * **CALLBACK**: a function is NULL or of the type that the header declares, does with its arguments what is said

@@ -253,6 +253,31 @@ fn check_symbols(library: &Path, which: &str) {
     assert!(others.is_empty(), "{others:?}");
 }
 
+/// Each function of the header has a manual page that says what the header says.
+fn check_pages(prefix: &Path) {
+    let header = std::fs::read_to_string(prefix.join("include/fyris.h")).expect("the header");
+    let mut pages = std::fs::read_dir(prefix.join("share/man/man3"))
+        .expect("pages")
+        .count();
+    for line in header.lines().filter(|line| !line.starts_with([' ', '#'])) {
+        let name = line
+            .split('(')
+            .next()
+            .and_then(|line| line.rsplit([' ', '*']).next());
+        let name = name.filter(|name| name.starts_with("fyris_") && line.contains('('));
+        if let Some(name) = name {
+            let page = prefix.join(format!("share/man/man3/{name}.3"));
+            let page = std::fs::read_to_string(page).unwrap_or_else(|e| panic!("{name}: {e}"));
+            assert!(
+                page.contains("Threads: ") && page.contains(".SH NAME\n"),
+                "{page}"
+            );
+            pages -= 1;
+        }
+    }
+    assert_eq!(pages, 0, "pages of what is not there");
+}
+
 /// A packager installs below `DESTDIR`; the files moved to where they belong are found by CMake, by both libraries.
 #[test]
 fn an_installed_library_is_found_by_cmake() {
@@ -270,6 +295,7 @@ fn an_installed_library_is_found_by_cmake() {
     )
     .expect("to move");
     check_symbols(&prefix.join("lib/libfyris.so.0"), "-D");
+    check_pages(&prefix);
     check_symbols(&prefix.join("lib/libfyris.a"), "-g");
     if Command::new("cmake").arg("--version").output().is_err() {
         eprintln!("skipped: no cmake here");

@@ -1,14 +1,16 @@
 //! Changing maps by a function that is run again until no other process has committed meanwhile.
 
 use std::ffi::c_void;
+use std::ops::Bound::{Excluded, Included};
 
 use ::fyris_segment::MapError;
-use ::fyris_segment::versioned_map::Batch;
+use ::fyris_segment::versioned_map::{Batch, View};
 
+use super::read::{Found, fyris_entry};
 use super::{fyris_map, with};
 use crate::args::{Out, bytes, handle_mut};
 use crate::error::fyris_code::*;
-use crate::error::{Failure, call, fyris_code, fyris_error};
+use crate::error::{Failure, Outcome, call, fyris_code, fyris_error};
 
 /// The map inside a `fyris_change`, which alone may use it.
 pub struct fyris_batch(*mut Batch<'static>);
@@ -25,7 +27,8 @@ pub type fyris_change =
 /// Fails with FYRIS_E_GAVE_UP, FYRIS_E_UNCOMMITTED if changes were made before, and as `fyris_map_update` and
 /// `fyris_map_commit`, but never with FYRIS_E_BEHIND. Nothing of the changes remains then.
 ///
-/// Threads: any.
+/// Threads: turn.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_map_write(
     map: *const fyris_map,
@@ -71,6 +74,7 @@ unsafe fn within<T>(
 /// As `fyris_map_get`, with the changes made so far.
 ///
 /// Threads: one.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_batch_get(
     batch: *mut fyris_batch,
@@ -97,9 +101,101 @@ pub unsafe extern "C" fn fyris_batch_get(
     })
 }
 
+/// Works as `within` for an entry.
+///
+/// # Safety
+///
+/// HANDLE and THREAD: the batch; OUT: the entry.
+unsafe fn look(
+    batch: *mut fyris_batch,
+    find: impl FnOnce(View<'_>) -> Found<'_>,
+    entry: *mut fyris_entry,
+) -> Outcome {
+    let out = Out::new(entry, "the place for the entry")?;
+    // SAFETY: HANDLE and THREAD: the batch; OUT: the entry.
+    unsafe {
+        out.put(within(batch, |batch| {
+            find(batch.view()).map(fyris_entry::new)
+        })?)
+    };
+    Ok(())
+}
+
+/// As `fyris_map_seek`, with the changes made so far: with no bytes the first entry.
+///
+/// Threads: one.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_batch_seek(
+    batch: *mut fyris_batch,
+    key: *const c_void,
+    key_len: usize,
+    entry: *mut fyris_entry,
+    err: *mut fyris_error,
+) -> fyris_code {
+    // SAFETY: HANDLE and THREAD: the batch; ARRAY: the key; OUT: the entry.
+    call(err, || unsafe {
+        let key = bytes(key, key_len, "the key")?;
+        look(batch, |view| view.first_in(Included(key)), entry)
+    })
+}
+
+/// As `fyris_map_next`, with the changes made so far.
+///
+/// Threads: one.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_batch_next(
+    batch: *mut fyris_batch,
+    key: *const c_void,
+    key_len: usize,
+    entry: *mut fyris_entry,
+    err: *mut fyris_error,
+) -> fyris_code {
+    // SAFETY: HANDLE and THREAD: the batch; ARRAY: the key; OUT: the entry.
+    call(err, || unsafe {
+        let key = bytes(key, key_len, "the key")?;
+        look(batch, |view| view.first_in(Excluded(key)), entry)
+    })
+}
+
+/// As `fyris_map_prev`, with the changes made so far.
+///
+/// Threads: one.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_batch_prev(
+    batch: *mut fyris_batch,
+    key: *const c_void,
+    key_len: usize,
+    entry: *mut fyris_entry,
+    err: *mut fyris_error,
+) -> fyris_code {
+    // SAFETY: HANDLE and THREAD: the batch; ARRAY: the key; OUT: the entry.
+    call(err, || unsafe {
+        let key = bytes(key, key_len, "the key")?;
+        look(batch, |view| view.last_in(Excluded(key)), entry)
+    })
+}
+
+/// As `fyris_map_last`, with the changes made so far.
+///
+/// Threads: one.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_batch_last(
+    batch: *mut fyris_batch,
+    entry: *mut fyris_entry,
+    err: *mut fyris_error,
+) -> fyris_code {
+    // SAFETY: HANDLE and THREAD: the batch; OUT: the entry.
+    call(err, || unsafe { look(batch, |view| view.last(), entry) })
+}
+
 /// As `fyris_map_insert`.
 ///
 /// Threads: one.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_batch_insert(
     batch: *mut fyris_batch,
@@ -120,6 +216,7 @@ pub unsafe extern "C" fn fyris_batch_insert(
 /// As `fyris_map_remove`.
 ///
 /// Threads: one.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_batch_remove(
     batch: *mut fyris_batch,

@@ -45,6 +45,7 @@ unsafe fn with<T, E: Into<Failure>>(
 /// its unit larger than 8, or bytes of it are to be private.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_map_checkout(
     name: *const c_char,

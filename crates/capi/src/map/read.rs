@@ -1,15 +1,16 @@
 //! Reading maps: no lock, no system call, no copy.
 
 use std::ffi::c_void;
-use std::ops::Bound;
+use std::ops::Bound::{Excluded, Included};
 
 use ::fyris_segment::MapError;
+use ::fyris_segment::versioned_map::View;
 
 use super::{fyris_map, with};
 use crate::args::{Out, bytes};
-use crate::error::{Outcome, answer, call, fyris_code, fyris_error};
+use crate::error::{Outcome, call, fyris_code, fyris_error};
 
-/// An entry of a map, borrowed until a call changes the working copy.
+/// An entry of a map, borrowed until a call, of whatever thread, changes the working copy.
 #[repr(C)]
 pub struct fyris_entry {
     /// The key; NULL if there is no entry.
@@ -22,8 +23,10 @@ pub struct fyris_entry {
     pub value_len: usize,
 }
 
+pub(super) type Found<'a> = Result<Option<(&'a [u8], &'a [u8])>, MapError>;
+
 impl fyris_entry {
-    fn new(found: Option<(&[u8], &[u8])>) -> fyris_entry {
+    pub(super) fn new(found: Option<(&[u8], &[u8])>) -> fyris_entry {
         let (key, value) = match found {
             Some((key, value)) => (key, value),
             None => {
@@ -45,12 +48,13 @@ impl fyris_entry {
     }
 }
 
-/// The value of a key, borrowed until a call changes the working copy: `*value` is NULL if the key is not there. O(log
+/// The value of a key, borrowed until a call, of whatever thread, changes the working copy: `*value` is NULL if the key is not there. O(log
 /// size).
 ///
 /// Fails with FYRIS_E_FORKED, FYRIS_E_BUSY, FYRIS_E_DAMAGED.
 ///
-/// Threads: any.
+/// Threads: turn.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_map_get(
     map: *const fyris_map,
@@ -79,28 +83,34 @@ pub unsafe extern "C" fn fyris_map_get(
     })
 }
 
-/// Returns the entry with the smallest key above a bound.
+/// Puts what `find` finds in a map, from one end or from a bound, where the caller wants it.
 ///
 /// # Safety
 ///
 /// HANDLE: the map; OUT: the entry.
-unsafe fn above(map: *const fyris_map, low: Bound<&[u8]>, entry: *mut fyris_entry) -> Outcome {
+unsafe fn look(
+    map: *const fyris_map,
+    find: impl FnOnce(View<'_>) -> Found<'_>,
+    entry: *mut fyris_entry,
+) -> Outcome {
     let out = Out::new(entry, "the place for the entry")?;
     // SAFETY: HANDLE: the map; OUT: the entry.
     unsafe {
         out.put(with(map, |map| {
             map.is_empty()?; // which says it if the process was forked
-            map.view().first_in(low).map(fyris_entry::new)
+            find(map.view()).map(fyris_entry::new)
         })?)
     };
     Ok(())
 }
 
-/// The entry with the smallest key that is not below `key`, borrowed. With no bytes: the first entry. O(log size).
+/// The entry with the smallest key that is not below `key`, borrowed. With no bytes (NULL, or a length of 0, which are
+/// the same in all of these calls): the first entry. O(log size).
 ///
 /// Fails as `fyris_map_get`.
 ///
-/// Threads: any.
+/// Threads: turn.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_map_seek(
     map: *const fyris_map,
@@ -111,7 +121,8 @@ pub unsafe extern "C" fn fyris_map_seek(
 ) -> fyris_code {
     // SAFETY: HANDLE: the map; ARRAY: the key; OUT: the entry.
     call(err, || unsafe {
-        above(map, Bound::Included(bytes(key, key_len, "the key")?), entry)
+        let key = bytes(key, key_len, "the key")?;
+        look(map, |view| view.first_in(Included(key)), entry)
     })
 }
 
@@ -119,7 +130,8 @@ pub unsafe extern "C" fn fyris_map_seek(
 ///
 /// Fails as `fyris_map_get`.
 ///
-/// Threads: any.
+/// Threads: turn.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_map_next(
     map: *const fyris_map,
@@ -130,16 +142,18 @@ pub unsafe extern "C" fn fyris_map_next(
 ) -> fyris_code {
     // SAFETY: HANDLE: the map; ARRAY: the key; OUT: the entry.
     call(err, || unsafe {
-        above(map, Bound::Excluded(bytes(key, key_len, "the key")?), entry)
+        let key = bytes(key, key_len, "the key")?;
+        look(map, |view| view.first_in(Excluded(key)), entry)
     })
 }
 
-/// The entry with the largest key below `key`, which need not be there, borrowed; with `key` NULL the last entry. O(log
+/// The entry with the largest key below `key`, which need not be there, borrowed; below no bytes there is none. O(log
 /// size).
 ///
 /// Fails as `fyris_map_get`.
 ///
-/// Threads: any.
+/// Threads: turn.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_map_prev(
     map: *const fyris_map,
@@ -148,29 +162,35 @@ pub unsafe extern "C" fn fyris_map_prev(
     entry: *mut fyris_entry,
     err: *mut fyris_error,
 ) -> fyris_code {
-    call(err, || {
-        let out = Out::new(entry, "the place for the entry")?;
-        let high = match key.is_null() {
-            true => Bound::Unbounded,
-            // SAFETY: ARRAY: the key.
-            false => Bound::Excluded(unsafe { bytes(key, key_len, "the key") }?),
-        };
-        // SAFETY: HANDLE: the map; OUT: the entry.
-        unsafe {
-            out.put(with(map, |map| {
-                map.is_empty()?; // which says it if the process was forked
-                map.view().last_in(high).map(fyris_entry::new)
-            })?)
-        };
-        Ok(())
+    // SAFETY: HANDLE: the map; ARRAY: the key; OUT: the entry.
+    call(err, || unsafe {
+        let key = bytes(key, key_len, "the key")?;
+        look(map, |view| view.last_in(Excluded(key)), entry)
     })
+}
+
+/// The entry with the largest key, borrowed: where a walk by `fyris_map_prev` begins. O(log size).
+///
+/// Fails as `fyris_map_get`.
+///
+/// Threads: turn.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_map_last(
+    map: *const fyris_map,
+    entry: *mut fyris_entry,
+    err: *mut fyris_error,
+) -> fyris_code {
+    // SAFETY: HANDLE: the map; OUT: the entry.
+    call(err, || unsafe { look(map, |view| view.last(), entry) })
 }
 
 /// Returns the number of entries. O(1).
 ///
 /// Fails as `fyris_map_get`.
 ///
-/// Threads: any.
+/// Threads: turn.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_map_size(
     map: *const fyris_map,
@@ -185,27 +205,43 @@ pub unsafe extern "C" fn fyris_map_size(
     })
 }
 
-/// Returns the version of the working copy, in commits; 0 for NULL, and while another thread is inside a call with the
-/// map.
+/// The version of the working copy, in commits.
 ///
-/// Threads: any.
+/// Fails with FYRIS_E_BUSY.
+///
+/// Threads: turn.
+#[must_use]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn fyris_map_version(map: *const fyris_map) -> u64 {
-    // SAFETY: HANDLE: the map.
-    answer(0, || unsafe {
-        with(map, |map| Ok::<_, MapError>(map.version()))
+pub unsafe extern "C" fn fyris_map_version(
+    map: *const fyris_map,
+    version: *mut u64,
+    err: *mut fyris_error,
+) -> fyris_code {
+    call(err, || {
+        let out = Out::new(version, "the place for the version")?;
+        // SAFETY: HANDLE: the map; OUT: the version.
+        unsafe { out.put(with(map, |map| Ok::<_, MapError>(map.version()))?) };
+        Ok(())
     })
 }
 
-/// Returns whether others have committed since: two loads, no system call. False for NULL, and while another thread is
-/// inside a call with the map.
+/// Whether others have committed since: two loads, no system call.
 ///
-/// Threads: any.
+/// Fails with FYRIS_E_BUSY.
+///
+/// Threads: turn.
+#[must_use]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn fyris_map_is_behind(map: *const fyris_map) -> bool {
-    // SAFETY: HANDLE: the map.
-    answer(false, || unsafe {
-        with(map, |map| Ok::<_, MapError>(map.is_behind()))
+pub unsafe extern "C" fn fyris_map_is_behind(
+    map: *const fyris_map,
+    behind: *mut bool,
+    err: *mut fyris_error,
+) -> fyris_code {
+    call(err, || {
+        let out = Out::new(behind, "the place for the answer")?;
+        // SAFETY: HANDLE: the map; OUT: the answer.
+        unsafe { out.put(with(map, |map| Ok::<_, MapError>(map.is_behind()))?) };
+        Ok(())
     })
 }
 
@@ -213,7 +249,8 @@ pub unsafe extern "C" fn fyris_map_is_behind(map: *const fyris_map) -> bool {
 ///
 /// Fails with FYRIS_E_DAMAGED and the first thing that is wrong.
 ///
-/// Threads: any.
+/// Threads: turn.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_map_check(
     map: *const fyris_map,

@@ -2,12 +2,12 @@
 
 use std::ffi::c_void;
 
-use ::fyris_segment::VersionedMap;
+use ::fyris_segment::{MapError, VersionedMap};
 
 use super::{fyris_map, with};
 use crate::args::{Out, bytes, handle};
 use crate::error::{call, fyris_code, fyris_error};
-use crate::segment::{fyris_updated, tell};
+use crate::segment::{fyris_updated, told, wait};
 
 /// Maps a key to a value in the working copy; a commit publishes it. O(log size). The segment grows if need be, as far
 /// as it may.
@@ -15,7 +15,8 @@ use crate::segment::{fyris_updated, tell};
 /// Fails with FYRIS_E_NO_SPACE, FYRIS_E_LIMIT (key or value too long), FYRIS_E_READ_ONLY, FYRIS_E_FORKED, FYRIS_E_BUSY;
 /// with FYRIS_E_DAMAGED the working copy should be discarded.
 ///
-/// Threads: any.
+/// Threads: turn.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_map_insert(
     map: *const fyris_map,
@@ -37,7 +38,8 @@ pub unsafe extern "C" fn fyris_map_insert(
 ///
 /// Fails as `fyris_map_insert`.
 ///
-/// Threads: any.
+/// Threads: turn.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_map_remove(
     map: *const fyris_map,
@@ -64,7 +66,8 @@ pub unsafe extern "C" fn fyris_map_remove(
 ///
 /// Fails as `fyris_map_insert`.
 ///
-/// Threads: any.
+/// Threads: turn.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_map_clear(
     map: *const fyris_map,
@@ -78,16 +81,17 @@ pub unsafe extern "C" fn fyris_map_clear(
 ///
 /// Fails with FYRIS_E_UNCOMMITTED (maps are not merged), FYRIS_E_DAMAGED, FYRIS_E_FORKED, FYRIS_E_BUSY.
 ///
-/// Threads: any.
+/// Threads: turn.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_map_update(
     map: *const fyris_map,
     updated: *mut fyris_updated,
     err: *mut fyris_error,
 ) -> fyris_code {
-    call(err, || {
-        // SAFETY: HANDLE: the map.
-        tell(unsafe { with(map, VersionedMap::update) }?, updated)
+    // SAFETY: HANDLE: the map; OUT: `updated`.
+    call(err, || unsafe {
+        told(updated, || with(map, VersionedMap::update))
     })
 }
 
@@ -97,7 +101,8 @@ pub unsafe extern "C" fn fyris_map_update(
 /// Fails with FYRIS_E_BEHIND: another writer was first; discard, update, and make the changes again (`fyris_map_write`
 /// does). Else as `fyris_segment_commit`.
 ///
-/// Threads: any.
+/// Threads: turn.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_map_commit(
     map: *const fyris_map,
@@ -115,11 +120,47 @@ pub unsafe extern "C" fn fyris_map_commit(
     })
 }
 
+/// Sleeps until others have committed, as `fyris_segment_wait`. Other threads may use the map meanwhile, but not free it.
+///
+/// Fails as there.
+///
+/// Threads: turn.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_map_wait(
+    map: *const fyris_map,
+    millis: i64,
+    news: *mut bool,
+    err: *mut fyris_error,
+) -> fyris_code {
+    call(err, || {
+        // SAFETY: HANDLE: the map.
+        let watcher = unsafe { with(map, |map| Ok::<_, MapError>(map.segment().watcher())) }?;
+        wait(&watcher, millis, news)
+    })
+}
+
+/// Writes a map whose segment is a file to its disk.
+///
+/// Fails as `fyris_segment_sync`.
+///
+/// Threads: turn.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_map_sync(
+    map: *const fyris_map,
+    err: *mut fyris_error,
+) -> fyris_code {
+    // SAFETY: HANDLE: the map.
+    call(err, || unsafe { with(map, |map| map.segment().sync()) })
+}
+
 /// Takes back the changes since the last commit.
 ///
 /// Fails as `fyris_segment_discard`.
 ///
-/// Threads: any.
+/// Threads: turn.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_map_discard(
     map: *const fyris_map,
@@ -133,7 +174,8 @@ pub unsafe extern "C" fn fyris_map_discard(
 ///
 /// Fails as there.
 ///
-/// Threads: any.
+/// Threads: turn.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_map_reattach(
     map: *const fyris_map,

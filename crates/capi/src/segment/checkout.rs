@@ -6,8 +6,8 @@ use ::fyris_segment::{Error, Options, Segment, Shared, Tracking};
 
 use super::options::options_of;
 use super::{fyris_segment, with};
-use crate::args::{Out, handle, text};
-use crate::error::{answer, call, free, fyris_code, fyris_error, make};
+use crate::args::{Known, Out, handle, text};
+use crate::error::{call, free, fyris_code, fyris_error, make};
 
 /// Checks a segment out: gives this process a private working copy of it.
 ///
@@ -47,6 +47,7 @@ use crate::error::{answer, call, free, fyris_code, fyris_error, make};
 /// FYRIS_E_IO.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_segment_checkout(
     name: *const c_char,
@@ -101,7 +102,7 @@ pub unsafe extern "C" fn fyris_segment_unlink(
 ///
 /// Fails with FYRIS_E_BUSY, FYRIS_E_FORKED.
 ///
-/// Threads: any.
+/// Threads: turn.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_segment_data(
     segment: *const fyris_segment,
@@ -123,6 +124,8 @@ pub unsafe extern "C" fn fyris_segment_data(
 /// The state of a working copy.
 #[repr(C)]
 pub struct fyris_segment_state {
+    /// `sizeof` of this struct, which the caller sets (FYRIS_SEGMENT_STATE_INIT): later versions may have more fields.
+    pub struct_size: usize,
     /// Its bytes.
     pub size: usize,
     /// The bytes it may grow to.
@@ -149,7 +152,8 @@ pub struct fyris_segment_state {
 ///
 /// Fails with FYRIS_E_BUSY.
 ///
-/// Threads: any.
+/// Threads: turn.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_segment_look(
     segment: *const fyris_segment,
@@ -157,9 +161,11 @@ pub unsafe extern "C" fn fyris_segment_look(
     err: *mut fyris_error,
 ) -> fyris_code {
     call(err, || {
-        let out = Out::new(state, "the place for the state")?;
+        // SAFETY: OUT: the state.
+        let out = unsafe { Known::new(state, "the state") }?;
         let look = |segment: &mut Segment| {
             Ok(fyris_segment_state {
+                struct_size: 0,
                 size: segment.len(),
                 max_size: segment.max_len(),
                 unit: segment.unit(),
@@ -182,15 +188,23 @@ pub unsafe extern "C" fn fyris_segment_look(
     })
 }
 
-/// Returns whether the trunk has changes that the working copy has not: two loads, no system call. False for NULL, and
-/// while another thread is inside a call with the segment.
+/// Whether the trunk has changes that the working copy has not: two loads, no system call.
 ///
-/// Threads: any.
+/// Fails with FYRIS_E_BUSY.
+///
+/// Threads: turn.
+#[must_use]
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn fyris_segment_is_behind(segment: *const fyris_segment) -> bool {
-    answer(false, || {
-        // SAFETY: HANDLE: the segment.
-        unsafe { with(segment, |segment| Ok(segment.is_behind())) }
+pub unsafe extern "C" fn fyris_segment_is_behind(
+    segment: *const fyris_segment,
+    behind: *mut bool,
+    err: *mut fyris_error,
+) -> fyris_code {
+    call(err, || {
+        let out = Out::new(behind, "the place for the answer")?;
+        // SAFETY: HANDLE: the segment; OUT: the answer.
+        unsafe { out.put(with(segment, |segment| Ok(segment.is_behind()))?) };
+        Ok(())
     })
 }
 
@@ -201,7 +215,8 @@ pub unsafe extern "C" fn fyris_segment_is_behind(segment: *const fyris_segment) 
 /// Fails as `fyris_segment_checkout`; FYRIS_E_NO_SEGMENT if the name was unlinked. That the parent forked while another
 /// of its threads was inside a call does no harm.
 ///
-/// Threads: any.
+/// Threads: turn.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_segment_reattach(
     segment: *const fyris_segment,

@@ -22,7 +22,8 @@ pub(super) fn tell(version: u64, out: *mut u64) -> Outcome {
 /// Fails with FYRIS_E_BEHIND, FYRIS_E_READ_ONLY, FYRIS_E_NO_SPACE, FYRIS_E_TIMEOUT, FYRIS_E_FORKED, FYRIS_E_BUSY,
 /// FYRIS_E_DAMAGED, FYRIS_E_UNLINKED; the changes stay local then.
 ///
-/// Threads: any.
+/// Threads: turn.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_segment_commit(
     segment: *const fyris_segment,
@@ -39,7 +40,8 @@ pub unsafe extern "C" fn fyris_segment_commit(
 ///
 /// Fails as `fyris_segment_update` and `fyris_segment_commit`; the update may have been done then.
 ///
-/// Threads: any.
+/// Threads: turn.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_segment_commit_merge(
     segment: *const fyris_segment,
@@ -55,7 +57,8 @@ pub unsafe extern "C" fn fyris_segment_commit_merge(
 /// As `fyris_segment_commit_merge`, but if a unit was changed on both sides nothing is committed, and `conflicts` says
 /// where, as for `fyris_segment_update_validated`.
 ///
-/// Threads: any.
+/// Threads: turn.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_segment_commit_merge_validated(
     segment: *const fyris_segment,
@@ -75,7 +78,8 @@ pub unsafe extern "C" fn fyris_segment_commit_merge_validated(
 ///
 /// Fails with FYRIS_E_ARGUMENT (outside of the segment), FYRIS_E_READ_ONLY, FYRIS_E_FORKED, FYRIS_E_BUSY.
 ///
-/// Threads: any.
+/// Threads: turn.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_segment_touch(
     segment: *const fyris_segment,
@@ -96,7 +100,8 @@ pub unsafe extern "C" fn fyris_segment_touch(
 /// Fails with FYRIS_E_LIMIT beyond its `max_size`, FYRIS_E_READ_ONLY, FYRIS_E_NO_SPACE, FYRIS_E_TIMEOUT,
 /// FYRIS_E_FORKED, FYRIS_E_BUSY, FYRIS_E_UNLINKED.
 ///
-/// Threads: any.
+/// Threads: turn.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_segment_grow(
     segment: *const fyris_segment,
@@ -113,7 +118,8 @@ pub unsafe extern "C" fn fyris_segment_grow(
 ///
 /// Fails with FYRIS_E_READ_ONLY, FYRIS_E_FORKED, FYRIS_E_BUSY, FYRIS_E_DAMAGED.
 ///
-/// Threads: any.
+/// Threads: turn.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_segment_discard(
     segment: *const fyris_segment,
@@ -127,7 +133,8 @@ pub unsafe extern "C" fn fyris_segment_discard(
 ///
 /// Fails with FYRIS_E_IO, FYRIS_E_NO_SPACE, FYRIS_E_FORKED, FYRIS_E_BUSY.
 ///
-/// Threads: any.
+/// Threads: turn.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_segment_sync(
     segment: *const fyris_segment,

@@ -32,7 +32,8 @@ unsafe fn ranges(
 /// Fails with FYRIS_E_BASE_LOST if that version is gone because this process lagged too far, FYRIS_E_FORKED,
 /// FYRIS_E_BUSY, FYRIS_E_DAMAGED.
 ///
-/// Threads: any.
+/// Threads: turn.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_segment_diff(
     segment: *const fyris_segment,
@@ -48,7 +49,8 @@ pub unsafe extern "C" fn fyris_segment_diff(
 ///
 /// Fails with FYRIS_E_FORKED, FYRIS_E_BUSY, FYRIS_E_DAMAGED.
 ///
-/// Threads: any.
+/// Threads: turn.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_segment_incoming(
     segment: *const fyris_segment,
@@ -68,6 +70,7 @@ pub unsafe extern "C" fn fyris_segment_incoming(
 /// Fails with FYRIS_E_DAMAGED and the first thing that is wrong; else as `fyris_segment_checkout`; FYRIS_E_TIMEOUT.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_segment_doctor(
     name: *const c_char,
@@ -96,6 +99,7 @@ pub unsafe extern "C" fn fyris_segment_doctor(
 /// Fails with FYRIS_E_IO.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_segment_list(
     list: *mut *mut fyris_term,

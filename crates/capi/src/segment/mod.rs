@@ -25,7 +25,8 @@ pub use transaction::*;
 pub use update::*;
 
 pub(crate) use options::options_of;
-pub(crate) use update::tell;
+pub(crate) use transaction::wait;
+pub(crate) use update::told;
 
 /// A segment that is checked out: a private working copy of memory that processes share.
 pub struct fyris_segment(Shared);

@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::time::Duration;
 
-use ::fyris_segment::{Segment, let_others_pass};
+use ::fyris_segment::{Segment, Watcher, let_others_pass};
 
 use super::commit::tell;
 use super::{fyris_segment, fyris_updated, update, with};
@@ -19,16 +19,17 @@ use crate::error::{Failure, Outcome, call, fyris_code, fyris_error};
 /// process lagged too far (commit or discard first, in both cases), FYRIS_E_READ_ONLY, FYRIS_E_FORKED, FYRIS_E_BUSY,
 /// FYRIS_E_DAMAGED.
 ///
-/// Threads: any.
+/// Threads: turn.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_segment_begin(
     segment: *const fyris_segment,
     updated: *mut fyris_updated,
     err: *mut fyris_error,
 ) -> fyris_code {
-    call(err, || {
-        // SAFETY: HANDLE: the segment.
-        update::tell(unsafe { with(segment, Segment::begin) }?, updated)
+    // SAFETY: HANDLE: the segment; OUT: `updated`.
+    call(err, || unsafe {
+        update::told(updated, || with(segment, Segment::begin))
     })
 }
 
@@ -46,7 +47,8 @@ pub type fyris_segment_change =
 /// Fails with FYRIS_E_GAVE_UP, and as `fyris_segment_begin` and `fyris_segment_commit`, but never with FYRIS_E_BEHIND.
 /// Nothing of the changes remains then.
 ///
-/// Threads: any; while the function runs other threads are told FYRIS_E_BUSY as it is.
+/// Threads: turn; while the function runs other threads are told FYRIS_E_BUSY as it is.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_segment_transaction(
     segment: *const fyris_segment,
@@ -89,7 +91,8 @@ pub unsafe extern "C" fn fyris_segment_transaction(
 ///
 /// Fails with FYRIS_E_UNLINKED (there are none, and the segment's name is gone), FYRIS_E_FORKED, FYRIS_E_BUSY.
 ///
-/// Threads: any.
+/// Threads: turn.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_segment_wait(
     segment: *const fyris_segment,
@@ -100,15 +103,17 @@ pub unsafe extern "C" fn fyris_segment_wait(
     call(err, || {
         // SAFETY: HANDLE: the segment.
         let watcher = unsafe { with(segment, |segment| Ok(segment.watcher())) }?;
-        let timeout = u64::try_from(millis).ok().map(Duration::from_millis);
-        said(watcher.wait(timeout)?, news)
+        wait(&watcher, millis, news)
     })
 }
 
-fn said(news: bool, out: *mut bool) -> Outcome {
-    if let Ok(out) = Out::new(out, "news") {
+/// Sleeps for `millis`, or for ever, and says where the caller wants it whether there are news.
+pub(crate) fn wait(watcher: &Watcher, millis: i64, news: *mut bool) -> Outcome {
+    let timeout = u64::try_from(millis).ok().map(Duration::from_millis);
+    let found = watcher.wait(timeout)?;
+    if let Ok(out) = Out::new(news, "news") {
         // SAFETY: OUT: an out-argument of the C caller.
-        unsafe { out.put(news) };
+        unsafe { out.put(found) };
     }
     Ok(())
 }

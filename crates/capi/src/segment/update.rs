@@ -5,13 +5,15 @@ use std::ffi::c_void;
 use ::fyris_segment::{Choice, Conflict, Segment, Updated};
 
 use super::{fyris_ranges, fyris_segment, with, with_conflicts};
-use crate::args::Out;
+use crate::args::Known;
 use crate::error::fyris_code::*;
 use crate::error::{Failure, Outcome, call, fyris_code, fyris_error};
 
 /// The result of an update.
 #[repr(C)]
 pub struct fyris_updated {
+    /// `sizeof` of this struct, which the caller sets (FYRIS_UPDATED_INIT): later versions may have more fields.
+    pub struct_size: usize,
     /// The version that the working copy is at now.
     pub version: u64,
     /// Pages that the trunk had changed.
@@ -22,10 +24,21 @@ pub struct fyris_updated {
     pub conflicts: usize,
 }
 
-/// Puts what an update brought where the caller wants it, if it does.
-pub(crate) fn tell(updated: Updated, out: *mut fyris_updated) -> Outcome {
-    if let Ok(out) = Out::new(out, "updated") {
+/// Runs what updates, and puts what that brought where the caller wants it, if it does.
+///
+/// # Safety
+///
+/// OUT: `out`.
+pub(crate) unsafe fn told(
+    out: *mut fyris_updated,
+    update: impl FnOnce() -> Outcome<Updated>,
+) -> Outcome {
+    // SAFETY: OUT: an out-argument of the C caller.
+    let out = unsafe { Known::wanted(out, "updated") }?;
+    let updated = update()?;
+    if let Some(out) = out {
         let updated = fyris_updated {
+            struct_size: 0,
             version: updated.version,
             pages: updated.pages,
             bytes: updated.bytes,
@@ -42,16 +55,17 @@ pub(crate) fn tell(updated: Updated, out: *mut fyris_updated) -> Outcome {
 ///
 /// Fails with FYRIS_E_BASE_LOST, FYRIS_E_FORKED, FYRIS_E_BUSY, FYRIS_E_DAMAGED; the working copy is untouched then.
 ///
-/// Threads: any.
+/// Threads: turn.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_segment_update(
     segment: *const fyris_segment,
     updated: *mut fyris_updated,
     err: *mut fyris_error,
 ) -> fyris_code {
-    call(err, || {
-        // SAFETY: HANDLE: the segment.
-        tell(unsafe { with(segment, Segment::update) }?, updated)
+    // SAFETY: HANDLE: the segment; OUT: `updated`.
+    call(err, || unsafe {
+        told(updated, || with(segment, Segment::update))
     })
 }
 
@@ -60,7 +74,8 @@ pub unsafe extern "C" fn fyris_segment_update(
 /// FYRIS_E_BASE_LOST the units in which the two sides differ, on pages that both have changed. With other codes it is
 /// not written.
 ///
-/// Threads: any.
+/// Threads: turn.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_segment_update_validated(
     segment: *const fyris_segment,
@@ -68,10 +83,11 @@ pub unsafe extern "C" fn fyris_segment_update_validated(
     conflicts: *mut fyris_ranges,
     err: *mut fyris_error,
 ) -> fyris_code {
-    call(err, || {
-        // SAFETY: HANDLE: the segment; OUT: the conflicts.
-        let done = unsafe { with_conflicts(segment, conflicts, Segment::update_validated) }?;
-        tell(done, updated)
+    // SAFETY: HANDLE: the segment; OUT: the conflicts and `updated`.
+    call(err, || unsafe {
+        told(updated, || {
+            with_conflicts(segment, conflicts, Segment::update_validated)
+        })
     })
 }
 
@@ -116,7 +132,8 @@ pub type fyris_decide = Option<
 /// Fails with FYRIS_E_GAVE_UP, FYRIS_E_ARGUMENT for an answer that is none, FYRIS_E_FORKED, FYRIS_E_BUSY,
 /// FYRIS_E_DAMAGED; the working copy is untouched then.
 ///
-/// Threads: any.
+/// Threads: turn.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_segment_update_with(
     segment: *const fyris_segment,
@@ -147,9 +164,12 @@ pub unsafe extern "C" fn fyris_segment_update_with(
                 }
             }
         };
-        // SAFETY: HANDLE: the segment.
-        let done = unsafe { with(segment, |segment| segment.update_with(ask)) }?;
-        tell(done, updated)
+        // SAFETY: HANDLE: the segment; OUT: `updated`.
+        unsafe {
+            told(updated, || {
+                with(segment, |segment| segment.update_with(ask))
+            })
+        }
     })
 }
 

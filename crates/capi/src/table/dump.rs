@@ -15,6 +15,7 @@ use crate::error::{call, fyris_code, fyris_error, make};
 /// Fails with FYRIS_E_IO, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_table_save(
     handle: *const fyris_table,
@@ -45,6 +46,7 @@ pub unsafe extern "C" fn fyris_table_save(
 /// Fails with FYRIS_E_IO, FYRIS_E_DAMAGED, FYRIS_E_NAME_TAKEN, FYRIS_E_LIMIT.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_table_load(
     store: *const fyris_store,

@@ -48,6 +48,7 @@ unsafe fn counted(
 /// none, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_table_select(
     handle: *const fyris_table,
@@ -83,6 +84,7 @@ pub struct fyris_selection(Option<Continuation>);
 /// Fails as `fyris_table_select`; FYRIS_E_ARGUMENT for a limit of 0.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_selection_new(
     handle: *const fyris_table,
@@ -107,6 +109,7 @@ pub unsafe extern "C" fn fyris_selection_new(
 /// Fails with FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS; the selection has ended then.
 ///
 /// Threads: one.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_selection_next(
     selection: *mut fyris_selection,
@@ -145,6 +148,7 @@ pub unsafe extern "C" fn fyris_selection_free(selection: *mut fyris_selection) {
 /// Fails as `fyris_table_select`.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_table_select_count(
     handle: *const fyris_table,
@@ -164,6 +168,7 @@ pub unsafe extern "C" fn fyris_table_select_count(
 /// Fails as `fyris_table_select`.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_table_select_delete(
     handle: *const fyris_table,
@@ -183,6 +188,7 @@ pub unsafe extern "C" fn fyris_table_select_delete(
 /// Fails as `fyris_table_select`; FYRIS_E_TYPE.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_table_select_replace(
     handle: *const fyris_table,
@@ -202,6 +208,7 @@ pub unsafe extern "C" fn fyris_table_select_replace(
 /// Fails as `fyris_table_select`.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_table_match(
     handle: *const fyris_table,
@@ -225,6 +232,7 @@ pub unsafe extern "C" fn fyris_table_match(
 /// Fails as `fyris_table_select`.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_table_match_object(
     handle: *const fyris_table,
@@ -249,6 +257,7 @@ pub unsafe extern "C" fn fyris_table_match_object(
 /// Fails as `fyris_table_select`.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_table_explain(
     handle: *const fyris_table,

@@ -16,6 +16,7 @@ use crate::term::{decode, encode, fyris_bytes, fyris_term};
 /// Fails with FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_table_lookup(
     handle: *const fyris_table,
@@ -37,6 +38,7 @@ pub unsafe extern "C" fn fyris_table_lookup(
 /// As `fyris_table_lookup`, with the key and the list in external term format.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_table_lookup_encoded(
     handle: *const fyris_table,
@@ -61,6 +63,7 @@ pub unsafe extern "C" fn fyris_table_lookup_encoded(
 /// Fails with FYRIS_E_NO_KEY, FYRIS_E_ARGUMENT (the object is shorter), FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_table_lookup_element(
     handle: *const fyris_table,
@@ -85,6 +88,7 @@ pub unsafe extern "C" fn fyris_table_lookup_element(
 /// Fails with FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_table_member(
     handle: *const fyris_table,
@@ -109,6 +113,7 @@ pub unsafe extern "C" fn fyris_table_member(
 /// Fails with FYRIS_E_ARGUMENT for another name, and for what only Erlang can show (pids); FYRIS_E_NO_TABLE.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_table_info(
     handle: *const fyris_table,
@@ -139,6 +144,7 @@ pub unsafe extern "C" fn fyris_table_info(
 /// Fails with FYRIS_E_NO_TABLE.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_table_size(
     handle: *const fyris_table,

@@ -7,7 +7,8 @@ use fyris::{Options, Owner, Store, TableRef};
 
 use super::{boxed, fyris_table, not_forked, place, table};
 use crate::args::{handle, text};
-use crate::error::{Outcome, call, free, fyris_code, fyris_error, make};
+use crate::error::fyris_code::*;
+use crate::error::{Failure, Outcome, call, free, fyris_code, fyris_error, make};
 use crate::term::{fyris_term, parse};
 
 /// A store of tables, and an owner in it. The tables that the owner made are deleted when the handle is freed, unless
@@ -24,6 +25,7 @@ pub struct fyris_store(Owner);
 /// Fails with FYRIS_E_FORKED.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn fyris_store_new(err: *mut fyris_error) -> *mut fyris_store {
     make(err, || {
@@ -36,6 +38,7 @@ pub extern "C" fn fyris_store_new(err: *mut fyris_error) -> *mut fyris_store {
 /// itself.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_store_join(
     store: *const fyris_store,
@@ -69,6 +72,7 @@ pub unsafe extern "C" fn fyris_store_free(store: *mut fyris_store) {
 /// Fails with FYRIS_E_ARGUMENT, FYRIS_E_SYNTAX, FYRIS_E_NAME_TAKEN, FYRIS_E_LIMIT.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_table_new(
     store: *const fyris_store,
@@ -90,6 +94,7 @@ pub unsafe extern "C" fn fyris_table_new(
 /// Fails as `fyris_table_new`; FYRIS_E_NAME_TAKEN if the table that is there has another type or key position.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_table_open(
     store: *const fyris_store,
@@ -112,6 +117,7 @@ pub unsafe extern "C" fn fyris_table_open(
 /// Fails with FYRIS_E_NO_TABLE.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_table_named(
     store: *const fyris_store,
@@ -128,6 +134,7 @@ pub unsafe extern "C" fn fyris_table_named(
 /// The names of the named tables of a store, as a list of atoms, in no order. Exact at one moment.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_store_tables(
     store: *const fyris_store,
@@ -149,11 +156,61 @@ pub unsafe extern "C" fn fyris_store_tables(
     })
 }
 
+/// Gives the table to another owner of the same store: that one may write to it if it is protected, and it goes when that
+/// one ends. Returns a handle in the new owner's name; `handle` stays one of the former owner's, which reads and writes as
+/// the access lets everybody.
+///
+/// Fails with FYRIS_E_NO_ACCESS if the handle is not the owner's, FYRIS_E_ARGUMENT if it is the new one's already or the
+/// store is another, FYRIS_E_NO_TABLE.
+///
+/// Threads: any.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_table_give_away(
+    handle: *const fyris_table,
+    to: *const fyris_store,
+    err: *mut fyris_error,
+) -> *mut fyris_table {
+    make(err, || {
+        // SAFETY: HANDLE: the table and the store.
+        let (table, to) = unsafe { (table(handle)?, owner(to)?) };
+        if !table.is_in(to.store()) {
+            let text = "the table is one of another store";
+            return Err(Failure::new(FYRIS_E_ARGUMENT, text));
+        }
+        table.give_away(to.id(), Term::list([]))?;
+        // Owners are told of gifts; in C nobody asks for that.
+        while to.try_event().is_some() {}
+        Ok(fyris_table(table.by_identity().for_caller(to.id())))
+    })
+}
+
+/// Changes what a table lets others do: `options` is `{protection, public}`, `protected` or `private` likewise, or a list
+/// of one such, as for `ets:setopts/2`. When it returns nothing is done or seen any more by those that have lost the right.
+///
+/// Fails with FYRIS_E_NO_ACCESS if the handle is not the owner's, FYRIS_E_ARGUMENT, FYRIS_E_SYNTAX, FYRIS_E_NO_TABLE.
+///
+/// Threads: any.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_table_setopts(
+    handle: *const fyris_table,
+    options: *const c_char,
+    err: *mut fyris_error,
+) -> fyris_code {
+    call(err, || {
+        // SAFETY: HANDLE: the table; TEXT: the options.
+        let (table, options) = unsafe { (table(handle)?, parse(text(options, "the options")?)?) };
+        Ok(table.setopts_term(&options, |_| None)?)
+    })
+}
+
 /// Deletes the table, for everybody and at once; the handle stays, to be freed.
 ///
 /// Fails with FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_table_delete(
     handle: *const fyris_table,

@@ -34,6 +34,7 @@ unsafe fn step(
 /// Fails with FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_table_first(
     handle: *const fyris_table,
@@ -49,6 +50,7 @@ pub unsafe extern "C" fn fyris_table_first(
 /// Fails as `fyris_table_first`.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_table_last(
     handle: *const fyris_table,
@@ -65,6 +67,7 @@ pub unsafe extern "C" fn fyris_table_last(
 /// Fails as `fyris_table_first`.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_table_next(
     handle: *const fyris_table,
@@ -86,6 +89,7 @@ pub unsafe extern "C" fn fyris_table_next(
 /// Fails as `fyris_table_first`; FYRIS_E_ARGUMENT if the table's index does not count keys.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_table_nth(
     handle: *const fyris_table,
@@ -102,6 +106,7 @@ pub unsafe extern "C" fn fyris_table_nth(
 /// Fails as `fyris_table_nth`.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_table_rank(
     handle: *const fyris_table,
@@ -126,6 +131,7 @@ pub unsafe extern "C" fn fyris_table_rank(
 /// Fails as `fyris_table_nth`.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_table_count_between(
     handle: *const fyris_table,
@@ -153,6 +159,7 @@ pub unsafe extern "C" fn fyris_table_count_between(
 /// Fails as `fyris_table_next`.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_table_prev(
     handle: *const fyris_table,
@@ -173,6 +180,7 @@ pub unsafe extern "C" fn fyris_table_prev(
 /// Fails as `fyris_table_first`.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_table_list(
     handle: *const fyris_table,
@@ -201,6 +209,7 @@ pub struct fyris_walk(Iter);
 /// meanwhile.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_walk_new(
     handle: *const fyris_table,
@@ -224,6 +233,7 @@ pub unsafe extern "C" fn fyris_walk_new(
 /// Fails as `fyris_table_first`; the walk has ended then.
 ///
 /// Threads: one.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_walk_next(
     walk: *mut fyris_walk,

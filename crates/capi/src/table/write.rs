@@ -17,6 +17,7 @@ use crate::term::{decode, fyris_term, int};
 /// FYRIS_E_NO_ACCESS.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_table_insert(
     handle: *const fyris_table,
@@ -33,6 +34,7 @@ pub unsafe extern "C" fn fyris_table_insert(
 /// As `fyris_table_insert` for an object in external term format.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_table_insert_encoded(
     handle: *const fyris_table,
@@ -53,6 +55,7 @@ pub unsafe extern "C" fn fyris_table_insert_encoded(
 /// Fails as `fyris_table_insert` for any of the objects; then none is inserted.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_table_insert_list(
     handle: *const fyris_table,
@@ -88,6 +91,7 @@ unsafe fn terms(objects: *const *mut fyris_term, count: usize) -> Outcome<Vec<Te
 /// Fails as `fyris_table_insert`.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_table_insert_new(
     handle: *const fyris_table,
@@ -112,6 +116,7 @@ pub unsafe extern "C" fn fyris_table_insert_new(
 /// Fails with FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_table_delete_key(
     handle: *const fyris_table,
@@ -130,6 +135,7 @@ pub unsafe extern "C" fn fyris_table_delete_key(
 /// Fails as `fyris_table_insert`.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_table_delete_object(
     handle: *const fyris_table,
@@ -148,6 +154,7 @@ pub unsafe extern "C" fn fyris_table_delete_object(
 /// Fails with FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_table_delete_all_objects(
     handle: *const fyris_table,
@@ -162,6 +169,7 @@ pub unsafe extern "C" fn fyris_table_delete_all_objects(
 /// Fails with FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_table_take(
     handle: *const fyris_table,
@@ -189,6 +197,7 @@ pub unsafe extern "C" fn fyris_table_take(
 /// FYRIS_E_RANGE, and is counted all the same.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_table_count(
     handle: *const fyris_table,
@@ -227,6 +236,7 @@ pub unsafe extern "C" fn fyris_table_count(
 /// Fails as `fyris_table_count`.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_table_update_counter(
     handle: *const fyris_table,
@@ -257,6 +267,7 @@ pub unsafe extern "C" fn fyris_table_update_counter(
 /// Fails with FYRIS_E_TYPE for a bag, FYRIS_E_ARGUMENT, FYRIS_E_LIMIT, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_table_update_element(
     handle: *const fyris_table,
@@ -283,6 +294,7 @@ pub unsafe extern "C" fn fyris_table_update_element(
 /// Gives the table another name. Fails with FYRIS_E_NAME_TAKEN, FYRIS_E_ARGUMENT, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_table_rename(
     handle: *const fyris_table,

@@ -56,6 +56,7 @@ pub unsafe extern "C" fn fyris_bytes_free(bytes: *mut fyris_bytes) {
 /// Fails with FYRIS_E_FORMAT, FYRIS_E_LIMIT (no more atoms), FYRIS_E_NO_SPACE.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_term_decode(
     data: *const c_void,
@@ -72,6 +73,7 @@ pub unsafe extern "C" fn fyris_term_decode(
 /// program has made an atom of is FYRIS_E_FORMAT. For bytes from anywhere: atoms are kept for ever.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_term_decode_safe(
     data: *const c_void,
@@ -93,6 +95,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Outcome<Term> {
 /// Writes a term in external format. O(its size).
 ///
 /// Threads: any for the term.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_term_encode(
     term: *const fyris_term,
@@ -127,6 +130,7 @@ pub(crate) fn encode(term: &Term) -> Outcome<fyris_bytes> {
 /// Writes a term as text in Erlang's syntax, on one line, as `io:format("~0tp")` does. O(its size).
 ///
 /// Threads: any for the term.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_term_print(
     term: *const fyris_term,

@@ -12,6 +12,7 @@ use crate::error::{Failure, Outcome, free, fyris_error, make};
 /// Makes an integer.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn fyris_term_int(value: i64) -> *mut fyris_term {
     make(std::ptr::null_mut(), || Ok(fyris_term(Term::Int(value))))
@@ -20,6 +21,7 @@ pub extern "C" fn fyris_term_int(value: i64) -> *mut fyris_term {
 /// Makes an unsigned integer.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub extern "C" fn fyris_term_uint(value: u64) -> *mut fyris_term {
     make(std::ptr::null_mut(), || {
@@ -30,6 +32,7 @@ pub extern "C" fn fyris_term_uint(value: u64) -> *mut fyris_term {
 /// Makes a float. Infinities and NaN, which Erlang does not have, are FYRIS_E_ARGUMENT.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_term_double(value: f64, err: *mut fyris_error) -> *mut fyris_term {
     make(err, || match Float::new(value) {
@@ -45,6 +48,7 @@ pub unsafe extern "C" fn fyris_term_double(value: f64, err: *mut fyris_error) ->
 /// (FYRIS_E_LIMIT). Atoms are kept for ever: make them of your program's own words, not of what its users type.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_term_atom(
     name: *const c_char,
@@ -60,6 +64,7 @@ pub unsafe extern "C" fn fyris_term_atom(
 /// Makes a binary: a copy of `len` bytes. `data` may be NULL if there are none.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_term_binary(
     data: *const c_void,
@@ -77,6 +82,7 @@ pub unsafe extern "C" fn fyris_term_binary(
 /// Text as Elixir keeps it: a binary of its UTF-8, without the zero byte.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_term_text(
     value: *const c_char,
@@ -95,6 +101,7 @@ pub unsafe extern "C" fn fyris_term_text(
 /// O(length). Fails with FYRIS_E_SYNTAX, FYRIS_E_LIMIT (no more atoms), FYRIS_E_NO_SPACE.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_term_parse(
     syntax: *const c_char,
@@ -103,6 +110,53 @@ pub unsafe extern "C" fn fyris_term_parse(
     make(err, || {
         // SAFETY: TEXT.
         parse(unsafe { text(syntax, "the text of a term") }?).map(fyris_term)
+    })
+}
+
+/// Makes a term in Erlang's syntax with variables, which stand for values: the first name in the text for the first
+/// value, the next one for the second; a name may stand there again. `"{town, Name, '_'}"` with one value is a pattern.
+/// The values stay yours. (`_` alone is no name; `'_'` and `'$1'` are atoms, as in Erlang.)
+///
+/// O(length and size of the values). Fails as `fyris_term_parse`; FYRIS_E_SYNTAX for a name without a value,
+/// FYRIS_E_ARGUMENT for a value without a name.
+///
+/// Threads: any.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_term_build(
+    syntax: *const c_char,
+    values: *const *mut fyris_term,
+    count: usize,
+    err: *mut fyris_error,
+) -> *mut fyris_term {
+    make(err, || {
+        // SAFETY: TEXT; ARRAY: the values; HANDLE: each of them.
+        let (syntax, values) = unsafe {
+            let values = array(values, count, "the values")?.iter();
+            let values = values.map(|&value| Ok(&handle(value, "a value")?.0));
+            (
+                text(syntax, "the text of a term")?,
+                values.collect::<Outcome<Vec<_>>>()?,
+            )
+        };
+        room(syntax.len(), "a term")?;
+        let mut names: Vec<String> = Vec::new();
+        let made = Term::parse_with(syntax, &mut |name| {
+            let known = names.iter().position(|known| known == name);
+            let place = known.unwrap_or(names.len());
+            let value = values.get(place).filter(|_| name != "_")?;
+            if known.is_none() {
+                names.push(name.to_owned());
+            }
+            Some((*value).clone())
+        })?;
+        match names.len() == values.len() {
+            true => Ok(fyris_term(made)),
+            false => {
+                let text = format!("{} values for {} names", values.len(), names.len());
+                Err(Failure::new(FYRIS_E_ARGUMENT, text))
+            }
+        }
     })
 }
 
@@ -118,6 +172,7 @@ pub(crate) fn parse(text: &str) -> Outcome<Term> {
 /// O(size of the elements).
 ///
 /// Threads: one for each element.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_term_tuple(
     elements: *const *mut fyris_term,
@@ -136,6 +191,7 @@ pub unsafe extern "C" fn fyris_term_tuple(
 /// O(size of the elements).
 ///
 /// Threads: one for each element.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_term_list(
     elements: *const *mut fyris_term,
@@ -155,6 +211,7 @@ pub unsafe extern "C" fn fyris_term_list(
 /// O(size of the elements, times the logarithm of their number).
 ///
 /// Threads: one for each element.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_term_map(
     elements: *const *mut fyris_term,
@@ -206,6 +263,7 @@ unsafe fn take(elements: *const *mut fyris_term, len: usize, whole: &str) -> Out
 /// Makes a copy of a term, or of a part of one. O(its size), but large binaries are shared.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_term_clone(
     term: *const fyris_term,

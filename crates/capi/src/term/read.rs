@@ -97,6 +97,7 @@ fn wrong<T>(term: &Term, wanted: &str) -> Outcome<T> {
 /// The value of an integer. FYRIS_E_RANGE if 64 bits do not hold it; `fyris_term_print` shows it then.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_term_get_int(
     term: *const fyris_term,
@@ -116,6 +117,7 @@ pub unsafe extern "C" fn fyris_term_get_int(
 /// The value of an integer that is not negative. FYRIS_E_RANGE if 64 bits do not hold it, or it is negative.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_term_get_uint(
     term: *const fyris_term,
@@ -154,6 +156,7 @@ pub(crate) fn int(term: &Term) -> Outcome<i64> {
 /// The value of a float.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_term_get_double(
     term: *const fyris_term,
@@ -175,6 +178,7 @@ pub unsafe extern "C" fn fyris_term_get_double(
 /// The bytes of a binary, borrowed from the term. No zero byte follows them.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_term_get_binary(
     term: *const fyris_term,
@@ -201,6 +205,7 @@ pub unsafe extern "C" fn fyris_term_get_binary(
 /// The name of an atom, which stays for ever. No zero byte follows it.
 ///
 /// Threads: any.
+#[must_use]
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fyris_term_get_atom(
     term: *const fyris_term,

@@ -57,6 +57,17 @@ static int32_t add_one(void *runs, fyris_batch *batch) {
 static int32_t give_up(void *map, fyris_batch *batch) {
   fyris_error mine;
   if (fyris_batch_insert(batch, "lost", 4, "x", 1, &mine) != FYRIS_OK) return 1;
+  bool behind;
+  uint64_t version;
+  int refused = fyris_map_version(map, &version, &mine) == FYRIS_E_BUSY &&
+                fyris_map_is_behind(map, &behind, &mine) == FYRIS_E_BUSY &&
+                fyris_map_wait(map, 0, NULL, &mine) == FYRIS_E_BUSY;
+  fyris_entry entry;
+  EXPECT(refused && fyris_batch_seek(batch, "", 0, &entry, &mine) == FYRIS_OK && key_is(&entry, "apple"));
+  EXPECT(fyris_batch_seek(batch, NULL, 0, &entry, &mine) == FYRIS_OK && key_is(&entry, "apple"));
+  EXPECT(fyris_batch_next(batch, "fig", 3, &entry, &mine) == FYRIS_OK && key_is(&entry, "lost"));
+  EXPECT(fyris_batch_prev(batch, "lost", 4, &entry, &mine) == FYRIS_OK && key_is(&entry, "fig"));
+  EXPECT(fyris_batch_last(batch, &entry, &mine) == FYRIS_OK && key_is(&entry, "plum"));
   return fyris_map_commit(map, NULL, &mine) == FYRIS_E_BUSY ? 7 : 1;
 }
 
@@ -80,8 +91,17 @@ int main(void) {
   EXPECT(is(a, "plum", "") && is(a, "fig", NULL) && is(b, "pear", NULL));
   uint64_t version, size;
   DO(fyris_map_commit(a, &version, &err));
-  EXPECT(fyris_map_is_behind(b) && fyris_map_version(a) == version);
-  fyris_updated updated;
+  bool behind = false, news = false;
+  DO(fyris_map_is_behind(b, &behind, &err));
+  EXPECT(behind);
+  DO(fyris_map_version(a, &size, &err));
+  EXPECT(size == version);
+  DO(fyris_map_wait(b, -1, &news, &err));
+  EXPECT(news);
+  DO(fyris_map_wait(a, 1, &news, &err));
+  EXPECT(!news);
+  DO(fyris_map_sync(a, &err));
+  fyris_updated updated = FYRIS_UPDATED_INIT;
   DO(fyris_map_update(b, &updated, &err));
   EXPECT(updated.version == version && is(b, "pear", "green"));
   DO(fyris_map_size(b, &size, &err));
@@ -96,8 +116,17 @@ int main(void) {
   EXPECT(key_is(&entry, "plum"));
   DO(fyris_map_next(b, "plum", 4, &entry, &err));
   EXPECT(key_is(&entry, NULL));
-  DO(fyris_map_prev(b, NULL, 0, &entry, &err));
+  DO(fyris_map_last(b, &entry, &err));
   EXPECT(key_is(&entry, "plum"));
+  /* NULL and no bytes are the same everywhere. */
+  DO(fyris_map_next(b, NULL, 0, &entry, &err));
+  EXPECT(key_is(&entry, "apple"));
+  DO(fyris_map_next(b, "", 0, &entry, &err));
+  EXPECT(key_is(&entry, "apple"));
+  DO(fyris_map_prev(b, NULL, 0, &entry, &err));
+  EXPECT(key_is(&entry, NULL));
+  DO(fyris_map_prev(b, "", 0, &entry, &err));
+  EXPECT(key_is(&entry, NULL));
   DO(fyris_map_prev(b, "apple", 5, &entry, &err));
   EXPECT(key_is(&entry, NULL));
 
@@ -122,7 +151,8 @@ int main(void) {
   static char long_key[5000];
   SAYS(fyris_map_insert(a, long_key, sizeof long_key, "", 0, &err), FYRIS_E_LIMIT);
   DO(fyris_map_discard(a, &err));
-  EXPECT(fyris_map_version(NULL) == 0 && !fyris_map_is_behind(NULL));
+  SAYS(fyris_map_version(NULL, &version, &err), FYRIS_E_NULL);
+  SAYS(fyris_map_is_behind(b, NULL, &err), FYRIS_E_NULL);
   fyris_map_free(NULL);
 
   /* A forked child and its parent count together. */

@@ -371,6 +371,59 @@ static void operations(fyris_store *store) {
   fyris_term_free(edit);
 }
 
+/* Terms of a text and values. */
+static void built(void) {
+  fyris_term *one = fyris_term_int(1), *name = fyris_term_text("a \"b", &err);
+  fyris_term *values[] = {name, one};
+  fyris_term *made = fyris_term_build("{town, Name, '_', [_N | Name], #{_N => Name}}", values, 2, &err);
+  EXPECT(prints(made, "{town,<<\"a \\\"b\">>,'_',[1|<<\"a \\\"b\">>],#{1 => <<\"a \\\"b\">>}}"));
+  fyris_term_free(made);
+  made = fyris_term_build("[]", NULL, 0, &err);
+  EXPECT(made != NULL && fyris_term_len(made) == 0);
+  fyris_term_free(made);
+  EXPECT(NOTHING(fyris_term_build("{A, B}", values, 1, &err), FYRIS_E_SYNTAX));
+  EXPECT(NOTHING(fyris_term_build("{A, _}", values, 2, &err), FYRIS_E_SYNTAX));
+  EXPECT(NOTHING(fyris_term_build("{A, A}", values, 2, &err), FYRIS_E_ARGUMENT));
+  EXPECT(strstr(err.text, "2 values for 1 names") != NULL);
+  values[1] = NULL;
+  EXPECT(NOTHING(fyris_term_build("{A, B}", values, 2, &err), FYRIS_E_NULL));
+  EXPECT(NOTHING(fyris_term_build("{A}", NULL, 1, &err), FYRIS_E_NULL));
+  EXPECT(NOTHING(fyris_term_build(NULL, values, 1, &err), FYRIS_E_NULL));
+  fyris_term_free(one);
+  fyris_term_free(name);
+}
+
+/* Tables that change hands, and what they let others do. */
+static void given_away(fyris_store *store) {
+  fyris_store *other = fyris_store_join(store, &err), *strange = fyris_store_new(&err);
+  fyris_table *t = fyris_table_new(store, "gift", NULL, &err);
+  fyris_term *object = parse("{k, 1}");
+  EXPECT(NOTHING(fyris_table_give_away(t, strange, &err), FYRIS_E_ARGUMENT));
+  EXPECT(strstr(err.text, "another store") != NULL);
+  EXPECT(NOTHING(fyris_table_give_away(t, NULL, &err), FYRIS_E_NULL));
+  EXPECT(NOTHING(fyris_table_give_away(t, store, &err), FYRIS_E_ARGUMENT));
+  fyris_table *theirs = fyris_table_give_away(t, other, &err);
+  EXPECT(theirs != NULL && SAYS(fyris_table_insert(t, object, &err), FYRIS_E_NO_ACCESS));
+  EXPECT(NOTHING(fyris_table_give_away(t, store, &err), FYRIS_E_NO_ACCESS));
+  EXPECT(fyris_table_insert(theirs, object, &err) == FYRIS_OK);
+
+  EXPECT(SAYS(fyris_table_setopts(t, "{protection, public}", &err), FYRIS_E_NO_ACCESS));
+  EXPECT(SAYS(fyris_table_setopts(theirs, "{protection, none}", &err), FYRIS_E_ARGUMENT));
+  EXPECT(SAYS(fyris_table_setopts(theirs, "{protection", &err), FYRIS_E_SYNTAX));
+  EXPECT(SAYS(fyris_table_setopts(theirs, NULL, &err), FYRIS_E_NULL));
+  EXPECT(fyris_table_setopts(theirs, "{protection, public}", &err) == FYRIS_OK);
+  EXPECT(fyris_table_insert(t, object, &err) == FYRIS_OK);
+  EXPECT(fyris_table_setopts(theirs, "[{protection, private}]", &err) == FYRIS_OK);
+  size_t size;
+  EXPECT(SAYS(fyris_table_delete(t, &err), FYRIS_E_NO_ACCESS));
+  fyris_store_free(other); /* and with it the table */
+  EXPECT(SAYS(fyris_table_size(t, &size, &err), FYRIS_E_NO_TABLE));
+  fyris_term_free(object);
+  fyris_table_free(theirs);
+  fyris_table_free(t);
+  fyris_store_free(strange);
+}
+
 int main(void) {
   fyris_store *store = fyris_store_new(&err);
   fyris_table *table = fyris_table_new(store, "n", NULL, &err);
@@ -380,6 +433,8 @@ int main(void) {
   portions(store);
   depth();
   types();
+  given_away(store);
+  built();
   fyris_table_free(table);
   indexes(store);
   operations(store);

@@ -44,9 +44,16 @@ static void refused(void) {
   SAYS(fyris_segment_unlink("/etc/passwd", &err), FYRIS_E_DAMAGED);
   SAYS(fyris_segment_commit(NULL, NULL, &err), FYRIS_E_NULL);
   SAYS(fyris_segment_diff(NULL, NULL, &err), FYRIS_E_NULL);
-  EXPECT(fyris_segment_data(NULL, NULL) == NULL && !fyris_segment_is_behind(NULL));
+  EXPECT(fyris_segment_data(NULL, NULL) == NULL);
+  SAYS(fyris_segment_is_behind(NULL, NULL, &err), FYRIS_E_NULL);
   fyris_segment_free(NULL);
   fyris_ranges_free(NULL);
+}
+
+static bool behind(const fyris_segment *segment) {
+  bool said;
+  DO(fyris_segment_is_behind(segment, &said, &err));
+  return said;
 }
 
 static int32_t sum(void *context, const fyris_conflict *conflict, uint8_t *result) {
@@ -68,6 +75,8 @@ static int32_t busy(void *context, const fyris_conflict *conflict, uint8_t *resu
   (void)conflict;
   (void)result;
   fyris_error mine;
+  bool said;
+  EXPECT(fyris_segment_is_behind(shared, &said, &mine) == FYRIS_E_BUSY && mine.code == FYRIS_E_BUSY);
   *(fyris_code *)context = fyris_segment_commit(shared, NULL, &mine);
   return FYRIS_LOCAL;
 }
@@ -75,14 +84,14 @@ static int32_t busy(void *context, const fyris_conflict *conflict, uint8_t *resu
 static void conflicts(fyris_segment *a, fyris_segment *b) {
   uint64_t *x = fyris_segment_data(a, &err), *y = fyris_segment_data(b, &err);
   uint64_t version = 0;
-  fyris_updated updated;
+  fyris_updated updated = FYRIS_UPDATED_INIT;
   fyris_ranges ranges;
   DO(fyris_segment_update(b, NULL, &err));
   x[3] = 10;
   DO(fyris_segment_commit(a, &version, &err));
   y[3] = 5;
   y[700] = 7;
-  EXPECT(fyris_segment_is_behind(b));
+  EXPECT(behind(b));
   SAYS(fyris_segment_commit(b, NULL, &err), FYRIS_E_BEHIND);
   SAYS(fyris_segment_update_validated(b, NULL, &ranges, &err), FYRIS_E_CONFLICT);
   EXPECT(ranges.count == 1 && ranges.ranges[0].start == 24 && ranges.ranges[0].end == 32);
@@ -102,10 +111,12 @@ static void conflicts(fyris_segment *a, fyris_segment *b) {
   said = 77;
   SAYS(fyris_segment_update_with(b, answer, &said, NULL, &err), FYRIS_E_ARGUMENT);
   SAYS(fyris_segment_update_with(b, NULL, NULL, NULL, &err), FYRIS_E_NULL);
-  EXPECT(y[3] == 5 && fyris_segment_is_behind(b));
+  fyris_updated unknown = {0};
+  SAYS(fyris_segment_update(b, &unknown, &err), FYRIS_E_ARGUMENT); /* before anything is done */
+  EXPECT(y[3] == 5 && behind(b));
   int asked = 0;
   DO(fyris_segment_update_with(b, sum, &asked, &updated, &err));
-  EXPECT(asked == 1 && updated.conflicts == 1 && updated.version == version && y[3] == 15);
+  EXPECT(updated.struct_size == sizeof updated && asked == 1 && updated.conflicts == 1 && updated.version == version && y[3] == 15);
   DO(fyris_segment_commit(b, &version, &err));
 
   /* A call from inside the callback is told to come later. */
@@ -231,7 +242,7 @@ static void forked(fyris_segment *segment) {
   x[0] = 99; /* stays with the parent */
   pid_t child = fork();
   if (child == 0) {
-    fyris_segment_state state;
+    fyris_segment_state state = FYRIS_SEGMENT_STATE_INIT;
     SAYS(fyris_segment_commit(segment, NULL, &err), FYRIS_E_FORKED);
     SAYS(fyris_segment_wait(segment, -1, NULL, &err), FYRIS_E_FORKED);
     NOTHING(fyris_segment_data(segment, &err), FYRIS_E_FORKED);
@@ -262,12 +273,15 @@ int main(void) {
   conflicts(a, b);
 
   /* Growth reaches the other with its next update. */
-  fyris_segment_state state;
+  fyris_segment_state state = FYRIS_SEGMENT_STATE_INIT;
   DO(fyris_segment_grow(a, 16384, &err));
   SAYS(fyris_segment_grow(a, 1 << 20, &err), FYRIS_E_LIMIT);
   DO(fyris_segment_update(b, NULL, &err));
+  fyris_segment_state unknown = {0};
+  SAYS(fyris_segment_look(b, &unknown, &err), FYRIS_E_ARGUMENT);
+  EXPECT(strstr(err.text, "struct_size") != NULL);
   DO(fyris_segment_look(b, &state, &err));
-  EXPECT(state.size == 16384 && state.max_size == 65536 && state.unit == 8 && !state.behind);
+  EXPECT(state.struct_size == sizeof state && state.size == 16384 && state.max_size == 65536 && state.unit == 8 && !state.behind);
   EXPECT(state.version == state.trunk_version && !state.read_only && !state.forked);
 
   /* Read-only, declared. */

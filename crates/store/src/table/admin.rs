@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::ids::{ProcessId, Protection, TableRef};
 use crate::record::brief;
 use crate::registry::Inner;
+use crate::store::Store;
 
 /// A setting that `setopts/2` changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,6 +49,11 @@ impl Table {
     pub fn rename(&self, name: Atom) -> Result<TableRef> {
         self.store()?
             .rename(&self.shared, self.asked, self.caller, name)
+    }
+
+    /// Returns whether this is a table of `store`: processes of another are others, whatever their numbers.
+    pub fn is_in(&self, store: &Store) -> bool {
+        std::ptr::eq(self.shared.store.as_ptr(), Arc::as_ptr(&store.0))
     }
 
     /// `give_away/3`: makes another known process the owner, and sends it

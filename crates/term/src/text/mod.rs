@@ -55,7 +55,29 @@ impl Term {
     ///
     /// The error, with line and column; [`ParseError::is_incomplete`] if more text could make it right.
     pub fn parse(text: &str) -> Result<Term, ParseError> {
-        let mut parser = parse::Parser::new(text);
+        Term::parse_with(text, &mut |_| None)
+    }
+
+    /// Works like [`Term::parse`] for text with variables, each of which stands for the term that `value` gives for its
+    /// name; without one it is an error.
+    ///
+    /// ```
+    /// use fyris_term::{Term, term};
+    ///
+    /// let name = term!("Uppsala");
+    /// let made = Term::parse_with("{town, Name, '_'}", &mut |_| Some(name.clone()))?;
+    /// assert_eq!(made, term!({:town, "Uppsala", :_}));
+    /// # Ok::<(), fyris_term::text::ParseError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As there.
+    pub fn parse_with(
+        text: &str,
+        value: &mut dyn FnMut(&str) -> Option<Term>,
+    ) -> Result<Term, ParseError> {
+        let mut parser = parse::Parser::new(text, value);
         let parsed = parser.term().and_then(|term| {
             parser.scan.skip_blank();
             if parser.scan.take(".") {
@@ -85,7 +107,8 @@ impl std::str::FromStr for Term {
 ///
 /// As [`Term::parse`].
 pub fn parse_prefix(text: &str) -> Result<(Term, usize), ParseError> {
-    let mut parser = parse::Parser::new(text);
+    let mut none = |_: &str| None;
+    let mut parser = parse::Parser::new(text, &mut none);
     match parser.term() {
         Ok(term) => Ok((term, parser.scan.at)),
         Err(wrong) => Err(ParseError::at(text, wrong.offset, wrong.kind)),

@@ -9,6 +9,8 @@ use crate::{Map, Term};
 
 pub(super) struct Parser<'a> {
     pub(super) scan: Scanner<'a>,
+    /// What a variable stands for.
+    value: &'a mut dyn FnMut(&str) -> Option<Term>,
 }
 
 /// A container that is being read.
@@ -37,10 +39,9 @@ pub(super) enum Met {
 const A_TERM: &str = "a term";
 
 impl<'a> Parser<'a> {
-    pub(super) fn new(text: &'a str) -> Parser<'a> {
-        Parser {
-            scan: Scanner { text, at: 0 },
-        }
+    pub(super) fn new(text: &'a str, value: &'a mut dyn FnMut(&str) -> Option<Term>) -> Parser<'a> {
+        let scan = Scanner { text, at: 0 };
+        Parser { scan, value }
     }
 
     /// Parses a term, blanks before it too.
@@ -70,14 +71,19 @@ impl<'a> Parser<'a> {
             Some('<') if rest.starts_with("<<") => self.bitstring(),
             Some('<') if rest.len() > 1 => self.pid(),
             Some('#') if rest.len() > 1 => self.hash_identifier(),
-            Some(c) if starts_variable(c) => {
-                let what = "a variable, which has no value here (an atom starts with a small letter or is quoted)";
-                Err(Wrong::new(self.scan.at, ParseErrorKind::Refused(what)))
-            }
+            Some(c) if starts_variable(c) => self.variable(),
             _ if is_word(rest, "fun") => self.fun(),
             _ => self.scan.atom(A_TERM).map(Term::Atom),
         };
         leaf.map(Part::Leaf)
+    }
+
+    fn variable(&mut self) -> Result<Term, Wrong> {
+        let start = self.scan.at;
+        let what =
+            "a variable, which has no value here (an atom starts with a small letter or is quoted)";
+        let value = (self.value)(self.scan.word());
+        value.ok_or_else(|| Wrong::new(start, ParseErrorKind::Refused(what)))
     }
 
     fn open(&mut self, bracket: &str, kind: Kind) -> Part<Term, Frame> {
