@@ -166,10 +166,13 @@ impl Other {
 
 /// The value of a term in Erlang's syntax: parse("{user, [1, 2.5], #{a => <<1>>}}").
 ///
-/// Raises BadValue, with line and column, for text that is no term.
+/// Raises BadValue, with line and column, for text that is no term; LimitReached when there is no room for another atom.
 #[pyfunction]
 pub(crate) fn parse<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
-    let term = Term::parse(text).map_err(|error| BadValue::new_err(error.to_string()))?;
+    let term = Term::parse(text).map_err(|error| match error.kind {
+        text::ParseErrorKind::Atom(_) => LimitReached::new_err(error.to_string()),
+        _ => BadValue::new_err(error.to_string()),
+    })?;
     from_term(py, &term)
 }
 
@@ -198,11 +201,28 @@ fn encoded<'py>(py: Python<'py>, term: &Term) -> PyResult<Bound<'py, PyBytes>> {
 }
 
 /// The value of bytes in Erlang's external term format, as binary_to_term/1 reads them. The bytes may come from
-/// anybody.
+/// anybody: safe=True makes no new atoms, which would be kept for ever, as binary_to_term(Data, [safe]).
 ///
-/// Raises BadValue, with the offset, for bytes that are no term.
+/// Raises BadValue, with the offset, for bytes that are no term, and where a safe decode meets a name that no part of
+/// the program has made an atom of; LimitReached when there is no room for another atom.
 #[pyfunction]
-pub(crate) fn decode<'py>(py: Python<'py>, data: &[u8]) -> PyResult<Bound<'py, PyAny>> {
-    let term = etf::decode(data).map_err(|error| BadValue::new_err(error.to_string()))?;
-    from_term(py, &term)
+#[pyo3(signature = (data, *, safe=false))]
+pub(crate) fn decode<'py>(py: Python<'py>, data: &[u8], safe: bool) -> PyResult<Bound<'py, PyAny>> {
+    let term = match safe {
+        true => etf::decode_known(data),
+        false => etf::decode(data),
+    };
+    from_term(py, &term.map_err(undecoded)?)
+}
+
+fn undecoded(error: etf::DecodeError) -> PyErr {
+    let text = error.to_string();
+    match error.kind() {
+        etf::DecodeErrorKind::Atom(_) => LimitReached::new_err(text),
+        etf::DecodeErrorKind::Inflated(inside) => match inside.kind() {
+            etf::DecodeErrorKind::Atom(_) => LimitReached::new_err(text),
+            _ => BadValue::new_err(text),
+        },
+        _ => BadValue::new_err(text),
+    }
 }

@@ -135,6 +135,18 @@ def test_refusals():
     assert fyris.parse(fyris.format(Number(7))) == 7
 
 
+def test_a_safe_decode_makes_no_atoms():
+    name = b"only_looked_for_by_python"
+    encoded = b"\x83w" + bytes([len(name)]) + name
+    for _ in range(2):
+        with pytest.raises(fyris.BadValue, match=name.decode()):
+            fyris.decode(encoded, safe=True)
+    assert fyris.decode(encoded) == fyris.decode(encoded, safe=True) == fyris.Atom(name.decode())
+    assert fyris.decode(fyris.encode([1, {"a": 2.5}]), safe=True) == [1, {"a": 2.5}]
+    with pytest.raises(fyris.LimitReached):
+        fyris.parse("a" * 256)
+
+
 def test_any_depth_goes_there_and_back():
     levels = 1_000_000
     for wrap in (lambda inner: (inner,), lambda inner: [inner], lambda inner: {1: inner}):
