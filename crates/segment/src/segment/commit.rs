@@ -63,6 +63,11 @@ impl Segment {
     /// processes' commits; under it some ten nanoseconds a page remain. Waits for other commits, never
     /// for updates. O(pages written + tracked pages / 500).
     ///
+    /// The kernel is asked which pages were written to, a commit of nothing too: some 0.2 us for each MiB of the segment
+    /// (2 us at 1 MiB, 54 at 256 MiB). [`Options::count_faults`](crate::Options::count_faults) leaves that out where no
+    /// page was written to for the first time (2 us at any size), and [`Segment::scan_only`] where the program knows
+    /// where it wrote; what they do not notice is said there.
+    ///
     /// # Errors
     ///
     /// [`Error::Behind`] if the trunk has changes that are not in the working copy; [`Error::Unlinked`];
