@@ -16,6 +16,8 @@ term_recursion          |                    | -p fyris-term --test deep
 order_rounds_integers   |                    | -p fyris-term --lib order::
 key_wrong_trailer       |                    | -p fyris-term --test key_order
 key_negative_floor      |                    | -p fyris-term --test key_order
+record_names_each       |                    | -p fyris-term --test native_records
+key_record_hidden_alike |                    | -p fyris-term --test native_records
 term_keys_unread        |                    | -p fyris-term --lib value::build
 key_part_goes_on        |                    | -p fyris-term --lib key::parts
 etf_owed_forgotten      |                    | -p fyris-term --test etf_properties

@@ -335,8 +335,10 @@ terms([Bytes | More], Terms, Verify, #{sum := Sum, room := Room} = Sofar) ->
         {['$end_of_table', End], Left} when length(End) >= 0 -> {lists:reverse(Terms), Sofar#{last := End, room := Left}};
         {Term, Left} -> terms(More, [Term | Terms], Verify, Sofar#{sum := add(Bytes, Sum), room := Left})
     catch
-        error:_ when Verify, Sum =:= none -> throw(badfile);
-        error:_ -> terms(More, Terms, Verify, Sofar#{whole := false})
+        error:_ ->
+            fyris_nif:has_native_record(Bytes) andalso throw(native_record),
+            Verify andalso Sum =:= none andalso throw(badfile),
+            terms(More, Terms, Verify, Sofar#{whole := false})
     end;
 terms([], Terms, _, Sofar) ->
     {lists:reverse(Terms), Sofar}.

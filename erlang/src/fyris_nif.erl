@@ -18,7 +18,7 @@
 -export([match_spec_compile/1, is_compiled_ms/1, run_spec/3, test_ms/2]).
 -export([open/2, range/5, prefix/4, range_slice/4, seek/3, nth/2, rank/2, count_between/3, lookup_some/2,
          take_slice/3, drain/1, cas/3, get_in/3, explain/2]).
--export([inflated/2, memory/0]).
+-export([inflated/2, has_native_record/1, memory/0]).
 %% {Tables, Monitored processes, Resources}: for tests that look for leaks.
 -export([counts/0]).
 %% {Terms, Maps, References, Funs, Binaries, Floats, Large integers, Numbers of references, Blocks of resources, Aliases,
@@ -172,6 +172,10 @@ is_compiled_ms(_) -> ?STUB.
 run_spec(_, _, _) -> ?STUB.
 test_ms(_, _) -> ?STUB.
 inflated(_, _) -> ?STUB.
+
+%% Returns whether bytes that this machine does not read as a term are one with a native record in it.
+-spec has_native_record(binary()) -> boolean().
+has_native_record(_) -> ?STUB.
 open(_, _) -> ?STUB.
 range(_, _, _, _, _) -> ?STUB.
 prefix(_, _, _, _) -> ?STUB.

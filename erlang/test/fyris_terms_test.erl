@@ -138,19 +138,3 @@ local_pids_are_in_order_and_come_back_test_() ->
              ?assertEqual(lists:usort(Pids), [P || {P} <- fyris:tab2list(T)]),
              fyris:delete(T)
      end}.
-
-%% Native records, of which OTP 29 has no kind to tell, are refused wherever they come, and the node lives.
-native_records_are_refused_test() ->
-    try binary_to_term(<<131, 67, 1:32, 1, 119, 5, "fyris", 119, 3, "rec", 119, 1, "a", 97, 5>>) of
-        Record ->
-            T = fyris:new(t, []),
-            [?assertError(badarg, fyris:insert(T, Object))
-             || Object <- [{1, Record}, {Record, 1}, {1, [x, {Record}]}, {1, #{a => Record}}, {1, fun() -> Record end}]],
-            [?assertError(badarg, F()) || F <- [fun() -> fyris:lookup(T, Record) end,
-                                                fun() -> fyris:match_object(T, {'_', Record}) end,
-                                                fun() -> fyris:select(T, [{'_', [], [{const, Record}]}]) end]],
-            ?assertEqual([], fyris:tab2list(T)),
-            fyris:delete(T)
-    catch
-        error:badarg -> ?assert(fyris_same:otp() < 29)
-    end.

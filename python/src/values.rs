@@ -79,8 +79,8 @@ impl Atom {
     }
 }
 
-/// A term that Python has no value for: a pid, a port, a reference, a fun, a bitstring, an improper list, a map that no
-/// dict can hold. It is kept as it is, and can be compared, hashed, printed and pickled.
+/// A term that Python has no value for: a pid, a port, a reference, a fun, a bitstring, an improper list, a native record
+/// of OTP 29, a map that no dict can hold. It is kept as it is, and can be compared, hashed, printed and pickled.
 #[pyclass(frozen, module = "fyris", name = "Term")]
 pub(crate) struct Other(Term);
 
@@ -97,7 +97,7 @@ impl Other {
 
 #[pymethods]
 impl Other {
-    /// The kind: 'pid', 'port', 'reference', 'fun', 'bitstring', 'improper_list' or 'map'.
+    /// The kind: 'pid', 'port', 'reference', 'fun', 'bitstring', 'improper_list', 'map' or 'native_record'.
     #[getter]
     fn kind(&self) -> &'static str {
         match &self.0 {
@@ -108,12 +108,14 @@ impl Other {
             Term::Bits(_) => "bitstring",
             Term::Improper(..) => "improper_list",
             Term::Map(_) => "map",
+            Term::Record(_) => "native_record",
             // Never made: these have values in Python.
             _ => "term",
         }
     }
 
-    /// The parts of an improper list, (elements, tail), or of a map, [(key, value), ...]; TypeError for the others.
+    /// The parts of an improper list, (elements, tail), of a map, [(key, value), ...], or of a native record, [(field,
+    /// value), ...] in the order of its fields; TypeError for the others.
     fn parts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         match &self.0 {
             Term::Improper(elements, tail) => {
@@ -125,6 +127,17 @@ impl Other {
                     .iter()
                     .map(|(key, value)| {
                         PyTuple::new(py, [from_term(py, key)?, from_term(py, value)?])
+                    })
+                    .collect();
+                Ok(PyList::new(py, pairs?)?.into_any())
+            }
+            Term::Record(record) => {
+                let fields = record.definition().fields().iter().copied();
+                let pairs: PyResult<Vec<_>> = fields
+                    .zip(record.values())
+                    .map(|(field, value)| {
+                        let field = from_term(py, &Term::Atom(field))?;
+                        PyTuple::new(py, [field, from_term(py, value)?])
                     })
                     .collect();
                 Ok(PyList::new(py, pairs?)?.into_any())

@@ -84,6 +84,7 @@ def test_terms_that_python_has_no_value_for():
     terms = {
         "<0.1.2>": "pid",
         "[1|2]": "improper_list",
+        "#m:n{x = 1,y = [a]}": "native_record",
         "<<1:1>>": "bitstring",
         "fun lists:map/2": "fun",
         "#{1 => a, 1.0 => b}": "map",
@@ -101,6 +102,7 @@ def test_terms_that_python_has_no_value_for():
         assert fyris.decode(fyris.encode([term])) == [term]
     assert fyris.parse("[1, 2|3]").parts() == ([1, 2], 3)
     assert fyris.parse("#{1 => a, [] => {}}").parts() == [(1, Atom("a")), ([], ())]
+    assert fyris.parse("#m:n{x = 1, y = {}}").parts() == [(Atom("x"), 1), (Atom("y"), ())]
     with pytest.raises(TypeError, match="a pid has no parts"):
         fyris.parse("<0.1.2>").parts()
 

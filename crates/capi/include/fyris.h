@@ -297,6 +297,10 @@ typedef enum fyris_term_type {
    * A fun.
    */
   FYRIS_FUN = 13,
+  /**
+   * A native record of OTP 29: its parts are the values, in the order of its fields.
+   */
+  FYRIS_NATIVE_RECORD = 14,
 } fyris_term_type;
 
 /**
@@ -2174,8 +2178,8 @@ enum fyris_code fyris_term_get_atom(const fyris_term *term,
 bool fyris_term_is_atom(const fyris_term *term, const char *name);
 
 /**
- * Returns the number of parts of a term: the elements of a tuple or a list, the keys and values of a map; 0 for
- * everything else.
+ * Returns the number of parts of a term: the elements of a tuple or a list, the keys and values of a map, the values of
+ * a native record; 0 for everything else.
  *
  * Threads: any.
  */

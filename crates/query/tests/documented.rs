@@ -207,6 +207,56 @@ fn terms_compare_as_terms_do() {
     ]);
 }
 
+/// As OTP 29 answers.
+#[test]
+fn native_records_are_literals() {
+    check(&[
+        ("[{{#m:n{x = 1}},[],[true]}]", "{#m:n{x = 1}}", "true"),
+        ("[{{#m:n{x = 1}},[],[true]}]", "{#m:n{x = 1.0}}", "no_match"),
+        ("[{{#m:n{x = '_'}},[],[true]}]", "{#m:n{x = 1}}", "no_match"),
+        ("[{{#m:n{x = '$1'}},[],[true]}]", "{#m:n{x = '$1'}}", "true"),
+        (
+            "[{{'$1'},[{'==','$1',#m:n{x = 1.0}}],[#m:n{x = '$1'}]}]",
+            "{#m:n{x = 1}}",
+            "#m:n{x = '$1'}",
+        ),
+        (
+            "[{{'$1'},[{is_record,'$1',m,n}],['$1']}]",
+            "{#m:n{x = 1}}",
+            "#m:n{x = 1}",
+        ),
+        (
+            "[{{'$1'},[{is_record,'$1',m,o}],['$1']}]",
+            "{#m:n{x = 1}}",
+            "no_match",
+        ),
+        (
+            "[{{'$1'},[{is_record,'$1',n,m}],['$1']}]",
+            "{#m:n{x = 1}}",
+            "no_match",
+        ),
+        (
+            "[{{'$1'},[{is_record,'$1',n,1}],['$1']}]",
+            "{#m:n{x = 1}}",
+            "no_match",
+        ),
+        (
+            "[{{'$1'},[],[{{{is_tuple,'$1'},{is_map,'$1'},{is_function,'$1'}}}]}]",
+            "{#m:n{}}",
+            "{false,false,false}",
+        ),
+        ("[{{'$1'},[],[{tuple_size,'$1'}]}]", "{#m:n{}}", "'EXIT'"),
+    ]);
+    for refused in [
+        "[{{#m:n{x = '$1'}},[],['$1']}]",
+        "[{{'$1'},[{is_record,'$1'}],['$1']}]",
+        "[{{'$1'},[{is_record,'$1',n}],['$1']}]",
+    ] {
+        let spec = Term::parse(refused).expect("a term");
+        assert!(MatchSpec::new(&spec).is_err(), "{refused}");
+    }
+}
+
 #[test]
 fn types_are_told() {
     values(&[

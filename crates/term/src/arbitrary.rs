@@ -11,22 +11,24 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use crate::{Atom, Float, Fun, LocalFun, Map, Pid, Port, Reference, Term};
+use crate::{
+    Atom, Definition, Float, Fun, LocalFun, Map, NativeRecord, Pid, Port, Reference, Term,
+};
 
 /// Generates any term: a few levels deep, a few dozen nodes.
 pub fn term() -> impl Strategy<Value = Term> + Clone {
-    nested(leaf().boxed(), 5, 48)
+    nested(leaf().boxed(), &[false, true], 5, 48)
 }
 
-/// Generates terms without closures: those that Erlang's text syntax can express.
+/// Generates terms without closures and records that are not exported: those that Erlang's text syntax can express.
 pub fn term_without_closures() -> impl Strategy<Value = Term> + Clone {
     let leaf = prop_oneof![12 => plain_leaf(), 1 => external_fun()];
-    nested(leaf.boxed(), 5, 48)
+    nested(leaf.boxed(), &[true], 5, 48)
 }
 
-/// Generates terms of numbers, atoms, bitstrings, tuples, lists and maps only: no identifiers, no funs.
+/// Generates terms of numbers, atoms, bitstrings, tuples, lists and maps only: no identifiers, funs and records.
 pub fn plain_term() -> impl Strategy<Value = Term> + Clone {
-    nested(data_leaf().boxed(), 4, 32)
+    nested(data_leaf().boxed(), &[], 4, 32)
 }
 
 /// Generates a pair of terms that are equal, or alike but for one place: numbers of another type, a longer list, one
@@ -43,8 +45,14 @@ pub fn related_pair() -> impl Strategy<Value = (Term, Term)> + Clone {
     ]
 }
 
-fn nested(leaf: BoxedStrategy<Term>, depth: u32, size: u32) -> BoxedStrategy<Term> {
-    leaf.prop_recursive(depth, size, 4, |inner| {
+/// Generates terms of these leaves; with native records of each of these kinds, exported or not.
+fn nested(
+    leaf: BoxedStrategy<Term>,
+    records: &'static [bool],
+    depth: u32,
+    size: u32,
+) -> BoxedStrategy<Term> {
+    leaf.prop_recursive(depth, size, 4, move |inner| {
         let pair = (inner.clone(), inner.clone());
         // A map as structs are, which is stored by its shape.
         let field = (atom().prop_map(Term::Atom), inner.clone());
@@ -54,12 +62,33 @@ fn nested(leaf: BoxedStrategy<Term>, depth: u32, size: u32) -> BoxedStrategy<Ter
             1 => (vec(inner.clone(), 1..4), inner.clone()).prop_map(|(e, t)| Term::improper(e, t)),
             2 => vec(pair, 0..5).prop_map(|pairs| Term::Map(Map::new(pairs))),
             2 => vec(field, 0..6).prop_map(|pairs| Term::Map(Map::new(pairs))),
+            records.len() as u32 => record(records, inner.clone()),
             1 => (0i64..4, inner).prop_map(|(n, t)| Term::Map(Map::new([
                 (Term::Int(n), t.clone()), (float(n as f64), t)
             ]))),
         ]
     })
     .boxed()
+}
+
+/// Generates native records of few names, exported or not.
+fn record(
+    exported: &'static [bool],
+    value: impl Strategy<Value = Term>,
+) -> impl Strategy<Value = Term> {
+    let field = (select(&["a", "b", "ab", "c"][..]), value);
+    let exported = (0..exported.len()).prop_map(|at| exported[at]);
+    (atom(), atom(), exported, vec(field, 0..4)).prop_map(|(module, name, exported, mut pairs)| {
+        pairs.sort_by_key(|(field, _)| std::cmp::Reverse(*field));
+        pairs.dedup_by_key(|(field, _)| *field);
+        let (fields, values): (Vec<Atom>, Vec<Term>) = pairs
+            .into_iter()
+            .map(|(field, value)| (Atom::word(field), value))
+            .unzip();
+        let record = Definition::new(module, name, exported, &fields)
+            .and_then(|definition| NativeRecord::new(definition, values));
+        record.map_or_else(|| Term::list([]), Term::from)
+    })
 }
 
 /// Generates any leaf, closures too.
@@ -345,6 +374,7 @@ fn nudge(term: &Term, seed: &mut u64) -> Term {
             let bits = (bytes.len() * 8).saturating_sub(choice as usize);
             Term::bits(bytes, bits).unwrap_or_else(|| term.clone())
         }
+        Term::Record(record) => nudge_record(record, choice, seed),
         other => other.clone(),
     }
 }
@@ -361,6 +391,24 @@ fn nudge_elements(elements: &[Term], choice: u64, seed: &mut u64) -> Vec<Term> {
         }
     }
     elements
+}
+
+fn nudge_record(record: &NativeRecord, choice: u64, seed: &mut u64) -> Term {
+    let (definition, values) = record.clone().into_parts();
+    let (module, name) = (definition.module(), definition.name());
+    let exported = definition.is_exported();
+    let changed = match choice {
+        0 => Definition::new(name, module, exported, definition.fields()),
+        1 => Definition::new(module, name, !exported, definition.fields()),
+        _ => Some(definition),
+    };
+    let values = if choice < 2 || values.is_empty() {
+        values.into_vec()
+    } else {
+        nudge_elements(&values, 2, seed)
+    };
+    let changed = changed.and_then(|definition| NativeRecord::new(definition, values));
+    changed.unwrap_or_else(|| record.clone()).into()
 }
 
 fn nudge_map(map: &Map, choice: u64, seed: &mut u64) -> Term {

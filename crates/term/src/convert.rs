@@ -98,6 +98,7 @@ impl Term {
             Term::Port(_) => "a port",
             Term::Pid(_) => "a pid",
             Term::Tuple(_) => "a tuple",
+            Term::Record(_) => "a native record",
             Term::Map(_) => "a map",
             Term::List(_) => "a list",
             Term::Improper(..) => "an improper list",

@@ -7,7 +7,7 @@ use std::mem::discriminant;
 
 use crate::term::{Fun, LocalFun};
 use crate::walk::{Gather, Grow, Open, Part, Parts, SHALLOW, Visit, grow, grow_deep, walk};
-use crate::{Map, Term, Terms};
+use crate::{Map, NativeRecord, Term, Terms};
 
 impl Clone for Term {
     #[inline]
@@ -41,6 +41,7 @@ fn copy(term: &Term, depth: usize) -> Term {
             })
         }
         Term::Fun(fun) => copy_fun(fun, |free| all(free)),
+        Term::Record(record) => copy_record(record, all(record.values())),
         Term::Int(value) => Term::Int(*value),
         Term::Big(value) => Term::Big(value.clone()),
         Term::Float(value) => Term::Float(*value),
@@ -73,6 +74,15 @@ fn copy_fun(fun: &Fun, captured: impl FnOnce(&[Term]) -> Terms) -> Term {
         }),
     };
     Term::Fun(Box::new(copy))
+}
+
+/// Copies a record, with values of its own.
+#[inline(never)]
+fn copy_record(record: &NativeRecord, values: Terms) -> Term {
+    Term::Record(Box::new(NativeRecord {
+        definition: record.definition.clone(),
+        values,
+    }))
 }
 
 /// Copies what is too deep to recurse, or is changed meanwhile.
@@ -159,6 +169,7 @@ impl<'t, F: FnMut(&mut Term)> Grow for Copies<'t, F> {
                 (self.change)(&mut fun);
                 fun
             }
+            Term::Record(record) => copy_record(record, copies.into_terms().into()),
             _ => Term::list(copies.into_terms()),
         })
     }
@@ -225,6 +236,9 @@ fn equal(a: &Term, b: &Term, depth: usize) -> bool {
             (f @ Fun::External { .. }, g @ Fun::External { .. }) => f == g,
             _ => false,
         },
+        (Term::Record(r), Term::Record(s)) => {
+            r.definition == s.definition && equal_parts(a, b, depth)
+        }
         _ => equal_parts(a, b, depth),
     }
 }
@@ -285,6 +299,7 @@ impl<'t, H: Hasher> Visit<'t> for Hashing<'_, H> {
                 Fun::Local(fun) => fun.code().hash(state),
                 external => external.hash(state),
             },
+            Term::Record(record) => record.definition.hash(state),
             Term::Tuple(_) | Term::List(_) | Term::Improper(..) | Term::Map(_) => {}
         }
         let parts = Parts::of(term);

@@ -50,6 +50,7 @@ mod macros;
 mod map;
 #[doc(hidden)]
 pub mod memory;
+mod native;
 mod order;
 mod serde_impl;
 pub mod term;
@@ -61,6 +62,7 @@ pub mod walk;
 pub use atom::{Atom, AtomError};
 pub use blob::{Blob, ForeignBlobs, set_foreign_blobs};
 pub use convert::ConvertError;
+pub use native::{Definition, NativeRecord};
 pub use serde_impl::{SerdeError, from_term, to_term};
 pub use term::{BitString, Float, Fun, LocalFun, Map, Pid, Port, Reference, Term};
 pub use terms::Terms;

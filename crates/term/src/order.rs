@@ -11,7 +11,7 @@
 //! The types sort as
 //!
 //! ```text
-//! number < atom < reference < fun < port < pid < tuple < map < nil < list < bitstring
+//! number < atom < reference < fun < port < pid < tuple < native record < map < nil < list < bitstring
 //! ```
 //!
 //! # Inside a type
@@ -21,6 +21,7 @@
 //! | numbers | value, exactly: an integer beside a float is never rounded |
 //! | atoms | code points of the name |
 //! | tuples | size, then the elements from the left |
+//! | native records | module, name, not exported before exported, number of fields, their names in the order of the definition, then the values from the left |
 //! | maps | size, then the keys in ascending *exact* order, compared exactly, then the values in key order |
 //! | lists | element by element; what remains is compared as the term it is: `[]`, a list, or an improper tail |
 //! | bitstrings | bit by bit; a prefix is smaller |
@@ -54,7 +55,7 @@ use num_traits::FromPrimitive;
 
 use crate::term::{BitString, Float, Fun, LocalFun, Pid, Port, Reference};
 use crate::walk::{Parts, SHALLOW};
-use crate::{Atom, Map, Term};
+use crate::{Atom, Definition, Map, NativeRecord, Term};
 
 /// 2^63 as a float: the first one that no `i64` reaches.
 const I64_BEYOND: f64 = 9_223_372_036_854_775_808.0;
@@ -82,6 +83,10 @@ impl Term {
     }
 }
 
+/// The places of lists in the order of types.
+const NIL: u8 = 9;
+const CONS: u8 = 10;
+
 /// Returns the place of a type in the order of types.
 fn rank(term: &Term) -> u8 {
     match term {
@@ -92,10 +97,11 @@ fn rank(term: &Term) -> u8 {
         Term::Port(_) => 4,
         Term::Pid(_) => 5,
         Term::Tuple(_) => 6,
-        Term::Map(_) => 7,
-        Term::List(elements) if elements.is_empty() => 8,
-        Term::List(_) | Term::Improper(..) => 9,
-        Term::Binary(_) | Term::Bits(_) => 10,
+        Term::Record(_) => 7,
+        Term::Map(_) => 8,
+        Term::List(elements) if elements.is_empty() => NIL,
+        Term::List(_) | Term::Improper(..) => CONS,
+        Term::Binary(_) | Term::Bits(_) => 11,
     }
 }
 
@@ -206,6 +212,7 @@ fn compare_head<'a>(a: &'a Term, b: &'a Term, numbers: Numbers) -> Compared<'a> 
             different => different,
         },
         (T::Map(a), T::Map(b)) => return maps(a, b, numbers),
+        (T::Record(a), T::Record(b)) => return records(a, b, numbers),
         (T::Binary(a), T::Binary(b)) => a.cmp(b),
         _ => match (Cons::of(a), Cons::of(b)) {
             (Some(a), Some(b)) => return Compared::As(lists(a, b, numbers)),
@@ -353,6 +360,31 @@ fn closures<'a>(a: &'a LocalFun, b: &'a LocalFun, numbers: Numbers) -> Compared<
     }
 }
 
+fn records<'a>(a: &'a NativeRecord, b: &'a NativeRecord, numbers: Numbers) -> Compared<'a> {
+    match definitions(a.definition(), b.definition()) {
+        Ordering::Equal => Compared::As(Both::new(
+            Parts::Terms(a.values()),
+            Parts::Terms(b.values()),
+            numbers,
+        )),
+        different => Compared::Is(different),
+    }
+}
+
+fn definitions(a: &Definition, b: &Definition) -> Ordering {
+    if a == b {
+        return Ordering::Equal;
+    }
+    atoms(a.module(), b.module())
+        .then_with(|| atoms(a.name(), b.name()))
+        .then(a.is_exported().cmp(&b.is_exported()))
+        .then(a.fields().len().cmp(&b.fields().len()))
+        .then_with(|| {
+            let names = a.fields().iter().map(|field| field.as_str());
+            names.cmp(b.fields().iter().map(|field| field.as_str()))
+        })
+}
+
 fn maps<'a>(a: &'a Map, b: &'a Map, numbers: Numbers) -> Compared<'a> {
     match a.len().cmp(&b.len()) {
         Ordering::Equal => Compared::As(Both {
@@ -392,8 +424,8 @@ impl<'a> Cons<'a> {
     /// Returns the rank of the tail behind the first `n` elements.
     fn rank_after(&self, n: usize) -> u8 {
         match self.tail {
-            _ if n < self.elements.len() => 9,
-            None => 8,
+            _ if n < self.elements.len() => CONS,
+            None => NIL,
             Some(tail) => rank(tail),
         }
     }

@@ -3,7 +3,7 @@
 use num_bigint::BigInt;
 
 pub use crate::map::Map;
-use crate::{Atom, Blob, Terms};
+use crate::{Atom, Blob, NativeRecord, Terms};
 
 /// Any Erlang term, owned.
 ///
@@ -28,6 +28,8 @@ pub enum Term {
     Pid(Box<Pid>),
     /// A tuple.
     Tuple(Terms),
+    /// A native record, new in OTP 29.
+    Record(Box<NativeRecord>),
     /// A map.
     Map(Map),
     /// A proper list; the empty one is `[]`.

@@ -254,6 +254,7 @@ fn drop_inside(term: &mut Term, depth: usize, deep: &mut Vec<Content>) {
                 inside(take(&mut fun.free.0).into());
             }
         }
+        Term::Record(record) => inside(take(&mut record.values.0).into()),
         _ => {}
     }
 }

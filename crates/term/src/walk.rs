@@ -44,6 +44,7 @@ impl<'t> Parts<'t> {
                 Fun::Local(fun) => Some(Parts::Terms(&fun.free)),
                 Fun::External { .. } => None,
             },
+            Term::Record(record) => Some(Parts::Terms(record.values())),
             _ => None,
         }
     }

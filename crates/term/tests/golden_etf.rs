@@ -169,6 +169,7 @@ fn describe(term: &Term) -> String {
             format!("r{},{}", name(reference.node), words.join("."))
         }
         Term::Fun(fun) => describe_fun(fun),
+        Term::Record(_) => panic!("OTP 25 has no native records"),
     }
 }
 

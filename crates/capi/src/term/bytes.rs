@@ -163,6 +163,11 @@ fn text_size(term: &Term) -> usize {
             Term::Tuple(parts) | Term::List(parts) => open.extend(parts),
             Term::Improper(parts, tail) => open.extend(parts.iter().chain([&**tail])),
             Term::Map(map) => open.extend(map.iter().flat_map(|(key, value)| [key, value])),
+            Term::Record(record) => {
+                let fields = record.definition().fields().iter();
+                size += fields.map(|field| field.as_str().len() + 3).sum::<usize>();
+                open.extend(record.values());
+            }
             _ => {}
         }
     }

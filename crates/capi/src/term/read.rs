@@ -42,6 +42,8 @@ pub enum fyris_term_type {
     FYRIS_REFERENCE = 12,
     /// A fun.
     FYRIS_FUN = 13,
+    /// A native record of OTP 29: its parts are the values, in the order of its fields.
+    FYRIS_NATIVE_RECORD = 14,
 }
 
 /// Returns the type of a term. Later versions may add types.
@@ -70,6 +72,7 @@ fn type_of(term: &Term) -> fyris_term_type {
         Term::Port(_) => FYRIS_PORT,
         Term::Reference(_) => FYRIS_REFERENCE,
         Term::Fun(_) => FYRIS_FUN,
+        Term::Record(_) => FYRIS_NATIVE_RECORD,
     }
 }
 
@@ -89,6 +92,7 @@ fn wrong<T>(term: &Term, wanted: &str) -> Outcome<T> {
         FYRIS_PORT => "a port",
         FYRIS_REFERENCE => "a reference",
         FYRIS_FUN => "a fun",
+        FYRIS_NATIVE_RECORD => "a native record",
     };
     let text = format!("the term is {found}, not {wanted}");
     Err(Failure::new(FYRIS_E_TYPE, text))
@@ -241,8 +245,8 @@ pub unsafe extern "C" fn fyris_term_is_atom(term: *const fyris_term, name: *cons
     })
 }
 
-/// Returns the number of parts of a term: the elements of a tuple or a list, the keys and values of a map; 0 for
-/// everything else.
+/// Returns the number of parts of a term: the elements of a tuple or a list, the keys and values of a map, the values of
+/// a native record; 0 for everything else.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -253,6 +257,7 @@ pub unsafe extern "C" fn fyris_term_len(term: *const fyris_term) -> usize {
             Term::Tuple(parts) | Term::List(parts) => parts.len(),
             Term::Improper(parts, _) => parts.len() + 1,
             Term::Map(map) => 2 * map.len(),
+            Term::Record(record) => record.values().len(),
             _ => 0,
         })
     })
@@ -280,6 +285,7 @@ fn part(term: &Term, index: usize) -> Option<&Term> {
             let (key, value) = map.pairs().get(index / 2)?;
             Some(if index.is_multiple_of(2) { key } else { value })
         }
+        Term::Record(record) => record.values().get(index),
         _ => None,
     }
 }

@@ -183,6 +183,7 @@ pub(crate) fn holds_number(term: &Term) -> bool {
         Term::Map(map) => map
             .iter()
             .any(|(key, value)| holds_number(key) || holds_number(value)),
+        Term::Record(record) => record.values().iter().any(holds_number),
         _ => false,
     }
 }

@@ -69,6 +69,7 @@ pub(super) fn kind_of(term: &Term) -> KeyKind {
         Term::Pid(_) => KeyKind::Pid,
         Term::Tuple(_) => KeyKind::Tuple,
         Term::Map(_) => KeyKind::Map,
+        Term::Record(_) => KeyKind::Record,
         Term::List(elements) if elements.is_empty() => KeyKind::Nil,
         Term::List(_) | Term::Improper(..) => KeyKind::Cons,
         Term::Binary(_) => KeyKind::Binary,
@@ -90,6 +91,7 @@ pub(super) fn kind_of_view(view: &View<'_>) -> KeyKind {
         View::Port => KeyKind::Port,
         View::Reference => KeyKind::Reference,
         View::Fun => KeyKind::Fun,
+        View::Record => KeyKind::Record,
         // `View` is non-exhaustive; the kind not listed above is the tuple.
         _ => KeyKind::Tuple,
     }

@@ -5,10 +5,10 @@ use num_bigint::{BigInt, Sign};
 use super::error::{DecodeError, DecodeErrorKind};
 use super::inflate::InflateBudget;
 use super::reader::Reader;
-use super::{atoms, identifiers, inflate, tag};
+use super::{atoms, identifiers, inflate, record, tag};
 use crate::term::Map;
 use crate::walk::{Gather, Grow, Part, grow};
-use crate::{Float, Fun, LocalFun, Term};
+use crate::{Definition, Float, Fun, LocalFun, NativeRecord, Term};
 
 /// Reads a term behind the version byte, compressed or not.
 pub(super) fn versioned(
@@ -66,6 +66,7 @@ enum Kind {
     /// Its tail was met.
     Tailed,
     Fun(Box<LocalFun>),
+    Record(Definition),
 }
 
 impl Grow for Decoder<'_, '_> {
@@ -103,6 +104,10 @@ impl Grow for Decoder<'_, '_> {
                 fun.free = parts.into_terms().into();
                 Term::Fun(Box::new(Fun::Local(*fun)))
             }
+            Kind::Record(definition) => Term::Record(Box::new(NativeRecord {
+                definition,
+                values: parts.into_terms().into(),
+            })),
         })
     }
 }
@@ -122,7 +127,9 @@ impl Decoder<'_, '_> {
                 return self.open(at, Kind::Tuple, arity, "a tuple");
             }
             tag::NIL => Term::list([]),
-            tag::LARGE_TUPLE | tag::LIST | tag::MAP | tag::NEW_FUN => return self.long(at, tag),
+            tag::LARGE_TUPLE | tag::LIST | tag::MAP | tag::NEW_FUN | tag::NATIVE_RECORD => {
+                return self.long(at, tag);
+            }
             _ => leaf(reader, tag, at)?,
         };
         Ok(Part::Leaf(leaf))
@@ -157,6 +164,11 @@ impl Decoder<'_, '_> {
                     left,
                     parts: Gather::pairs(count),
                 }))
+            }
+            tag::NATIVE_RECORD => {
+                let definition = record::definition(reader, at)?;
+                let fields = definition.fields().len();
+                self.open(at, Kind::Record(definition), fields, "a native record")
             }
             _ => {
                 let (fun, free) = identifiers::closure(reader)?;

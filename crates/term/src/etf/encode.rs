@@ -3,7 +3,7 @@
 use super::{inflate, tag};
 use crate::term::Map;
 use crate::walk::{Open, Parts, Visit, walk};
-use crate::{Atom, Fun, LocalFun, Pid, Port, Reference, Term};
+use crate::{Atom, Fun, LocalFun, NativeRecord, Pid, Port, Reference, Term};
 
 /// The longest list of bytes that is written as `STRING_EXT`.
 const MAX_STRING: usize = if cfg!(fyris_mutant = "etf_string_limit") {
@@ -312,6 +312,21 @@ impl Writer<'_> {
         Ok(Some(Open { parts, mark }))
     }
 
+    fn record<'t>(&mut self, record: &'t NativeRecord) -> Opened<'t> {
+        let definition = record.definition();
+        self.out.push(tag::NATIVE_RECORD);
+        self.long(definition.fields().len(), "the fields of a native record")?;
+        self.out.push(definition.is_exported().into());
+        self.atom(definition.module());
+        self.atom(definition.name());
+        definition
+            .fields()
+            .iter()
+            .for_each(|field| self.atom(*field));
+        let (parts, mark) = (Parts::Terms(record.values()), Mark::Nothing);
+        Ok(Some(Open { parts, mark }))
+    }
+
     fn tuple<'t>(&mut self, elements: &'t [Term]) -> Opened<'t> {
         match u8::try_from(elements.len()) {
             Ok(arity) => self.out.extend_from_slice(&[tag::SMALL_TUPLE, arity]),
@@ -383,6 +398,7 @@ impl<'t> Visit<'t> for Writer<'_> {
                 return Ok(Some(Open { parts, mark }));
             }
             Term::Fun(fun) => return self.fun(fun),
+            Term::Record(record) => return self.record(record),
             leaf => self.leaf(leaf)?,
         }
         Ok(None)

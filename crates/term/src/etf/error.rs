@@ -115,6 +115,9 @@ pub enum DecodeErrorKind {
     /// A map with two equal keys.
     #[error("a map with the same key twice")]
     DuplicateKey,
+    /// A native record with two fields of one name.
+    #[error("a native record with the same field twice")]
+    DuplicateField,
     /// A compressed term says it inflates to more than is allowed or possible.
     #[error("a compressed term declares {declared} bytes, and at most {max} are allowed here")]
     TooLarge {

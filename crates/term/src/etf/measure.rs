@@ -42,6 +42,7 @@ fn one(reader: &mut Reader<'_>) -> Result<usize, DecodeError> {
         tag::LIST => (reader.u32("the length of a list")? as usize).saturating_add(1),
         tag::MAP => (reader.u32("the size of a map")? as usize).saturating_mul(2),
         tag::NEW_FUN => return fun(reader),
+        tag::NATIVE_RECORD => return record(reader),
         // Module, function and arity.
         tag::EXPORT => return Ok(3),
         _ => return leaf(reader, tag, at).map(|()| 0),
@@ -58,6 +59,17 @@ fn fun(reader: &mut Reader<'_>) -> Result<usize, DecodeError> {
     let free = reader.u32("the number of captured values of a fun")? as usize;
     reader.allow(free, at)?;
     Ok(free.saturating_add(4))
+}
+
+/// Measures the values of a native record; module, name and the names of its fields are parts of it.
+fn record(reader: &mut Reader<'_>) -> Result<usize, DecodeError> {
+    let at = reader.offset();
+    let fields = reader.u32("the number of fields of a native record")? as usize;
+    reader.u8("whether a native record is exported")?;
+    // A name and a value each.
+    let parts = fields.saturating_mul(2);
+    reader.allow(parts, at)?;
+    Ok(parts.saturating_add(2))
 }
 
 /// Passes over a term that holds no other.

@@ -66,6 +66,7 @@ mod identifiers;
 mod inflate;
 mod measure;
 mod reader;
+mod record;
 mod tag;
 
 use crate::Term;

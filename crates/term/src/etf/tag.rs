@@ -2,6 +2,7 @@
 //!
 //! | tag | name | then |
 //! |---|---|---|
+//! | 67 | native record, of OTP 29 | fields:32, exported:8, module, name, the names of the fields, their values |
 //! | 70 | `NEW_FLOAT_EXT` | 8 bytes IEEE 754 |
 //! | 77 | `BIT_BINARY_EXT` | len:32, bits in the last byte:8, bytes |
 //! | 80 | compressed | size:32, zlib data; only right behind the version byte |
@@ -37,6 +38,8 @@
 
 pub(super) const VERSION: u8 = 131;
 
+/// Of OTP 29, and in no documentation yet.
+pub(super) const NATIVE_RECORD: u8 = 67;
 pub(super) const NEW_FLOAT: u8 = 70;
 pub(super) const BIT_BINARY: u8 = 77;
 pub(super) const COMPRESSED: u8 = 80;

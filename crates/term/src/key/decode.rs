@@ -4,7 +4,9 @@
 //! two keys that decode to the same term are the same bytes.
 
 use crate::walk::{Grow, Part, grow};
-use crate::{Atom, Fun, LocalFun, Map, Pid, Port, Reference, Term, Terms};
+use crate::{
+    Atom, Definition, Fun, LocalFun, Map, NativeRecord, Pid, Port, Reference, Term, Terms,
+};
 
 use super::error::{KeyError, KeyErrorKind};
 use super::input::{Input, Result};
@@ -51,6 +53,8 @@ pub fn decode(order: &[u8], trailer: &[u8]) -> Result<Term, KeyError> {
 
 /// The item that ends too early when the rest was cut.
 const REST: &str = "the rest of a closure";
+/// The item that is wrong in a record.
+const RECORD: &str = "a native record";
 
 /// Returns a closure of which nothing but its identity was kept.
 fn unknown_rest(module: Atom) -> LocalFun {
@@ -102,6 +106,7 @@ pub(super) enum Kind {
     /// Its size, and where that stands.
     Map(u64, usize),
     Fun(Box<LocalFun>),
+    Record(Definition),
 }
 
 impl Reader<'_> {
@@ -140,6 +145,7 @@ impl Reader<'_> {
             }
             tag::CONS => self.open(Kind::Cells, 1, 1),
             tag::FUN_LOCAL => self.local_fun(),
+            tag::RECORD => self.record(at),
             _ => self.leaf(at, tag).map(Part::Leaf),
         }
     }
@@ -282,6 +288,21 @@ impl Reader<'_> {
         self.open(Kind::Fun(Box::new(fun)), count, 1)
     }
 
+    fn record(&mut self, at: usize) -> Result<Part<Term, Frame>> {
+        let module = self.order.inner_name()?;
+        let name = self.order.tagged_name()?;
+        let exported = self.order.byte(RECORD)?;
+        let count = self.order.length(false, RECORD)?;
+        let mut fields = Vec::new();
+        for _ in 0..count {
+            fields.push(self.order.tagged_name()?);
+        }
+        match Definition::new(module, name, exported == 1, &fields) {
+            Some(definition) if exported <= 1 => self.open(Kind::Record(definition), count, 1),
+            _ => self.order.error(at, KeyErrorKind::NotCanonical(RECORD)),
+        }
+    }
+
     /// Reads the parts of a closure that are not of its identity.
     fn rest_of_closure(&mut self, module: Atom) -> Result<LocalFun> {
         let arity = self.rest.byte(REST)?;
@@ -377,6 +398,10 @@ impl Grow for Reader<'_> {
                 fun.free = parts.into();
                 Ok(Term::Fun(Box::new(Fun::Local(*fun))))
             }
+            Kind::Record(definition) => Ok(Term::Record(Box::new(NativeRecord {
+                definition,
+                values: parts.into(),
+            }))),
         }
     }
 }

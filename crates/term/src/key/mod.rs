@@ -42,6 +42,7 @@
 //! 48       serial 4, id 4, node, creation 4                      pid
 //! 50..6E   elements                                              tuple of 0 to 30
 //! 6F       arity, elements                                       longer tuple
+//! 70       module, name, exported 1, count, fields, values      native record
 //! 78       size, keys, values                                    map
 //! 80                                                             []
 //! 88       element, tail                                         list cell

@@ -22,6 +22,8 @@ pub enum KeyKind {
     Pid,
     /// A tuple.
     Tuple,
+    /// A native record.
+    Record,
     /// A map.
     Map,
     /// `[]`.
@@ -46,6 +48,7 @@ pub fn kind(order: &[u8], tail: &[u8]) -> Option<KeyKind> {
         tag::PORT => KeyKind::Port,
         tag::PID => KeyKind::Pid,
         tag::TUPLE_0..=tag::TUPLE_LONG => KeyKind::Tuple,
+        tag::RECORD => KeyKind::Record,
         tag::MAP => KeyKind::Map,
         tag::NIL => KeyKind::Nil,
         tag::CONS => KeyKind::Cons,
@@ -172,6 +175,7 @@ mod tests {
             Term::Port(_) => KeyKind::Port,
             Term::Pid(_) => KeyKind::Pid,
             Term::Tuple(_) => KeyKind::Tuple,
+            Term::Record(_) => KeyKind::Record,
             Term::Map(_) => KeyKind::Map,
             Term::List(elements) if elements.is_empty() => KeyKind::Nil,
             Term::List(_) | Term::Improper(..) => KeyKind::Cons,

@@ -42,6 +42,8 @@ pub(super) const TUPLE_0: u8 = 0x50;
 pub(super) const TUPLE_SHORT: usize = 30;
 /// A longer tuple: its arity follows.
 pub(super) const TUPLE_LONG: u8 = TUPLE_0 + TUPLE_SHORT as u8 + 1;
+/// A native record.
+pub(super) const RECORD: u8 = 0x70;
 /// A map.
 pub(super) const MAP: u8 = 0x78;
 /// The empty list.

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use num_bigint::BigInt;
 
 use crate::walk::{Open, Parts, Visit, walk};
-use crate::{Atom, Float, Fun, LocalFun, Pid, Port, Reference, Term};
+use crate::{Atom, Definition, Float, Fun, LocalFun, Pid, Port, Reference, Term};
 
 use super::buf::KeyBuf;
 use super::map::MapFrame;
@@ -200,6 +200,21 @@ impl<'a> KeyWriter<'a> {
         self.rest.closure(fun);
     }
 
+    /// Begins a native record: its values follow, in the order of the fields.
+    #[inline(never)]
+    pub fn begin_record(&mut self, definition: &Definition) {
+        let module = definition.module().as_str().as_bytes();
+        escape::put(self.out, tag::RECORD, module, INNER);
+        self.name(definition.name());
+        let exported = definition.is_exported() || cfg!(fyris_mutant = "key_record_hidden_alike");
+        self.out.push(exported.into());
+        number::put_length(self.out, definition.fields().len() as u64, false);
+        definition
+            .fields()
+            .iter()
+            .for_each(|field| self.name(*field));
+    }
+
     /// Writes a whole term as it is.
     pub fn term(&mut self, term: &Term) {
         let Ok(()) = walk(self, term);
@@ -251,7 +266,7 @@ impl<'a> KeyWriter<'a> {
     }
 
     fn name(&mut self, atom: Atom) {
-        // A name inside a pid or a fun needs no tag of its own; the one written is as good as any.
+        // A name inside a pid, a fun or a native record needs no tag of its own; the one written is as good as any.
         escape::put(self.out, tag::ATOM, atom.as_str().as_bytes(), INNER);
     }
 
@@ -312,6 +327,10 @@ impl<'t> Visit<'t> for KeyWriter<'_> {
                 Some(Parts::KeysFirst(map.pairs()))
             }
             Term::Fun(fun) => self.fun(fun),
+            Term::Record(record) => {
+                self.begin_record(record.definition());
+                Some(Parts::Terms(record.values()))
+            }
             leaf => {
                 self.leaf(leaf);
                 None

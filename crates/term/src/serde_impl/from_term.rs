@@ -9,7 +9,7 @@ use serde::forward_to_deserialize_any;
 use super::{SerdeError, TERM};
 use crate::convert::describe;
 use crate::term::{Fun, LocalFun};
-use crate::{Atom, ConvertError, Term};
+use crate::{Atom, ConvertError, NativeRecord, Term};
 
 /// Returns the Rust value of a term; the module's table says how. O(size).
 ///
@@ -168,8 +168,21 @@ fn tagged(term: Term) -> Result<(&'static str, Term), Term> {
             ),
             Fun::Local(fun) => ("$closure", closure(fun)),
         },
+        Term::Record(record) => ("$record", record_parts(*record)),
         other => return Err(other),
     })
+}
+
+fn record_parts(record: NativeRecord) -> Term {
+    let (definition, values) = record.into_parts();
+    let name = |atom: &Atom| Term::from(atom.as_str());
+    Term::list(vec![
+        name(&definition.module()),
+        name(&definition.name()),
+        definition.is_exported().into(),
+        Term::list(definition.fields().iter().map(name).collect::<Vec<_>>()),
+        Term::List(values),
+    ])
 }
 
 fn closure(fun: LocalFun) -> Term {
@@ -205,7 +218,7 @@ impl<'de> Deserializer<'de> for FromTerm {
             Term::Pid(_) | Term::Port(_) | Term::Reference(_) | Term::Fun(_) => {
                 visitor.visit_string(term.to_string())
             }
-            Term::Improper(..) | Term::Bits(_) => {
+            Term::Improper(..) | Term::Bits(_) | Term::Record(_) => {
                 FromTerm::plain(term).wrong("a term that serde's data model has a place for")
             }
         }

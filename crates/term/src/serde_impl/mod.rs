@@ -26,6 +26,7 @@
 //! | improper list | `{"$improper": [[...], tail]}` |
 //! | pid, port, reference | `{"$pid": [node, id, serial, creation]}`, `{"$port": [node, id, creation]}`, `{"$reference": [node, creation, [words]]}` |
 //! | fun | `{"$fun": [module, function, arity]}`, `{"$closure": [module, arity, md5, index, old_index, old_uniq, creator, [free]]}` |
+//! | native record | `{"$record": [module, name, exported, [fields], [values]]}` |
 //!
 //! # A Rust value as a term
 //!

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::TERM;
 use super::untag::untag;
 use crate::term::{Fun, LocalFun};
-use crate::{Atom, Float, MAX_DEPTH, Map, Term};
+use crate::{Atom, Float, MAX_DEPTH, Map, NativeRecord, Term};
 
 impl Serialize for Term {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
@@ -46,6 +46,7 @@ impl Serialize for Inner<'_> {
                 &(pid.node.as_str(), pid.id, pid.serial, pid.creation),
             ),
             Term::Tuple(elements) => tag(out, "$tuple", elements),
+            Term::Record(record) => serialize_record(record, out),
             Term::Map(map) => serialize_map(map, out),
             Term::List(elements) => elements.serialize(out),
             Term::Improper(elements, tail) => tag(out, "$improper", &(elements, tail)),
@@ -95,6 +96,20 @@ fn serialize_closure<S: Serializer>(fun: &LocalFun, out: S) -> Result<S::Ok, S::
             &fun.free,
         ),
     )
+}
+
+fn serialize_record<S: Serializer>(record: &NativeRecord, out: S) -> Result<S::Ok, S::Error> {
+    let definition = record.definition();
+    let (module, name) = (definition.module().as_str(), definition.name().as_str());
+    let fields: Vec<&str> = definition.fields().iter().map(|f| f.as_str()).collect();
+    let payload = (
+        module,
+        name,
+        definition.is_exported(),
+        fields,
+        record.values(),
+    );
+    tag(out, "$record", &payload)
 }
 
 /// Returns the key as it can stand in an object.

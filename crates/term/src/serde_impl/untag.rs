@@ -3,7 +3,7 @@
 use num_bigint::BigInt;
 
 use crate::term::{Fun, LocalFun, Pid, Port, Reference};
-use crate::{Atom, Map, Term};
+use crate::{Atom, Definition, Map, NativeRecord, Term};
 
 /// Returns the map of `pairs`, or the term they are the tagged form of. The error says which tag has a wrong value.
 pub(super) fn untag(mut pairs: Vec<(Term, Term)>) -> Result<Term, String> {
@@ -18,7 +18,7 @@ pub(super) fn untag(mut pairs: Vec<(Term, Term)>) -> Result<Term, String> {
 }
 
 fn is_tag(text: &str) -> bool {
-    const TAGS: [&str; 12] = [
+    const TAGS: [&str; 13] = [
         "$atom",
         "$int",
         "$bytes",
@@ -31,6 +31,7 @@ fn is_tag(text: &str) -> bool {
         "$reference",
         "$fun",
         "$closure",
+        "$record",
     ];
     TAGS.contains(&text)
 }
@@ -85,6 +86,7 @@ fn restore(tag: &Term, payload: Term) -> Option<Term> {
             })))
         }
         "$closure" => closure(payload),
+        "$record" => record(payload),
         _ => None,
     }
 }
@@ -144,6 +146,14 @@ fn reference(payload: Term) -> Option<Term> {
         creation: number(creation)?,
         ids,
     })))
+}
+
+fn record(payload: Term) -> Option<Term> {
+    let [module, name, exported, fields, values] = fixed(payload)?;
+    let fields: Option<Vec<Atom>> = items(fields)?.into_iter().map(atom).collect();
+    let (module, name) = (atom(module)?, atom(name)?);
+    let definition = Definition::new(module, name, exported.try_into().ok()?, &fields?)?;
+    NativeRecord::new(definition, items(values)?).map(Term::from)
 }
 
 fn closure(payload: Term) -> Option<Term> {

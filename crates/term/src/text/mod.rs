@@ -17,14 +17,15 @@
 //! | `~"abc"`, `~s(abc)`, `~B`, `~S`, `~b` | refused | a binary or a string | as 29 |
 //! | `16#1.8#e2` | refused | 384.0 | as 29 |
 //! | `maybe`, `else` | atoms | reserved words | as 25, read and printed |
-//! | `#m:n{x = 1}`, a native record | refused | refused in a term | refused |
+//! | `#m:n{x = 1}`, a native record | refused | refused in a term, an expression | read, as exported |
 //!
 //! # Names of nodes
 //!
 //! OTP prints a pid of another node as `<5827.1.2>`, where `5827` means something in that run of that system only.
 //! Fyris prints the node itself, `<'rabbit@host'/7.1.2>`, with its creation behind the slash unless it is 0, and reads
 //! it back. Pids of the nameless node `nonode@nohost` (creation 0) are `<0.1.2>` in both. The same goes for ports and
-//! references. So whatever [`print_w`] prints can be read back exactly, except closures (`#Fun<m.1.2>`).
+//! references. So whatever [`print_w`] prints can be read back exactly, except closures (`#Fun<m.1.2>`) and native records that their
+//! module does not export, which look like those that it does and are read back as such.
 
 mod bitstring;
 mod brief;

@@ -1,11 +1,11 @@
 //! The parser: each step reads a token or what separates two terms; containers that are open wait in [`grow`].
 
-use super::chars::starts_variable;
+use super::chars::{starts_atom, starts_variable};
 use super::error::{ParseErrorKind, Wrong};
 use super::scan::Scanner;
 use crate::term::Fun;
 use crate::walk::{Gather, Grow, Part, grow};
-use crate::{Map, Term};
+use crate::{Atom, Definition, Map, NativeRecord, Term};
 
 pub(super) struct Parser<'a> {
     pub(super) scan: Scanner<'a>,
@@ -18,6 +18,16 @@ pub(super) struct Frame {
     kind: Kind,
     met: Met,
     parts: Gather,
+    record: Option<Box<Record>>,
+}
+
+/// What is known of a native record that is being read.
+struct Record {
+    /// Where it begins.
+    at: usize,
+    module: Atom,
+    name: Atom,
+    fields: Vec<Atom>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -25,6 +35,7 @@ pub(super) enum Kind {
     Tuple,
     List,
     Map,
+    Record,
 }
 
 /// What was read last inside a container.
@@ -70,6 +81,7 @@ impl<'a> Parser<'a> {
             Some('~') => self.scan.sigil(),
             Some('<') if rest.starts_with("<<") => self.bitstring(),
             Some('<') if rest.len() > 1 => self.pid(),
+            Some('#') if rest[1..].starts_with(starts_name) => return self.record(),
             Some('#') if rest.len() > 1 => self.hash_identifier(),
             Some(c) if starts_variable(c) => self.variable(),
             _ if is_word(rest, "fun") => self.fun(),
@@ -95,6 +107,7 @@ impl<'a> Parser<'a> {
                 Kind::Map => Gather::pairs(0),
                 _ => Gather::Terms(Vec::new()),
             },
+            record: None,
         })
     }
 
@@ -105,7 +118,7 @@ impl<'a> Parser<'a> {
         let (close, expected) = match kind {
             Kind::Tuple => ("}", "`,` or `}`"),
             Kind::List => ("]", "`,`, `|` or `]`"),
-            Kind::Map => ("}", "`,` or `}`"),
+            Kind::Map | Kind::Record => ("}", "`,` or `}`"),
         };
         let part = match kind {
             Kind::Map => Met::Key,
@@ -129,6 +142,42 @@ impl<'a> Parser<'a> {
                 Ok(None)
             }
         }
+    }
+
+    /// Parses `#m:n{`, of a native record; text does not tell whether it is exported: it is taken to be.
+    fn record(&mut self) -> Result<Part<Term, Frame>, Wrong> {
+        let at = self.scan.at;
+        self.scan.take("#");
+        let module = self.scan.atom("the module of a native record")?;
+        self.scan
+            .expect(":", "`:` and the name of a native record")?;
+        self.scan.skip_blank();
+        let name = self.scan.atom("the name of a native record")?;
+        self.scan
+            .expect("{", "`{` behind the name of a native record")?;
+        let Part::Open(frame) = self.open("", Kind::Record) else {
+            return Err(self.scan.unexpected(A_TERM));
+        };
+        let fields = Vec::new();
+        Ok(Part::Open(Frame {
+            record: Some(Box::new(Record {
+                at,
+                module,
+                name,
+                fields,
+            })),
+            ..frame
+        }))
+    }
+
+    /// Parses `field =`.
+    fn field(&mut self) -> Result<Atom, Wrong> {
+        self.scan.skip_blank();
+        let field = self
+            .scan
+            .atom("the name of a field, as in `#m:n{field = 1}`")?;
+        self.scan.expect("=", "`=` behind the name of a field")?;
+        Ok(field)
     }
 
     fn signed(&mut self) -> Result<Term, Wrong> {
@@ -208,6 +257,9 @@ impl Grow for Parser<'_> {
         match self.separator(frame.kind, frame.met)? {
             Some(met) => {
                 frame.met = met;
+                if let Some(record) = &mut frame.record {
+                    record.fields.push(self.field()?);
+                }
                 self.next().map(Some)
             }
             None => Ok(None),
@@ -222,6 +274,7 @@ impl Grow for Parser<'_> {
         let parts = frame.parts;
         Ok(match frame.kind {
             Kind::Tuple => Term::tuple(parts.into_terms()),
+            Kind::Record => return finish_record(frame.record, parts.into_terms()),
             Kind::Map => Term::Map(Map::new(parts.into_pairs())),
             Kind::List => {
                 let mut elements = parts.into_terms();
@@ -233,6 +286,23 @@ impl Grow for Parser<'_> {
             }
         })
     }
+}
+
+fn finish_record(record: Option<Box<Record>>, values: Vec<Term>) -> Result<Term, Wrong> {
+    let made = record.as_ref().and_then(|record| {
+        let definition = Definition::new(record.module, record.name, true, &record.fields)?;
+        NativeRecord::new(definition, values)
+    });
+    made.map(Term::from).ok_or_else(|| {
+        let what = "a native record with the same field twice";
+        let at = record.map_or(0, |record| record.at);
+        Wrong::new(at, ParseErrorKind::Refused(what))
+    })
+}
+
+/// Returns whether a character can begin the module of a native record.
+fn starts_name(c: char) -> bool {
+    c == '\'' || starts_atom(c)
 }
 
 /// Returns whether `text` starts with `word`, and that is the whole name.

@@ -7,7 +7,7 @@ use super::chars::{is_printable, write_atom, write_quoted};
 use super::float::write_float;
 use crate::term::{BitString, Fun, Pid, Port, Reference};
 use crate::walk::{Open, Parts, Visit, walk};
-use crate::{Atom, Term};
+use crate::{Atom, Definition, Term};
 
 /// The node of an Erlang system that was not given a name.
 pub(super) const NO_NODE: &str = "nonode@nohost";
@@ -51,12 +51,19 @@ struct Writer<'a, W> {
     style: Style,
 }
 
+/// What its visitor wants to know about a container.
+enum Mark<'t> {
+    /// The brackets that close it.
+    Close(&'static str),
+    /// That it is a native record, and its fields.
+    Fields(&'t Definition),
+}
+
 impl<'t, W: Write> Visit<'t> for Writer<'_, W> {
-    /// The brackets that close the container.
-    type Mark = &'static str;
+    type Mark = Mark<'t>;
     type Stop = fmt::Error;
 
-    fn open(&mut self, term: &'t Term) -> Result<Option<Open<'t, &'static str>>, fmt::Error> {
+    fn open(&mut self, term: &'t Term) -> Result<Option<Open<'t, Mark<'t>>>, fmt::Error> {
         let (brackets, mark) = match term {
             Term::Tuple(_) => ("{", "}"),
             Term::Map(_) => ("#{", "}"),
@@ -67,23 +74,41 @@ impl<'t, W: Write> Visit<'t> for Writer<'_, W> {
                 return Ok(None);
             }
             Term::List(_) | Term::Improper(..) => ("[", "]"),
+            Term::Record(record) => {
+                write_record_head(self.out, record.definition(), self.style.unicode)?;
+                let (parts, mark) = (
+                    Parts::Terms(record.values()),
+                    Mark::Fields(record.definition()),
+                );
+                return Ok(Some(Open { parts, mark }));
+            }
             _ => return write_leaf(self.out, term, self.style).map(|()| None),
         };
         self.out.write_str(brackets)?;
+        let mark = Mark::Close(mark);
         Ok(Parts::of(term).map(|parts| Open { parts, mark }))
     }
 
-    fn before(&mut self, open: &Open<'t, &'static str>, at: usize) -> fmt::Result {
+    fn before(&mut self, open: &Open<'t, Mark<'t>>, at: usize) -> fmt::Result {
         self.out.write_str(match open.parts {
             _ if at == 0 => "",
             Parts::Pairs(_) if at % 2 == 1 => " => ",
             Parts::Cells(elements, _) if at == elements.len() => "|",
             _ => ",",
-        })
+        })?;
+        match open.mark {
+            Mark::Fields(definition) => {
+                write_field(self.out, definition.fields()[at], self.style.unicode)
+            }
+            Mark::Close(_) => Ok(()),
+        }
     }
 
-    fn close(&mut self, open: Open<'t, &'static str>) -> fmt::Result {
-        self.out.write_str(open.mark)
+    fn close(&mut self, open: Open<'t, Mark<'t>>) -> fmt::Result {
+        self.out.write_str(match open.mark {
+            Mark::Close(brackets) => brackets,
+            Mark::Fields(_) => "}",
+        })
     }
 }
 
@@ -116,8 +141,28 @@ fn write_leaf(out: &mut impl Write, term: &Term, style: Style) -> fmt::Result {
             write_bits(out, bits)?;
             out.write_str(">>")
         }
-        Term::Tuple(_) | Term::List(_) | Term::Improper(..) | Term::Map(_) => Ok(()),
+        // `open` writes the others.
+        _ => Ok(()),
     }
+}
+
+/// Writes `#module:name{`.
+pub(super) fn write_record_head(
+    out: &mut impl Write,
+    definition: &Definition,
+    unicode: bool,
+) -> fmt::Result {
+    out.write_char('#')?;
+    write_atom(out, definition.module().as_str(), unicode)?;
+    out.write_char(':')?;
+    write_atom(out, definition.name().as_str(), unicode)?;
+    out.write_char('{')
+}
+
+/// Writes `field = `.
+pub(super) fn write_field(out: &mut impl Write, field: Atom, unicode: bool) -> fmt::Result {
+    write_atom(out, field.as_str(), unicode)?;
+    out.write_str(" = ")
 }
 
 /// Returns the character that an element of a string is.

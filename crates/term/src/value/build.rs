@@ -143,7 +143,7 @@ pub trait Build {
     }
     /// Puts the captured value at its place, from 0, in a closure of [`Build::begin_fun`].
     fn put_captured(&mut self, _fun: Self::Out, _at: usize, _value: Self::Out) {}
-    /// Makes a big integer, bitstring, process identifier, port, reference or fun.
+    /// Makes a big integer, bitstring, process identifier, port, reference, fun or native record.
     fn other(&mut self, term: &Term) -> Self::Out;
 }
 
@@ -666,6 +666,7 @@ impl<'t, B: Build> FromTerm<'_, 't, B> {
                 Some(fun) => Some(fun),
                 None => return Part::Leaf(builder.other(term)),
             },
+            Term::Record(_) => return Part::Leaf(builder.other(term)),
             _ => None,
         };
         match (Parts::of(term), fun) {

@@ -3,8 +3,12 @@
 use num_bigint::BigInt;
 
 use crate::walk::{Gather, Grow, Part, grow};
-use crate::{Atom, BitString, Blob, Float, Fun, LocalFun, Map, Pid, Port, Reference, Term};
+use crate::{
+    Atom, BitString, Blob, Definition, Float, Fun, LocalFun, Map, NativeRecord, Pid, Port,
+    Reference, Term,
+};
 
+use super::definition::definition;
 use super::error::{ValueError, ValueErrorKind};
 use super::fun::FunCode;
 use super::reader::{Reader, Result};
@@ -93,6 +97,7 @@ enum Kind {
     Map,
     Shaped(&'static Shape),
     Fun(Box<LocalFun>),
+    Record(Definition),
 }
 
 impl Grow for Decoder<'_, '_> {
@@ -138,6 +143,10 @@ impl Grow for Decoder<'_, '_> {
                 fun.free = parts.into_terms().into();
                 Term::Fun(Box::new(Fun::Local(*fun)))
             }
+            Kind::Record(definition) => Term::Record(Box::new(NativeRecord {
+                definition,
+                values: parts.into_terms().into(),
+            })),
         })
     }
 }
@@ -168,6 +177,11 @@ impl Decoder<'_, '_> {
                 self.open(Kind::Shaped(shape), shape.keys().len() as u64)
             }
             tag::FUN_LOCAL => self.local_fun(),
+            tag::RECORD => {
+                let definition = definition(&mut self.reader)?;
+                let fields = definition.fields().len() as u64;
+                self.open(Kind::Record(definition), fields)
+            }
             _ => self.leaf(tag).map(Part::Leaf),
         }
     }

@@ -327,6 +327,7 @@ impl<'t> Visit<'t> for ValueWriter<'_> {
             }
             Term::Map(map) => Some(self.map(map)),
             Term::Fun(fun) => self.fun(fun),
+            Term::Record(record) => Some(Parts::Terms(self.record(record))),
             leaf => {
                 self.leaf(leaf);
                 None

@@ -39,11 +39,17 @@
 //!             MD5 16, OldIndex 8, creator 16 as a pid,
 //!             count, captured values
 //! D2          arity, elements                              tuple of more than 7
+//! D3          count, number of the definition, values       native record
+//! D3          count, 0, module 4, name 4, true or false 4,
+//!             names 4, values                              native record of a definition without a number
 //! D8..DF      0 to 7 elements                              tuple
 //! ```
 //!
 //! A map whose keys have a [`Shape`], from 2 to 32 atoms, has its values in the order of the keys, which is the exact
 //! one.
+//!
+//! A native record, of up to 128 fields, has the number of its definition plus one; the definitions are kept once, as
+//! shapes are, up to [`MAX_SHAPES`] of them.
 //!
 //! Numbers of fixed width are little-endian. Lengths, sizes, counts and places are LEB128: seven bits a byte, low ones
 //! first, the top bit set while more follow.
@@ -58,6 +64,7 @@
 
 pub use build::{Build, build, build_each, build_term};
 pub use decode::decode;
+pub(crate) use definition::KnownDefinition;
 pub use encode::{IntBytes, ValueWriter, encode};
 pub use equal::equal;
 pub use error::{ValueError, ValueErrorKind};
@@ -71,6 +78,7 @@ pub use view::{View, as_int, is_plain, refers_to_blobs, view};
 
 mod build;
 mod decode;
+mod definition;
 mod encode;
 mod equal;
 mod error;

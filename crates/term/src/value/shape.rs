@@ -45,9 +45,9 @@ pub struct Shape {
     starts: Box<[u8]>,
 }
 
-/// Shapes by number and by keys. Memory that no shape is in is never touched.
-struct Table<const SHAPES: usize, const PLACES: usize> {
-    shapes: [OnceLock<Shape>; SHAPES],
+/// Shapes, or other [`Numbered`] items, by number and by keys. Memory that no shape is in is never touched.
+pub(super) struct Table<T, const SHAPES: usize, const PLACES: usize> {
+    shapes: [OnceLock<T>; SHAPES],
     /// The number of a shape plus one, at the first free place from the hash of its keys on. There are more places than
     /// shapes, so that a search ends.
     by_keys: [AtomicU32; PLACES],
@@ -56,7 +56,27 @@ struct Table<const SHAPES: usize, const PLACES: usize> {
     hasher: LazyLock<RandomState>,
 }
 
-static TABLE: Table<MAX_SHAPES, { 2 * MAX_SHAPES }> = Table::new();
+static TABLE: Table<Shape, MAX_SHAPES, { 2 * MAX_SHAPES }> = Table::new();
+
+/// What is kept once under a number, by the atoms that it is made of.
+pub(super) trait Numbered: Sized {
+    /// Makes the item; `None` if the atoms are not those of one.
+    fn make(number: u32, atoms: &[Atom]) -> Option<Self>;
+
+    /// Returns the atoms.
+    fn atoms(&self) -> &[Atom];
+}
+
+impl Numbered for Shape {
+    fn make(number: u32, keys: &[Atom]) -> Option<Shape> {
+        keys.is_sorted_by(|a, b| a.as_str() < b.as_str())
+            .then(|| Shape::new(number, keys))
+    }
+
+    fn atoms(&self) -> &[Atom] {
+        &self.keys
+    }
+}
 
 impl Shape {
     /// Returns the shape of some keys, which are in the exact order of keys. `None` if there are too few or too many of
@@ -65,7 +85,7 @@ impl Shape {
         if !(MIN_KEYS..=MAX_SHAPE_KEYS).contains(&keys.len()) {
             return None;
         }
-        TABLE.shape(keys)
+        TABLE.find_or_make(keys)
     }
 
     /// Returns the shape with this number.
@@ -116,8 +136,8 @@ impl Shape {
     }
 }
 
-impl<const SHAPES: usize, const PLACES: usize> Table<SHAPES, PLACES> {
-    const fn new() -> Self {
+impl<T: Numbered, const SHAPES: usize, const PLACES: usize> Table<T, SHAPES, PLACES> {
+    pub(super) const fn new() -> Self {
         const { assert!(PLACES > SHAPES) };
         Table {
             shapes: [const { OnceLock::new() }; SHAPES],
@@ -128,11 +148,11 @@ impl<const SHAPES: usize, const PLACES: usize> Table<SHAPES, PLACES> {
     }
 
     #[inline]
-    fn numbered(&self, number: u32) -> Option<&Shape> {
+    pub(super) fn numbered(&self, number: u32) -> Option<&T> {
         self.shapes.get(number as usize)?.get()
     }
 
-    fn shape(&self, keys: &[Atom]) -> Option<&Shape> {
+    pub(super) fn find_or_make(&self, keys: &[Atom]) -> Option<&T> {
         let hash = self.hasher.hash_one(keys) as usize;
         match self.find(keys, hash) {
             Ok(shape) => Some(shape),
@@ -141,12 +161,12 @@ impl<const SHAPES: usize, const PLACES: usize> Table<SHAPES, PLACES> {
     }
 
     /// Returns the shape of some keys, or the place where its number would stand.
-    fn find(&self, keys: &[Atom], hash: usize) -> Result<&Shape, usize> {
+    fn find(&self, keys: &[Atom], hash: usize) -> Result<&T, usize> {
         let mut place = hash % PLACES;
         // Acquire: pairs with the Release in `make` (made-before-numbered).
         while let Some(number) = self.by_keys[place].load(Ordering::Acquire).checked_sub(1) {
             match self.numbered(number) {
-                Some(shape) if *shape.keys == *keys => return Ok(shape),
+                Some(shape) if *shape.atoms() == *keys => return Ok(shape),
                 _ => place = (place + 1) % PLACES,
             }
         }
@@ -155,10 +175,7 @@ impl<const SHAPES: usize, const PLACES: usize> Table<SHAPES, PLACES> {
 
     /// Makes the shape of keys that have none yet, if there is room (decided-once).
     #[cold]
-    fn make(&self, keys: &[Atom], hash: usize) -> Option<&Shape> {
-        if !keys.is_sorted_by(|a, b| a.as_str() < b.as_str()) {
-            return None;
-        }
+    fn make(&self, keys: &[Atom], hash: usize) -> Option<&T> {
         // A thread that panicked (for want of memory) has published nothing.
         let mut count = self.count.lock().unwrap_or_else(PoisonError::into_inner);
         let place = match self.find(keys, hash) {
@@ -166,8 +183,9 @@ impl<const SHAPES: usize, const PLACES: usize> Table<SHAPES, PLACES> {
             Ok(shape) => return Some(shape),
             Err(place) => place,
         };
-        let shape = self.shapes.get(*count)?;
-        let shape = shape.get_or_init(|| Shape::new(*count as u32, keys));
+        let free = self.shapes.get(*count)?;
+        let made = T::make(*count as u32, keys)?;
+        let shape = free.get_or_init(|| made);
         *count += 1;
         // Release: pairs with the Acquire in `find` (made-before-numbered).
         self.by_keys[place].store(*count as u32, Ordering::Release);
@@ -235,10 +253,10 @@ mod tests {
 
     #[test]
     fn late_keys_have_none_for_ever() {
-        static SMALL: Table<3, 4> = Table::new();
+        static SMALL: Table<Shape, 3, 4> = Table::new();
         let shape = |i: usize| {
             let keys = atoms(&[&format!("late_{i}"), "late_z"]);
-            SMALL.shape(&keys).map(Shape::number)
+            SMALL.find_or_make(&keys).map(Shape::number)
         };
         for _ in 0..2 {
             assert_eq!(shape(0), Some(0));

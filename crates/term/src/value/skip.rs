@@ -1,5 +1,6 @@
 //! Passing over values without building terms.
 
+use super::definition;
 use super::error::{ValueError, ValueErrorKind};
 use super::reader::{Reader, Result};
 use super::tag;
@@ -261,6 +262,7 @@ fn long_token(reader: &mut Reader<'_>, tag: u8) -> Result<u64> {
             pass(reader, tag::FUN_HEAD)?;
             reader.length()
         }
+        tag::RECORD => definition::pass(reader),
         0xD8..=0xDF => Ok(u64::from(tag - tag::TUPLE_0)),
         unknown => Err(ValueErrorKind::UnknownTag(unknown)),
     }

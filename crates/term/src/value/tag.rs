@@ -33,6 +33,8 @@ pub(super) const REFERENCE: u8 = 0xCF;
 pub(super) const FUN_EXTERNAL: u8 = 0xD0;
 pub(super) const FUN_LOCAL: u8 = 0xD1;
 pub(super) const TUPLE: u8 = 0xD2;
+/// A native record.
+pub(super) const RECORD: u8 = 0xD3;
 /// `TUPLE_0 + n`: a tuple of `n` elements, 0 to 7.
 pub(super) const TUPLE_0: u8 = 0xD8;
 

@@ -51,6 +51,8 @@ pub enum View<'a> {
     Reference,
     /// A fun of either kind.
     Fun,
+    /// A native record.
+    Record,
 }
 
 /// Opens the value at the front of `bytes`. O(1) but for big integers and atoms' numbers; no allocation.
@@ -118,6 +120,7 @@ fn open_other<'a>(reader: &mut Reader<'a>, tag: u8) -> Result<View<'a>> {
         tag::PORT => View::Port,
         tag::REFERENCE => View::Reference,
         tag::FUN_EXTERNAL | tag::FUN_LOCAL => View::Fun,
+        tag::RECORD => View::Record,
         unknown => return Err(ValueErrorKind::UnknownTag(unknown)),
     })
 }

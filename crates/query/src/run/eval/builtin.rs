@@ -313,7 +313,7 @@ fn is_map_key<'a>(eval: &Eval<'_, 'a>, key: &Value<'a>, map: &Value<'a>) -> Opti
 }
 
 /// Computes `is_record/3`; fails unless the name is an atom, and the last argument a small integer, the size of a
-/// tuple, or an atom: then a module and a name of native records, which no other term fits.
+/// tuple, or an atom: then the others are the module and the name of native records.
 fn is_record<'a>(
     eval: &Eval<'_, 'a>,
     record: &Value<'a>,
@@ -323,7 +323,7 @@ fn is_record<'a>(
     let name = eval.context.borrowed(name).as_atom()?;
     let size = match &*eval.context.borrowed(size) {
         Term::Int(size) if SMALL.contains(size) => *size,
-        Term::Atom(_) => return Some(false),
+        Term::Atom(kind) => return Some(is_native_record(eval, record, name, *kind)),
         _ => return None,
     };
     if size < 1 || tuple_size(eval, record) != usize::try_from(size).ok() {
@@ -331,6 +331,20 @@ fn is_record<'a>(
     }
     let first = element(eval, &Value::Int(1), record)?;
     Some(eval.context.borrowed(&first).as_atom() == Some(name))
+}
+
+/// Returns whether a value is a native record of this name in this module.
+fn is_native_record(eval: &Eval<'_, '_>, value: &Value<'_>, module: Atom, name: Atom) -> bool {
+    if eval.context.kind(value) != KeyKind::Record {
+        return false;
+    }
+    match &*eval.context.borrowed(value) {
+        Term::Record(record) => {
+            let definition = record.definition();
+            (definition.module(), definition.name()) == (module, name)
+        }
+        _ => false,
+    }
 }
 
 /// Computes `is_function/2`; fails unless the arity is an integer that is not negative.

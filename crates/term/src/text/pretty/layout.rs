@@ -117,6 +117,15 @@ impl Layout {
                 self.pairs(pairs, within)?;
                 self.put("}");
             }
+            Kind::Record(open, fields) => {
+                self.put(open);
+                self.sequence(fields, inside(at, open.chars().count() as i64), ',')?;
+                self.put("}");
+            }
+            Kind::Field(name, value) => {
+                self.put(name);
+                self.node(value, inside(at, name.chars().count() as i64))?;
+            }
             Kind::Bytes(text) if !self.is_trial() => self.bytes(text, at),
             Kind::Text(_) | Kind::Bytes(_) | Kind::Pair(_) => self.flat(node),
         }

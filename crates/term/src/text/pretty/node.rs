@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use super::PrintOptions;
 use crate::text::chars::{is_printable, write_atom, write_quoted};
-use crate::text::write::{Style, write_bits, write_term};
-use crate::{Map, Term};
+use crate::text::write::{Style, write_bits, write_field, write_record_head, write_term};
+use crate::{Map, NativeRecord, Term};
 
 /// A term, or the pair of a key and its value, measured.
 pub(super) struct Node {
@@ -28,6 +28,10 @@ pub(super) enum Kind {
     /// Of pairs.
     Map(Sequence),
     Pair(Box<(Node, Node)>),
+    /// `#m:n{`, and fields.
+    Record(String, Sequence),
+    /// `name = `, and the value.
+    Field(String, Box<Node>),
 }
 
 /// The items between brackets.
@@ -122,6 +126,7 @@ pub(super) fn measure(
         }
         Term::Map(_) if cut => Node::text("#{...}"),
         Term::Map(map) => pairs(map, level, depth, options),
+        Term::Record(record) => fields(record, level, depth, options),
         Term::Binary(_) | Term::Bits(_) if cut => Node::text("<<...>>"),
         Term::Binary(bytes) => binary(bytes, depth, options),
         Term::Bits(bits) => {
@@ -213,6 +218,35 @@ fn pairs(map: &Map, level: usize, depth: Option<usize>, options: &PrintOptions) 
     Node {
         width: 3 + sequence.width(),
         kind: Kind::Map(sequence),
+    }
+}
+
+fn fields(
+    record: &NativeRecord,
+    level: usize,
+    depth: Option<usize>,
+    options: &PrintOptions,
+) -> Node {
+    let mut open = String::new();
+    // Writing to a string cannot fail.
+    let _ = write_record_head(&mut open, record.definition(), options.unicode);
+    let fields = record.definition().fields();
+    if depth == Some(1) && !fields.is_empty() {
+        return Node::text(open + "...}");
+    }
+    let mut sequence = sequence(record.values(), None, level, depth, options);
+    for (item, field) in sequence.items.iter_mut().zip(fields) {
+        let mut name = String::new();
+        let _ = write_field(&mut name, *field, options.unicode);
+        let value = std::mem::replace(item, Node::text(""));
+        *item = Node {
+            width: name.chars().count() as i64 + value.width,
+            kind: Kind::Field(name, Box::new(value)),
+        };
+    }
+    Node {
+        width: open.chars().count() as i64 + 1 + sequence.width(),
+        kind: Kind::Record(open, sequence),
     }
 }
 
@@ -339,6 +373,11 @@ pub(super) fn write_flat(out: &mut impl Write, node: &Node) -> std::fmt::Result 
             write_flat(out, &pair.0)?;
             out.write_str(" => ")?;
             write_flat(out, &pair.1)
+        }
+        Kind::Record(open, fields) => write_sequence(out, open, fields, ',', '}'),
+        Kind::Field(name, value) => {
+            out.write_str(name)?;
+            write_flat(out, value)
         }
     }
 }

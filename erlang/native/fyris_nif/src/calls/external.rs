@@ -1,6 +1,7 @@
-//! Compressed terms of dumps: what they would take, before the machine builds them.
+//! Terms of dumps: what compressed ones would take, before the machine builds them; and why it has not read one.
 
-use fyris_term::etf::{DecodeError, DecodeErrorKind, InflateBudget, measure_prefix_within};
+use fyris_term::Term as Owned;
+use fyris_term::etf::{self, DecodeError, DecodeErrorKind, InflateBudget, measure_prefix_within};
 
 use crate::atoms;
 use crate::call::{BAD, Reply, entry};
@@ -27,6 +28,23 @@ fn measure(env: Env, args: &[Term]) -> Reply {
         Ok(()) => Ok(env.make_int((before.left() - budget.left()) as i64)),
         Err(error) => refused(env, &error, before),
     }
+}
+
+/// Implements `has_native_record(Bytes)`: returns whether a term in the external format, which this machine has not read,
+/// is sound, with a native record in it.
+///
+/// A scheduler for long work does it.
+pub(super) fn has_native_record(env: Env, args: &[Term]) -> Reply {
+    Ok(env.go_dirty(entry!(look), args))
+}
+
+fn look(env: Env, args: &[Term]) -> Reply {
+    let bytes = env.binary(args[0]).ok_or(BAD)?;
+    let mut found = false;
+    if let Ok(term) = etf::decode(bytes) {
+        term.each(|part| found |= matches!(part, Owned::Record(_)));
+    }
+    Ok(atoms::boolean(env, found))
 }
 
 fn refused(env: Env, error: &DecodeError, room: InflateBudget) -> Reply {

@@ -58,6 +58,7 @@ pub(crate) fn functions() -> Vec<ErlNifFunc> {
         (c"prev_lookup", 2, entry!(navigate::prev_lookup)),
         (c"slot", 2, entry!(navigate::slot)),
         (c"inflated", 2, entry!(external::inflated)),
+        (c"has_native_record", 1, entry!(external::has_native_record)),
         (c"lookup", 2, entry!(read::lookup)),
         (c"lookup_element", 3, entry!(read::lookup_element)),
         (c"lookup_element", 4, entry!(read::lookup_element_or)),
