@@ -177,8 +177,8 @@ typedef enum fyris_code {
   FYRIS_E_DAMAGED = 31,
   /**
    * No memory or disk for what was asked. Single large requests, such as a binary, a term to be decoded or printed, or
-   * the objects of a table, are told so; where a small piece of memory cannot be had, nor what a table needs to grow,
-   * the process ends by `abort`.
+   * the objects of a table, are told so, and a table on the index `hash` goes on with the array that it has when there is
+   * no memory for a larger one; where a small piece of memory cannot be had the process ends by `abort`.
    */
   FYRIS_E_NO_SPACE = 32,
   /**

@@ -80,7 +80,8 @@ where
         }
     }
 
-    /// Makes the next table, unless another thread has begun to, or this table is still being filled.
+    /// Makes the next table, unless another thread has begun to, or this table is still being filled. If there is no
+    /// memory for it this table goes on, with overflow buckets, and a later overflow tries again.
     fn begin(&self, table: &Table, bits: u32) {
         // Acquire: pairs with the Release in `finish`; the root has been filled.
         let is_root = std::ptr::eq(self.root.load(Ordering::Acquire), table);
@@ -88,7 +89,10 @@ where
         if !is_root || table.moving.begun.swap(1, Ordering::Relaxed) != 0 {
             return;
         }
-        let next = Table::new(bits);
+        let Some(next) = Table::try_new(bits) else {
+            // Relaxed: as above.
+            return table.moving.begun.store(0, Ordering::Relaxed);
+        };
         // Relaxed: a number.
         self.counts
             .bytes

@@ -49,13 +49,13 @@ unsafe impl Send for Table {}
 unsafe impl Sync for Table {}
 
 impl Table {
-    /// Makes an empty table of `2^bits` buckets.
-    pub(super) fn new(bits: u32) -> Box<Self> {
+    /// Makes an empty table of `2^bits` buckets. `None` if there is no memory for it.
+    pub(super) fn try_new(bits: u32) -> Option<Box<Self>> {
         #[cfg(not(any(loom, shuttle)))]
-        let memory = Pages::zeroed(size_of::<Bucket>() << bits);
+        let memory = Pages::try_zeroed(size_of::<Bucket>() << bits)?;
         #[cfg(any(loom, shuttle))]
         let memory: Box<[Bucket]> = (0..1 << bits).map(|_| Bucket::default()).collect();
-        Self::of(memory, bits)
+        Some(Self::of(memory, bits))
     }
 
     /// Makes an empty table that may stay so for long: in no time, however large. `None` if there is no memory for it.
@@ -66,7 +66,7 @@ impl Table {
             bits,
         ));
         #[cfg(any(loom, shuttle))]
-        Some(Self::new(bits))
+        Self::try_new(bits)
     }
 
     fn of(memory: Memory, bits: u32) -> Box<Self> {

@@ -7,14 +7,14 @@ pub(super) struct Pages(Box<[Bucket]>);
 
 impl Pages {
     /// Makes `bytes` of buckets that are not live.
-    pub(super) fn zeroed(bytes: usize) -> Self {
+    pub(super) fn try_zeroed(bytes: usize) -> Option<Self> {
         let buckets = bytes / size_of::<Bucket>();
-        Self((0..buckets).map(|_| Bucket::default()).collect())
+        Some(Self((0..buckets).map(|_| Bucket::default()).collect()))
     }
 
     /// As above.
     pub(super) fn try_fresh(bytes: usize) -> Option<Self> {
-        Some(Self::zeroed(bytes))
+        Self::try_zeroed(bytes)
     }
 
     pub(super) fn as_ptr(&self) -> *mut Bucket {

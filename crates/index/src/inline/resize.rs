@@ -63,18 +63,18 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
         }
     }
 
-    /// Begins to move from one size to another, unless a move is under way.
+    /// Begins to move from one size to another, unless a move is under way, or there is no memory for the other size: then
+    /// the table stays as it is, and a later overflow tries again.
     fn begin(&self, from: u32, to: u32) {
         // Acquire: pairs with the Release in `finish`.
         if self.shared.resizing.swap(true, Ordering::Acquire) {
             return;
         }
         let root = self.root();
-        if root.now() != from || root.is_moving() {
+        if root.now() != from || root.is_moving() || !self.space.provide(to) {
             // Release: pairs with the Acquire above.
             return self.shared.resizing.store(false, Ordering::Release);
         }
-        self.space.provide(to);
         if to >= INFLATE_BITS {
             self.shared.entries.inflate();
         }

@@ -78,18 +78,22 @@ impl Space {
         unsafe { &*array.add(i) }
     }
 
-    /// Provides an array of `2^bits` buckets: the one that there is, prepared to be filled again, or a new one. For the
-    /// one thread that resizes.
-    pub(super) fn provide(&self, bits: u32) {
+    /// Provides an array of `2^bits` buckets: the one that there is, prepared to be filled again, or a new one. Returns
+    /// whether there is memory for it. For the one thread that resizes.
+    pub(super) fn provide(&self, bits: u32) -> bool {
         let mut owned = self.owned();
         if let Some((_, pages)) = owned.pages.iter().find(|(of, _)| *of == bits) {
             pages.reuse();
             let back = if pages.gives_back() { pages.size() } else { 0 };
             // Relaxed: a number.
             self.bytes.fetch_add(back, Ordering::Relaxed);
-            return;
+            return true;
         }
-        self.adopt(&mut owned, bits, Pages::zeroed(size_of::<Bucket>() << bits));
+        let pages = Pages::try_zeroed(size_of::<Bucket>() << bits);
+        pages.is_some_and(|pages| {
+            self.adopt(&mut owned, bits, pages);
+            true
+        })
     }
 
     /// Provides the first array, of memory fresh from the system. Returns whether there is so much.

@@ -49,20 +49,27 @@ impl Pages {
     ///
     /// If `size` is zero or larger than half the address space.
     pub fn zeroed(size: usize) -> Self {
+        Self::try_zeroed(size).unwrap_or_else(|| handle_alloc_error(Self::layout(size)))
+    }
+
+    /// Works like [`Pages::zeroed`]; `None` when there is no memory.
+    ///
+    /// # Panics
+    ///
+    /// As there.
+    pub fn try_zeroed(size: usize) -> Option<Self> {
         assert!(size > 0);
         let layout = Self::layout(size);
-        let Some(start) = backend::zeroed(layout) else {
-            handle_alloc_error(layout)
-        };
+        let start = backend::zeroed(layout)?;
         if Self::is_large(layout) {
             advice::huge(start, layout.size());
         }
-        Self {
+        Some(Self {
             start,
             size: layout.size(),
             mapped: false,
             given_back: AtomicBool::new(false),
-        }
+        })
     }
 
     /// Works like [`Pages::zeroed`], but takes large memory fresh from the kernel, which clears each page when it is
