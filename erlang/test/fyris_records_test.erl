@@ -166,18 +166,18 @@ files() ->
 
 %% Data of heirs and gifts.
 owners() ->
-    Me = self(),
-    R = r([{x, self()}]),
     ?same(begin
+        Me = self(),
+        R = r([{x, Me}]),
         {_, Process} = spawn_monitor(fun() ->
             T = M:new(t, [{heir, Me, R}]),
             M:insert(T, {1, R}),
             M:give_away(M:new(u, []), Me, {R})
         end),
         receive {'DOWN', Process, process, _, Why} -> normal = Why end,
-        Data = [receive {'ETS-TRANSFER', Table, _, Data} -> {Data, M:tab2list(Table), M:delete(Table)} after 5000 -> none end
-                || _ <- [1, 2]],
-        lists:sort(Data)
+        Got = [receive {'ETS-TRANSFER', Table, _, Data} -> {Data, M:tab2list(Table), M:delete(Table)} after 5000 -> none end
+               || _ <- [1, 2]],
+        lists:sort(Got) =:= [{{R}, [], true}, {R, [{1, R}], true}]
     end).
 
 updates() ->
