@@ -288,8 +288,10 @@ described(_) ->
 
 make_table(#{name := Name, type := Type, protection := Protection,
              named_table := Named, keypos := KeyPos} = Info) ->
-    Named1 = [named_table || Named =:= true],
-    Compressed = [compressed || maps:get(compressed, Info, false) =:= true],
+    IsCompressed = maps:get(compressed, Info, false),
+    is_boolean(Named) andalso is_boolean(IsCompressed) orelse throw(badfile),
+    Named1 = [named_table || Named],
+    Compressed = [compressed || IsCompressed],
     Concurrency = [{Item, Value} || Item <- [read_concurrency, write_concurrency], {ok, Value} <- [maps:find(Item, Info)]],
     Options = [Type, Protection, {keypos, KeyPos}] ++ Named1 ++ Compressed ++ Concurrency,
     try fyris:new(Name, Options)
