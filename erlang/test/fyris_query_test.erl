@@ -214,6 +214,41 @@ functions_newer_than_otp_25_test() ->
                  [Value(B) || B <- [{max, '$1', '$2'}, {min, '$1', '$2'}, {is_integer, '$1', 1, 5},
                                     {tuple_size, '$_'}, {is_boolean, '$1'}]]).
 
-too_deep_a_specification_is_an_error_test() ->
-    Deep = lists:foldl(fun(_, G) -> {'not', G} end, true, lists:seq(1, 100_000)),
-    ?assertError(system_limit, fyris:match_spec_compile([{'_', [Deep], [true]}])).
+%% As deep as `ets' of OTP 25 takes them.
+specifications_nest_as_those_of_ets_test() ->
+    Numbers = lists:seq(1, 3_000),
+    Differ = [{'=/=', '$1', N} || N <- Numbers],
+    Right = lists:foldl(fun(One, All) -> {'andalso', One, All} end, true, Differ),
+    Left = lists:foldl(fun(One, All) -> {'andalso', All, One} end, true, Differ),
+    Sum = lists:foldl(fun(_, All) -> {'+', All, 1} end, '$2', Numbers),
+    Tuples = lists:foldl(fun(_, All) -> {{All}} end, '$2', lists:seq(1, 1_400)),
+    Lists = lists:foldl(fun(_, All) -> [All, x] end, '$1', Numbers),
+    Deep = fun(Inner, Wrap) -> lists:foldl(fun(_, All) -> Wrap(All) end, Inner, Numbers) end,
+    Tower = fun(Inner) -> Deep(Deep(Inner, fun(In) -> [In, x] end), fun(In) -> {a, In} end) end,
+    Objects = [{2_999, 1}, {3_001, 2}, {a, 3}, {Tower(5), 4}, {b, Tower(6)}],
+    Specs = [[{{'$1', '$2'}, [Right], [{{Sum, Tuples}}]}],
+             [{{'$1', '$2'}, [Left], [Lists]}],
+             [{{Tower('$1'), '$2'}, [], ['$1']}, {{'$1', Tower('$2')}, [], ['$2']}]],
+    [?assertEqual(lists:sort(run(ets, Type, Objects, Spec)), lists:sort(run(fyris, Type, Objects, Spec)))
+     || Type <- [set, ordered_set], Spec <- Specs].
+
+run(M, Type, Objects, Spec) ->
+    T = M:new(t, [Type]),
+    M:insert(T, Objects),
+    M:select(T, Spec).
+
+%% Beyond what `ets' takes.
+a_million_levels_are_taken_test() ->
+    Deep = lists:foldl(fun(_, G) -> {'not', G} end, '$1', lists:seq(1, 1_000_000)),
+    Compiled = fyris:match_spec_compile([{{'$1'}, [Deep], ['$1']}]),
+    ?assertEqual([true], fyris:match_spec_run([{true}, {false}, {a}], Compiled)).
+
+%% What is written `X =/= 1 andalso X =/= 2 ...'.
+fun2ms_of_a_long_chain_test() ->
+    Differ = lists:join(" andalso ", [["X =/= ", integer_to_list(N)] || N <- lists:seq(1, 3_000)]),
+    {ok, Tokens, _} = erl_scan:string(lists:flatten(["fun({X}) when ", Differ, " -> X end."])),
+    {ok, Expressions} = erl_parse:parse_exprs(Tokens),
+    {value, Fun, _} = erl_eval:exprs(Expressions, []),
+    Spec = apply(fyris, fun2ms, [Fun]),
+    ?assertEqual([-1, 3_001], lists:sort(run(fyris, set, [{1}, {3_000}, {3_001}, {-1}], Spec))),
+    ?assertEqual([-1, 3_001], lists:sort(run(ets, set, [{1}, {3_000}, {3_001}, {-1}], Spec))).

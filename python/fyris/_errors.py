@@ -22,7 +22,7 @@ class WrongType(Error, TypeError):
 
 
 class LimitReached(Error, OverflowError):
-    """Something grew beyond what Fyris can hold: a value, its depth, the number of tables or atoms."""
+    """Something grew beyond what Fyris can hold: a value, the number of tables or atoms."""
 
 
 class Damaged(Error, ValueError):

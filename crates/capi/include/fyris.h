@@ -148,7 +148,8 @@ typedef enum fyris_code {
    */
   FYRIS_E_FORMAT = 7,
   /**
-   * Something grew beyond what Fyris can hold: a term, the number of tables or of atoms.
+   * Something grew beyond what Fyris can hold: a term, the number of tables or of atoms. erlang/FROM_ETS.md lists all
+   * limits.
    */
   FYRIS_E_LIMIT = 8,
   /**

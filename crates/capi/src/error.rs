@@ -31,7 +31,8 @@ pub enum fyris_code {
     FYRIS_E_SYNTAX = 6,
     /// Bytes that are no term in external format; the error's text says at which byte.
     FYRIS_E_FORMAT = 7,
-    /// Something grew beyond what Fyris can hold: a term, the number of tables or of atoms.
+    /// Something grew beyond what Fyris can hold: a term, the number of tables or of atoms. erlang/FROM_ETS.md lists all
+    /// limits.
     FYRIS_E_LIMIT = 8,
     /// There is no such table, or no longer.
     FYRIS_E_NO_TABLE = 20,
@@ -305,7 +306,7 @@ pub(crate) unsafe fn free<T>(handle: *mut T) {
 
 impl From<fyris::Error> for Failure {
     fn from(error: fyris::Error) -> Failure {
-        use fyris::{Error::*, SpecError};
+        use fyris::Error::*;
         let code = match &error {
             NoSuchTable(_) | NoSuchName(_) => FYRIS_E_NO_TABLE,
             NoAccess { .. } | NotOwner => FYRIS_E_NO_ACCESS,
@@ -313,11 +314,7 @@ impl From<fyris::Error> for Failure {
             NoSuchKey => FYRIS_E_NO_KEY,
             Forked => FYRIS_E_FORKED,
             NotATuple(_) | NotAnInteger { .. } | WrongType { .. } => FYRIS_E_TYPE,
-            IntegerTooLarge(_)
-            | ObjectTooLarge(_)
-            | TooManyTables(_)
-            | Atom(_)
-            | BadMatchSpec(SpecError::SystemLimit(_)) => FYRIS_E_LIMIT,
+            IntegerTooLarge(_) | ObjectTooLarge(_) | TooManyTables(_) | Atom(_) => FYRIS_E_LIMIT,
             _ => FYRIS_E_ARGUMENT,
         };
         Failure::new(code, error.to_string())

@@ -31,7 +31,7 @@
 //!
 //! | folder | holds | imports |
 //! |---|---|---|
-//! | `syntax` | the language as terms: its atoms and functions, the shape of the key in a pattern | none |
+//! | `syntax` | the language as terms: its atoms, functions and structures, the shape of the key in a pattern | none |
 //! | `program` | data: compiled specifications (with prefilter, irrefutable heads, tests) and plans | `syntax` |
 //! | `compile` | compiles terms to programs; checks key preservation | `program`, `syntax` |
 //! | `plan` | finds the keys that a program can match | `program`, `syntax` |
@@ -44,7 +44,6 @@
 //!
 //! | step | module | task |
 //! |---|---|---|
-//! | check | `compile::depth` | refuses parts nested deeper than [`fyris_term::MAX_DEPTH`] |
 //! | compile | `compile` | checks names, arities and variables; makes vectors of patterns and nodes; folds constants |
 //! | prefilter | `run::prefilter` | compares one element with a small integer: decides most objects of most scans |
 //! | early tests | `run::irrefutable` | makes the tests of elements where the head is irrefutable; binds nothing |
@@ -77,8 +76,11 @@
 //! - **SLOTS**: patterns bind slots in the order in which they are matched, so the number of a slot is its position
 //!   in the vector of bindings. A clause is evaluated only when all its slots are bound, or when its head is
 //!   irrefutable and lazy.
-//! - **BOUNDED**: recursion follows the specification, at most [`fyris_term::MAX_DEPTH`] levels; integers have at most
-//!   4,194,304 bits; the size of a result is at most that of the body times that of the object.
+//! - **ANY DEPTH**: specifications may be nested as deep as memory allows. Nothing recurses for more than a few dozen
+//!   levels: terms are walked by [`fyris_term::walk`], heads are matched by a list of what is left, and expressions
+//!   inside many others are evaluated by a list of those around them (`Node::Deep`).
+//! - **BOUNDED**: integers have at most 4,194,304 bits; the size of a result is at most that of the body times that of
+//!   the object.
 //! - **DISJOINT**: the ranges of a set of keys are not empty, ascend, and do not overlap (`program::key_ranges`).
 //!
 //! # Consistency

@@ -43,10 +43,8 @@ impl MatchSpec {
     ///
     /// # Errors
     ///
-    /// [`SpecError::Bad`] with everything that is wrong; [`SpecError::SystemLimit`] if a head, a guard or a body is
-    /// nested deeper than [`fyris_term::MAX_DEPTH`] levels.
+    /// [`SpecError::Bad`] with everything that is wrong.
     pub fn new(spec: &Term) -> Result<MatchSpec, SpecError> {
-        compile::clauses(spec)?;
         MatchSpec::of(spec.clone())
     }
 
@@ -77,10 +75,8 @@ impl MatchSpec {
     ///
     /// # Errors
     ///
-    /// [`SpecError::Bad`] for a variable or `'_'` as a key of a map; [`SpecError::SystemLimit`] for too deep a
-    /// pattern.
+    /// [`SpecError::Bad`] for a variable or `'_'` as a key of a map.
     pub fn pattern(pattern: &Term, wanted: Wanted) -> Result<MatchSpec, SpecError> {
-        compile::flat_pattern(pattern)?;
         MatchSpec::of_pattern(pattern.clone(), wanted)
     }
 

@@ -3,7 +3,7 @@
 //! Every expectation was tried on OTP 25.2.3, but for the functions that came later.
 
 use fyris_query::{Machine, MatchSpec, Place, ProblemKind, SpecError, Wanted, test_ms};
-use fyris_term::{MAX_DEPTH, Term};
+use fyris_term::Term;
 
 fn term(text: &str) -> Term {
     Term::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"))
@@ -507,74 +507,6 @@ fn patterns_are_specifications_of_one_clause() {
         other => panic!("{other:?}"),
     };
     assert_eq!(kind, ProblemKind::VariableKey("'$1'".into()));
-}
-
-/// Returns `inner` inside `levels` levels.
-fn nested(levels: usize, inner: Term, wrap: impl Fn(Term) -> Term) -> Term {
-    (0..levels).fold(inner, |inner, _| wrap(inner))
-}
-
-fn clause(head: Term, guard: Term, body: Term) -> Term {
-    Term::list(vec![Term::tuple(vec![
-        head,
-        Term::list(vec![guard]),
-        Term::list(vec![body]),
-    ])])
-}
-
-fn call(name: &str, argument: Term) -> Term {
-    Term::tuple(vec![Term::atom(name), argument])
-}
-
-/// Terms nested to the limit run on a small stack; deeper ones are an error and no crash.
-#[test]
-fn absurd_nesting_is_a_system_limit() {
-    let machine = Machine::default();
-    let yes = || Term::atom("true");
-    let check = move || {
-        let not = nested(MAX_DEPTH, yes(), |inner| call("not", inner));
-        let spec =
-            MatchSpec::new(&clause(Term::atom("_"), not.clone(), yes())).expect("at the limit");
-        assert_eq!(spec.run_term(&Term::Int(1), &machine), Some(yes()));
-        let deep = nested(MAX_DEPTH - 1, Term::atom("$1"), |inner| {
-            Term::tuple(vec![inner])
-        });
-        let spec = clause(deep, yes(), Term::atom("$1"));
-        let spec = MatchSpec::new(&spec).expect("at the limit");
-        let object = nested(MAX_DEPTH - 1, Term::Int(7), |inner| {
-            Term::tuple(vec![inner])
-        });
-        assert_eq!(spec.run_term(&object, &machine), Some(Term::Int(7)));
-        for (spec, place) in [
-            (
-                clause(yes(), call("not", not.clone()), yes()),
-                Place::Guard(1, 1),
-            ),
-            (
-                clause(yes(), yes(), call("not", not)),
-                Place::Expression(1, 1),
-            ),
-            (
-                clause(Term::tuple(vec![Term::list(vec![object])]), yes(), yes()),
-                Place::Head(1),
-            ),
-        ] {
-            assert_eq!(MatchSpec::new(&spec), Err(SpecError::SystemLimit(place)));
-        }
-        let far = nested(200_000, yes(), |inner| Term::list(vec![inner]));
-        assert!(matches!(
-            MatchSpec::new(&far),
-            Err(SpecError::SystemLimit(_))
-        ));
-        // A term as deep as that overflows the stack when it is dropped.
-        std::mem::forget(far);
-    };
-    let small = std::thread::Builder::new().stack_size(2 << 20);
-    small
-        .spawn(check)
-        .expect("a thread")
-        .join()
-        .expect("no overflow");
 }
 
 /// Wide is not deep: many clauses, many guards, long lists.

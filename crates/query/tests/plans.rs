@@ -40,6 +40,11 @@ fn keys_without_variables_are_points() {
             "points {key,1} {key,5}",
         ),
         ("[{{1,'_'},[],[a]},{{1.0,'_'},[],[b]}]", "point {key,1}"),
+        // What stands in a native record is no variable.
+        (
+            "[{{{'$1',#m:n{x = '$1'}},'_'},[{'=:=','$1',5}],[a]}]",
+            "point {key,{5,#m:n{x = '$1'}}}",
+        ),
     ]);
     hash(&[
         ("[{{7,'_'},[],['$_']}]", "point {key,7}"),

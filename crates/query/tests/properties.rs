@@ -52,6 +52,48 @@ fn check_engines(case: &Case) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// Returns the specification with each guard inside `levels` times `not`, an even number, and each body inside as many
+/// tuples.
+fn deepened(spec: &Term, levels: usize) -> Option<Term> {
+    let denied = |guard: &Term| {
+        let deny = |inner, _| Term::tuple(vec![Term::atom("not"), inner]);
+        (0..levels).fold(guard.clone(), deny)
+    };
+    let built = |body: &Term| {
+        let build = |inner, _| Term::tuple(vec![Term::tuple(vec![inner])]);
+        (0..levels).fold(body.clone(), build)
+    };
+    let clause = |clause: &Term| {
+        let [head, guards, body] = clause.as_tuple()? else {
+            return None;
+        };
+        let guards: Vec<Term> = guards.as_list()?.iter().map(denied).collect();
+        let body: Vec<Term> = body.as_list()?.iter().map(built).collect();
+        let parts = [head.clone(), Term::list(guards), Term::list(body)];
+        Some(Term::tuple(parts.to_vec()))
+    };
+    let clauses: Option<Vec<Term>> = spec.as_list()?.iter().map(clause).collect();
+    clauses.map(Term::list)
+}
+
+fn check_deep(case: &Case, levels: usize) -> Result<(), TestCaseError> {
+    let (Some(spec), Some(deep)) = (compiled(case), deepened(&case.spec, levels)) else {
+        return Ok(());
+    };
+    let deep = MatchSpec::of(deep).expect("a specification");
+    let machine = Machine::default();
+    for object in &case.objects {
+        let unwrapped = |value: Term| match value.as_tuple() {
+            Some([inner]) => inner.clone(),
+            _ => panic!("{value}"),
+        };
+        let value = deep.run_term(object, &machine);
+        let value = value.map(|value| (0..levels).fold(value, |value, _| unwrapped(value)));
+        prop_assert_eq!(value, spec.run_term(object, &machine), "{:?}", spec);
+    }
+    Ok(())
+}
+
 /// Generates specifications of the common form: variables in the head, a comparison with an integer, an element or
 /// `true`.
 fn plain_case() -> impl Strategy<Value = Case> {
@@ -226,6 +268,14 @@ proptest! {
                 }
                 Err(error) => prop_assert!(!error.texts().is_empty()),
             }
+        }
+    }
+
+    #[test]
+    fn depth_changes_no_value(case in case()) {
+        // Around the levels that are evaluated by recursion.
+        for levels in [12, 14, 16, 20] {
+            check_deep(&case, levels)?;
         }
     }
 

@@ -201,7 +201,6 @@ impl Error {
         match self {
             Error::IntegerTooLarge(_)
             | Error::ObjectTooLarge(_)
-            | Error::BadMatchSpec(SpecError::SystemLimit(_))
             | Error::Atom(_)
             | Error::TooManyTables(_) => EtsClass::SystemLimit,
             _ => EtsClass::Badarg,

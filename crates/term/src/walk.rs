@@ -5,7 +5,7 @@
 //! behind them.
 //!
 //! - `Visit` and `walk`: over the terms in a [`Term`], for those who write it as something else.
-//! - `Grow` and `grow`: from the leaves up, for those who make terms of something else.
+//! - [`Grow`] and [`grow`]: from the leaves up, for those who make terms of something else.
 
 use crate::Term;
 use crate::term::Fun;
@@ -19,7 +19,7 @@ pub(crate) const SHALLOW: usize = if cfg!(fyris_mutant = "term_recursion") {
 
 /// The terms in a term, in the order in which they are visited.
 #[derive(Clone, Copy)]
-pub(crate) enum Parts<'t> {
+pub enum Parts<'t> {
     /// One after another.
     Terms(&'t [Term]),
     /// The elements of an improper list, and its tail.
@@ -35,7 +35,7 @@ pub(crate) enum Parts<'t> {
 impl<'t> Parts<'t> {
     /// Returns the terms in a term; `None` if it is a leaf.
     #[inline]
-    pub(crate) fn of(term: &'t Term) -> Option<Parts<'t>> {
+    pub fn of(term: &'t Term) -> Option<Parts<'t>> {
         match term {
             Term::Tuple(elements) | Term::List(elements) => Some(Parts::Terms(elements)),
             Term::Improper(elements, tail) => Some(Parts::Cells(elements, tail)),
@@ -51,7 +51,7 @@ impl<'t> Parts<'t> {
 
     /// Returns the term at a place.
     #[inline]
-    pub(crate) fn get(&self, at: usize) -> Option<&'t Term> {
+    pub fn get(&self, at: usize) -> Option<&'t Term> {
         match *self {
             Parts::Terms(terms) => terms.get(at),
             Parts::Cells(terms, tail) => terms.get(at).or((at == terms.len()).then_some(tail)),

@@ -4,7 +4,7 @@ use fyris_term::Term;
 
 use crate::compile::compiler::Compiler;
 use crate::compile::error::{Place, ProblemKind, brief};
-use crate::compile::expressions::Parts;
+use crate::compile::expressions::Nodes;
 use crate::compile::irrefutable::irrefutable_head;
 use crate::program::{Clause, Id, Node, Pattern};
 use crate::syntax::atoms::known;
@@ -41,10 +41,10 @@ impl Compiler {
 
     /// Makes the clause: the guards that test an element become early tests, the others stay nodes.
     fn compiled(&mut self, head: Pattern, bindings: Vec<Id>, guards: &[Id], body: Id) -> Clause {
-        let (mut early, mut late) = (Vec::new(), Parts::new());
+        let (mut early, mut late) = (Vec::new(), Nodes::new());
         for &guard in guards {
             match self.program.node(guard) {
-                Node::Test(slot, test) => match self.element_of(head, slot) {
+                Node::Test(slot, test) => match self.element_of(slot) {
                     Some(element) => early.push((element, test)),
                     None => late.push(guard),
                 },
@@ -59,7 +59,7 @@ impl Compiler {
             irrefutable: irrefutable_head(head, &self.program.patterns, reads || !late.is_empty()),
             bindings,
             early,
-            late: self.node_span(&late),
+            late: self.node_span(late),
             prefixes: Vec::new(),
             body,
             is_true,
@@ -67,30 +67,9 @@ impl Compiler {
     }
 
     /// Returns the element of the head's tuple that binds a slot, counted from 0.
-    fn element_of(&self, head: Pattern, slot: Id) -> Option<u32> {
-        let Pattern::Tuple { elements, .. } = head else {
-            return None;
-        };
-        let (mut bound, mut found) = (0, None);
-        for (i, &element) in elements.of(&self.program.patterns).iter().enumerate() {
-            if matches!(element, Pattern::Bind) && bound == slot {
-                found = Some(i as u32);
-            }
-            bound += self.slots_in(element);
-        }
-        found
-    }
-
-    /// Returns the number of slots that a pattern binds.
-    fn slots_in(&self, pattern: Pattern) -> u32 {
-        let parts = match pattern {
-            Pattern::Bind => return 1,
-            Pattern::Tuple { elements, .. } => elements,
-            Pattern::Cons(parts) | Pattern::Map(parts) => parts,
-            Pattern::Any | Pattern::Same(_) | Pattern::Constant(_) => return 0,
-        };
-        let parts = parts.of(&self.program.patterns).iter();
-        parts.map(|&part| self.slots_in(part)).sum()
+    fn element_of(&self, slot: Id) -> Option<u32> {
+        let place = self.places.iter().find(|(bound, _)| *bound == slot)?;
+        Some(place.1)
     }
 
     /// Returns the slots, sorted by the numbers of their variables.

@@ -6,7 +6,7 @@ use fyris_term::Term;
 use smallvec::SmallVec;
 
 use crate::compile::error::{Place, Problem, ProblemKind};
-use crate::program::{Id, Node, Pattern, Program, Span};
+use crate::program::{Id, Node, Program};
 
 /// A program under construction, and the problems found so far.
 pub(super) struct Compiler {
@@ -15,7 +15,9 @@ pub(super) struct Compiler {
     pub(super) place: Place,
     /// The variables of the current clause, in the order of their slots.
     pub(super) variables: SmallVec<[u32; 8]>,
-    /// The constants so far. They are encoded at the end, as most small ones become part of a larger one.
+    /// The slots that elements of the current head's tuple bind: slot and element, counted from 0.
+    pub(super) places: SmallVec<[(Id, u32); 8]>,
+    /// The constants so far. They are encoded at the end.
     pub(super) constants: Vec<Term>,
 }
 
@@ -36,6 +38,7 @@ impl Compiler {
             problems: Vec::new(),
             place: Place::Spec,
             variables: SmallVec::new(),
+            places: SmallVec::new(),
             constants: Vec::new(),
         }
     }
@@ -47,15 +50,6 @@ impl Compiler {
         });
     }
 
-    pub(super) fn pattern_span(&mut self, parts: &[Pattern]) -> Span {
-        let at = self.program.patterns.len() as u32;
-        self.program.patterns.extend_from_slice(parts);
-        Span {
-            at,
-            len: parts.len() as u32,
-        }
-    }
-
     pub(super) fn constant(&mut self, term: Term) -> Id {
         self.constants.push(term);
         self.constants.len() as Id - 1
@@ -64,15 +58,6 @@ impl Compiler {
     pub(super) fn push_node(&mut self, node: Node) -> Id {
         self.program.nodes.push(node);
         self.program.nodes.len() as Id - 1
-    }
-
-    pub(super) fn node_span(&mut self, parts: &[Id]) -> Span {
-        let at = self.program.node_parts.len() as u32;
-        self.program.node_parts.extend_from_slice(parts);
-        Span {
-            at,
-            len: parts.len() as u32,
-        }
     }
 
     pub(super) fn as_constant(&self, id: Id) -> Option<&Term> {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use fyris_term::{MAX_DEPTH, Term};
+use fyris_term::Term;
 
 /// The reason why a match specification is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -11,9 +11,6 @@ pub enum SpecError {
     /// It has problems: all of them, in reading order; at least one.
     #[error("bad match specification: {}", Lines(.0))]
     Bad(Vec<Problem>),
-    /// A part of it is nested deeper than [`MAX_DEPTH`] levels.
-    #[error("match specification too large: {0} is nested deeper than {MAX_DEPTH} levels")]
-    SystemLimit(Place),
 }
 
 impl SpecError {
@@ -21,7 +18,6 @@ impl SpecError {
     pub fn texts(&self) -> Vec<String> {
         match self {
             SpecError::Bad(problems) => problems.iter().map(Problem::to_string).collect(),
-            limit @ SpecError::SystemLimit(_) => vec![limit.to_string()],
         }
     }
 }

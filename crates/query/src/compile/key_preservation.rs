@@ -8,6 +8,8 @@
 //!   rebuilds the pattern of the head's key part by part: the same variable, the same literal, `{const, Literal}`,
 //!   tuples and lists of these. `'_'`, maps and calculations are refused.
 
+use std::slice::from_ref;
+
 use fyris_term::Term;
 
 use crate::compile::error::brief;
@@ -92,40 +94,57 @@ fn is_key_of_object(expression: &Term, keypos: usize) -> bool {
 /// Returns whether the value of the expression, or the expression itself if `literal`, is the term that the pattern
 /// matched.
 fn rebuilds(pattern: &Term, expression: &Term, literal: bool) -> bool {
-    if is_anything(pattern) || pattern.as_map().is_some() {
-        return false;
-    }
-    if variable(pattern).is_some() {
-        return !literal && pattern == expression;
-    }
-    if let (Some([Term::Atom(name), term]), false) = (expression.as_tuple(), literal)
-        && *name == known().r#const
-    {
-        return rebuilds(pattern, term, true);
-    }
-    match (pattern, expression) {
-        (Term::Tuple(parts), Term::Tuple(elements)) if literal => {
-            all_rebuild(parts, elements, true)
+    let mut waiting = vec![(pattern, expression, literal)];
+    while let Some((pattern, expression, literal)) = waiting.pop() {
+        let (expression, literal) = match constant_in(expression) {
+            Some(term) if !literal => (term, true),
+            _ => (expression, literal),
+        };
+        let mut all_rebuild = |parts, elements| wait(&mut waiting, parts, elements, literal);
+        let rebuilds = match (pattern, expression) {
+            (Term::Map(_), _) => false,
+            (Term::Atom(_), _) if is_anything(pattern) => false,
+            (Term::Atom(_), _) if variable(pattern).is_some() => !literal && pattern == expression,
+            (Term::Tuple(parts), Term::Tuple(elements)) => match &elements[..] {
+                _ if literal => all_rebuild(parts, elements),
+                [Term::Tuple(elements)] => all_rebuild(parts, elements),
+                _ => false,
+            },
+            (Term::List(parts), Term::List(elements)) => all_rebuild(parts, elements),
+            (Term::Improper(parts, tail), Term::Improper(elements, end)) => {
+                all_rebuild(parts, elements) && all_rebuild(from_ref(tail), from_ref(end))
+            }
+            // In a pattern, `'$_'` and `'$$'` are ordinary atoms.
+            (Term::Atom(atom), _) if *atom == known().object || *atom == known().bindings => {
+                literal && pattern == expression
+            }
+            _ => pattern == expression,
+        };
+        if !rebuilds {
+            return false;
         }
-        (Term::Tuple(parts), Term::Tuple(elements)) => match &elements[..] {
-            [Term::Tuple(elements)] => all_rebuild(parts, elements, false),
-            _ => false,
-        },
-        (Term::List(parts), Term::List(elements)) => all_rebuild(parts, elements, literal),
-        (Term::Improper(parts, tail), Term::Improper(elements, end)) => {
-            all_rebuild(parts, elements, literal) && rebuilds(tail, end, literal)
-        }
-        // In a pattern, `'$_'` and `'$$'` are ordinary atoms.
-        (Term::Atom(atom), _) if *atom == known().object || *atom == known().bindings => {
-            literal && pattern == expression
-        }
-        _ => pattern == expression,
     }
+    true
 }
 
-fn all_rebuild(parts: &[Term], elements: &[Term], literal: bool) -> bool {
-    let pairs = || parts.iter().zip(elements);
-    parts.len() == elements.len() && pairs().all(|(part, new)| rebuilds(part, new, literal))
+/// Adds parts that are to be rebuilt by as many expressions; `false` if the numbers differ.
+fn wait<'t>(
+    waiting: &mut Vec<(&'t Term, &'t Term, bool)>,
+    parts: &'t [Term],
+    elements: &'t [Term],
+    literal: bool,
+) -> bool {
+    let pairs = parts.iter().zip(elements);
+    waiting.extend(pairs.map(|(part, new)| (part, new, literal)));
+    parts.len() == elements.len()
+}
+
+/// Returns `T` of `{const, T}`.
+fn constant_in(expression: &Term) -> Option<&Term> {
+    match expression.as_tuple()? {
+        [Term::Atom(name), term] if *name == known().r#const => Some(term),
+        _ => None,
+    }
 }
 
 #[cfg(test)]

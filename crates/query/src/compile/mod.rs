@@ -1,11 +1,7 @@
 //! Compiles terms to programs, and reports every problem with its place.
-//!
-//! Depth is checked first, without recursion; the recursion of the other steps is bounded by
-//! [`MAX_DEPTH`](fyris_term::MAX_DEPTH).
 
 mod clause;
 mod compiler;
-mod depth;
 pub(crate) mod error;
 mod expressions;
 mod irrefutable;
@@ -17,7 +13,6 @@ use fyris_term::Term;
 
 use crate::program::{Constant, Program};
 use compiler::Compiler;
-use depth::{is_too_deep, shallow};
 use error::{Place, Problem, ProblemKind, SpecError, brief};
 use prefilter::prefilter;
 
@@ -30,32 +25,20 @@ pub(crate) fn specification(source: Term) -> Result<Program, SpecError> {
     finish(compiler, source)
 }
 
-/// Returns the clauses of a specification, if it is a list and not nested too deeply to be copied.
-pub(crate) fn clauses(source: &Term) -> Result<&[Term], SpecError> {
-    let Term::List(clauses) = source else {
-        return Err(bad(Place::Spec, ProblemKind::NotAList(brief(source))));
-    };
-    for (i, clause) in clauses.iter().enumerate() {
-        shallow(clause, i + 1)?;
+/// Returns the clauses of a specification, if it is a list.
+fn clauses(source: &Term) -> Result<&[Term], SpecError> {
+    match source {
+        Term::List(clauses) => Ok(clauses),
+        other => Err(bad(Place::Spec, ProblemKind::NotAList(brief(other)))),
     }
-    Ok(clauses)
 }
 
 /// Compiles a pattern into one clause without guards.
 pub(crate) fn pattern(pattern: Term, body: Term) -> Result<Program, SpecError> {
-    flat_pattern(&pattern)?;
     let clause = Term::tuple(vec![pattern, Term::list([]), body]);
     let mut compiler = Compiler::new();
     compiler.clause(&clause, 1);
     finish(compiler, Term::list(vec![clause]))
-}
-
-/// Returns whether a pattern is no deeper than may be: then it may be copied.
-pub(crate) fn flat_pattern(pattern: &Term) -> Result<(), SpecError> {
-    match is_too_deep(pattern) {
-        true => Err(SpecError::SystemLimit(Place::Head(1))),
-        false => Ok(()),
-    }
 }
 
 /// Returns the error for a specification without clauses.

@@ -12,6 +12,7 @@ use fyris_term::key::KeyBuf;
 use fyris_term::{Term, value};
 
 use crate::syntax::function::{Comparison, Function};
+use crate::syntax::structure::Structure;
 
 pub(crate) use irrefutable::IrrefutableHead;
 pub(crate) use plan::KeptPlan;
@@ -29,6 +30,14 @@ pub(crate) struct Span {
 }
 
 impl Span {
+    /// Returns the span of what was pushed between two lengths of a vector.
+    pub(crate) fn between(before: usize, now: usize) -> Span {
+        Span {
+            at: before as u32,
+            len: (now - before) as u32,
+        }
+    }
+
     /// Returns the slice.
     #[inline]
     pub(crate) fn of<T>(self, all: &[T]) -> &[T] {
@@ -95,6 +104,17 @@ pub(crate) enum Pattern {
     Map(Span),
 }
 
+impl Pattern {
+    /// Returns whether it is a tuple, a list or a map of patterns.
+    #[inline]
+    pub(crate) fn has_parts(self) -> bool {
+        matches!(
+            self,
+            Pattern::Tuple { .. } | Pattern::Cons(_) | Pattern::Map(_)
+        )
+    }
+}
+
 /// An expression.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Node {
@@ -102,12 +122,7 @@ pub(crate) enum Node {
     Variable(Id),
     Object,
     Bindings,
-    Tuple(Span),
-    List(Span),
-    /// Elements, then the tail.
-    Improper(Span),
-    /// Keys and values in turn.
-    Map(Span),
+    Structure(Structure, Span),
     Call(Function, Span),
     Compare(Comparison, Id, Id),
     /// A test of a slot: most guards.
@@ -116,6 +131,18 @@ pub(crate) enum Node {
     Or(Span),
     AndAlso(Span),
     OrElse(Span),
+    /// A node inside so many others that those in it are evaluated without recursion.
+    Deep(Id),
+}
+
+impl Node {
+    /// Returns whether its value is made of those of other nodes.
+    pub(crate) fn has_parts(self) -> bool {
+        !matches!(
+            self,
+            Node::Constant(_) | Node::Variable(_) | Node::Object | Node::Bindings | Node::Test(..)
+        )
+    }
 }
 
 /// A constant in every form in which it is compared.

@@ -4,16 +4,21 @@
 //! slot is its position in the vector. A pattern that fails leaves bindings behind; the caller clears them before the
 //! next clause.
 //!
-//! Recursion goes down with the pattern, which has at most [`MAX_DEPTH`](fyris_term::MAX_DEPTH) levels.
+//! Patterns may be of any depth: what is left of those around a place is a list of [`Rest`], not a recursion.
 
-use fyris_term::value::{self, Pairs, View};
-use fyris_term::{Map, Term, Terms, key};
-use smallvec::SmallVec;
+use std::mem;
+use std::slice::from_ref;
+
+use fyris_term::value::{self, View};
+use fyris_term::{Term, key};
+use smallvec::{SmallVec, smallvec};
 
 use crate::program::{Clause, Constant, Id, Pattern, Program, Span, Test};
 use crate::run::context::{EvalContext, is_key};
 use crate::run::object::ObjectView;
+use crate::run::rest::{Rest, Step};
 use crate::run::value::{Ref, Subject};
+use crate::syntax::structure::NIL;
 
 /// The values of the variables, by slot.
 pub(crate) type Bindings<'a> = SmallVec<[Ref<'a>; 6]>;
@@ -159,12 +164,8 @@ impl<'a> Matcher<'_, 'a> {
                 self.bind(Ref::Stored(values));
                 behind(values)
             }
-            Pattern::Constant(id) => {
-                let constant = self.program.constant(id);
-                if constant.plain {
-                    return constant.strip(values);
-                }
-                self.element_with_parts(pattern, values)
+            Pattern::Constant(id) if self.program.constant(id).plain => {
+                self.program.constant(id).strip(values)
             }
             _ => self.element_with_parts(pattern, values),
         }
@@ -172,20 +173,11 @@ impl<'a> Matcher<'_, 'a> {
 
     #[inline(never)]
     fn element_with_parts(&mut self, pattern: Pattern, values: &'a [u8]) -> Option<&'a [u8]> {
-        let place = Ref::Stored(values);
-        let matches = match pattern {
-            Pattern::Constant(id) => self.context.is_constant(place, self.program.constant(id)),
-            Pattern::Same(slot) => self.is_bound_to(slot, place),
-            _ => self.stored(pattern, values),
-        };
-        if matches { behind(values) } else { None }
-    }
-
-    /// Matches consecutive values, and returns the bytes behind them; `None` if one does not match.
-    fn elements(&mut self, patterns: &[Pattern], values: &'a [u8]) -> Option<&'a [u8]> {
-        patterns
-            .iter()
-            .try_fold(values, |values, &pattern| self.element(pattern, values))
+        let mut left = values;
+        match self.value(pattern, &mut left)? {
+            Some(rest) => self.rest(rest, left),
+            None => Some(left),
+        }
     }
 
     #[inline(never)]
@@ -194,96 +186,276 @@ impl<'a> Matcher<'_, 'a> {
         self.context.same(&bound, &self.context.load(place))
     }
 
-    /// Matches a pattern with parts on stored bytes.
-    fn stored(&mut self, pattern: Pattern, bytes: &'a [u8]) -> bool {
-        match (pattern, value::view(bytes)) {
-            (Pattern::Tuple { elements, used }, Ok(View::Tuple(arity, values))) => {
-                let parts = &elements.of(&self.program.patterns)[..used as usize];
-                arity == u64::from(elements.len) && self.elements(parts, values).is_some()
-            }
-            (Pattern::Cons(parts), Ok(view)) => self.stored_list(parts, view),
-            (Pattern::Map(parts), Ok(View::Map(pairs))) => self.stored_map(parts, pairs),
-            _ => false,
+    /// Matches a pattern on a term.
+    fn term(&mut self, pattern: Pattern, term: &'a Term) -> bool {
+        match self.term_or_rest(pattern, term) {
+            Some(Some(rest)) => self.rest(rest, &[]).is_some(),
+            matched => matched.is_some(),
         }
     }
 
-    fn stored_list(&mut self, parts: Span, view: View<'a>) -> bool {
-        let program = self.program;
-        let Some((&tail, heads)) = parts.of(&program.patterns).split_last() else {
-            return false;
-        };
-        match view {
-            View::String(bytes) => {
-                let Some((first, rest)) = bytes.split_at_checked(heads.len()) else {
-                    return false;
+    /// Matches what is left of a pattern, and returns the bytes behind those that it matches from the front of `values`;
+    /// `None` if it does not match.
+    fn rest(&mut self, outermost: Rest<'a>, mut values: &'a [u8]) -> Option<&'a [u8]> {
+        let mut around: SmallVec<[Rest<'a>; 2]> = SmallVec::new();
+        let mut rest = outermost;
+        loop {
+            match self.step(&mut rest, &mut values)? {
+                Step::Into(inner) => around.push(mem::replace(&mut rest, inner)),
+                Step::Tail(tail) => rest = tail,
+                Step::End => match around.pop() {
+                    Some(outer) => rest = outer,
+                    None => return Some(values),
+                },
+            }
+        }
+    }
+
+    /// Matches what is left up to the next pattern with parts.
+    #[inline(always)]
+    fn step(&mut self, rest: &mut Rest<'a>, values: &mut &'a [u8]) -> Option<Step<'a>> {
+        match rest {
+            Rest::Values(patterns) => {
+                while let Some((&pattern, more)) = patterns.split_first() {
+                    *patterns = more;
+                    if let Some(inner) = self.value(pattern, values)? {
+                        return Some(Step::Into(inner));
+                    }
+                }
+            }
+            Rest::Cells {
+                parts,
+                left,
+                improper,
+            } => {
+                while let [pattern, more @ ..] = *parts
+                    && !more.is_empty()
+                {
+                    (*parts, *left) = (more, left.checked_sub(1)?);
+                    if let Some(inner) = self.value(*pattern, values)? {
+                        return Some(Step::Into(inner));
+                    }
+                }
+                return self.tail(parts, *left, *improper, values);
+            }
+            Rest::Pairs {
+                wanted,
+                pairs,
+                inside,
+            } => {
+                if mem::take(inside) {
+                    pairs.go_on(values);
+                }
+                while let Some((&[key, pattern], more)) = wanted.split_first() {
+                    // The keys of both sides ascend.
+                    let (here, value) = pairs.next_pair().ok()??;
+                    if !self.is(key, Ref::Stored(here)) {
+                        pairs.pass().ok()?;
+                        continue;
+                    }
+                    (*wanted, *values) = (more, value);
+                    if let Some(inner) = self.value(pattern, values)? {
+                        *inside = true;
+                        return Some(Step::Into(inner));
+                    }
+                    pairs.go_on(values);
+                }
+                *values = pairs.behind().ok()?;
+            }
+            Rest::Terms(patterns, terms) => {
+                while let (Some((&pattern, more)), Some((term, others))) =
+                    (patterns.split_first(), terms.split_first())
+                {
+                    (*patterns, *terms) = (more, others);
+                    if let Some(inner) = self.term_or_rest(pattern, term)? {
+                        return Some(Step::Into(inner));
+                    }
+                }
+            }
+            Rest::TermCells { parts, terms, end } => {
+                while let [pattern, more @ ..] = *parts
+                    && !more.is_empty()
+                {
+                    let (term, others) = terms.split_first()?;
+                    (*parts, *terms) = (more, others);
+                    if let Some(inner) = self.term_or_rest(*pattern, term)? {
+                        return Some(Step::Into(inner));
+                    }
+                }
+                let place = match (*terms, *end) {
+                    ([], Some(tail)) => {
+                        return Some(Step::Tail(Rest::Terms(parts, from_ref(tail))));
+                    }
+                    ([], None) => Ref::Term(&NIL),
+                    (terms, end) => Ref::Terms(terms, end),
                 };
-                let matches =
-                    |(&part, &byte): (&Pattern, &u8)| self.place(part, Ref::Int(i64::from(byte)));
-                heads.iter().zip(first).all(matches) && self.string_tail(tail, rest)
+                return self.list_tail(parts, place);
             }
-            View::List(count, values) => self.stored_cells(heads, tail, count, false, values),
-            View::Improper(count, values) => self.stored_cells(heads, tail, count, true, values),
-            _ => false,
+            Rest::TermPairs(wanted, map) => {
+                while let Some((&[key, pattern], more)) = wanted.split_first() {
+                    *wanted = more;
+                    let Pattern::Constant(id) = key else {
+                        return None;
+                    };
+                    let found = map.get(&self.program.constant(id).term)?;
+                    if let Some(inner) = self.term_or_rest(pattern, found)? {
+                        return Some(Step::Into(inner));
+                    }
+                }
+            }
         }
+        Some(Step::End)
     }
 
-    fn string_tail(&mut self, tail: Pattern, rest: &'a [u8]) -> bool {
-        if rest.is_empty() {
-            return self.place(tail, Ref::Term(&NIL));
-        }
-        self.place(tail, Ref::String(rest))
-    }
-
-    fn stored_cells(
+    /// Matches the tail of a list of which `left` elements stand at the front of `values`.
+    fn tail(
         &mut self,
-        heads: &[Pattern],
-        tail: Pattern,
-        count: u64,
+        tail: &'a [Pattern],
+        left: u64,
         improper: bool,
-        values: &'a [u8],
-    ) -> bool {
-        let Some(left) = count.checked_sub(heads.len() as u64) else {
-            return false;
-        };
-        let Some(values) = self.elements(heads, values) else {
-            return false;
-        };
+        values: &mut &'a [u8],
+    ) -> Option<Step<'a>> {
         let place = match (left, improper) {
+            (0, true) => return Some(Step::Tail(Rest::Values(tail))),
             (0, false) => Ref::Term(&NIL),
-            (0, true) => Ref::Stored(values),
             (count, improper) => Ref::Tail {
                 count,
                 improper,
                 values,
             },
         };
-        self.place(tail, place)
-    }
-
-    /// Matches a map in one pass: the keys of both sides ascend.
-    fn stored_map(&mut self, parts: Span, mut pairs: Pairs<'a>) -> bool {
-        let program = self.program;
-        let mut wanted = parts.of(&program.patterns).as_chunks::<2>().0.iter();
-        let Some(mut next) = wanted.next() else {
-            return true;
-        };
-        while let Ok(Some((key, value))) = pairs.next_pair() {
-            if !self.is(next[0], Ref::Stored(key)) {
-                if pairs.pass().is_err() {
-                    return false;
-                }
-                continue;
-            }
-            match self.element(next[1], value) {
-                Some(behind) => pairs.go_on(behind),
-                None => return false,
-            }
-            match wanted.next() {
-                Some(more) => next = more,
-                None => return true,
+        if left > 0 {
+            for _ in 0..left + u64::from(improper) {
+                value::skip(values).ok()?;
             }
         }
-        false
+        self.list_tail(tail, place)
+    }
+
+    /// Matches a tail on a list. A constant as a tail is `[]` or no list, and no other pattern with parts is one: a list
+    /// pattern whose tail is a list pattern is compiled to one pattern.
+    fn list_tail(&mut self, tail: &'a [Pattern], place: Ref<'a>) -> Option<Step<'a>> {
+        let matches = match (*tail.first()?, place) {
+            (Pattern::Any, _) => true,
+            (Pattern::Bind, _) => self.bind(place),
+            (Pattern::Same(slot), _) => self.is_bound_to(slot, place),
+            (Pattern::Constant(id), Ref::Term(term)) => self.program.constant(id).term == *term,
+            _ => false,
+        };
+        matches.then_some(Step::End)
+    }
+
+    /// Matches the value at the front of `values`, and moves `values` behind it, or behind its head if it and the
+    /// pattern have parts: then these are to be matched. `None` if it does not match.
+    #[inline(always)]
+    fn value(&mut self, pattern: Pattern, values: &mut &'a [u8]) -> Option<Option<Rest<'a>>> {
+        if pattern.has_parts() {
+            return self.opened(pattern, values);
+        }
+        *values = self.leaf(pattern, values)?;
+        Some(None)
+    }
+
+    /// Matches a pattern without parts, and returns the bytes behind the value; `None` if it does not match.
+    #[inline(always)]
+    fn leaf(&mut self, pattern: Pattern, values: &'a [u8]) -> Option<&'a [u8]> {
+        let here = Ref::Stored(values);
+        let matches = match pattern {
+            Pattern::Any => true,
+            Pattern::Bind => self.bind(here),
+            Pattern::Constant(id) => {
+                let constant = self.program.constant(id);
+                if constant.plain {
+                    return constant.strip(values);
+                }
+                self.context.is_constant(here, constant)
+            }
+            Pattern::Same(slot) => self.is_bound_to(slot, here),
+            _ => false,
+        };
+        if matches { behind(values) } else { None }
+    }
+
+    /// Opens a value for a pattern with parts; see [`Matcher::value`].
+    fn opened(&mut self, pattern: Pattern, values: &mut &'a [u8]) -> Option<Option<Rest<'a>>> {
+        let patterns = &self.program.patterns;
+        let rest = match (pattern, value::view(values).ok()?) {
+            (Pattern::Tuple { elements, .. }, View::Tuple(arity, inner)) => {
+                if arity != u64::from(elements.len) {
+                    return None;
+                }
+                *values = inner;
+                return self.elements(elements.of(patterns), values);
+            }
+            (Pattern::Cons(parts), View::String(bytes)) => {
+                *values = behind(values)?;
+                self.string(parts.of(patterns), bytes)?;
+                return Some(None);
+            }
+            (Pattern::Cons(parts), View::List(left, inner)) => {
+                *values = inner;
+                Rest::Cells {
+                    parts: parts.of(patterns),
+                    left,
+                    improper: false,
+                }
+            }
+            (Pattern::Cons(parts), View::Improper(left, inner)) => {
+                *values = inner;
+                Rest::Cells {
+                    parts: parts.of(patterns),
+                    left,
+                    improper: true,
+                }
+            }
+            (Pattern::Map(parts), View::Map(pairs)) => Rest::Pairs {
+                wanted: parts.of(patterns).as_chunks::<2>().0,
+                pairs,
+                inside: false,
+            },
+            _ => return None,
+        };
+        Some(Some(rest))
+    }
+
+    /// Matches the elements of a tuple up to the first with parts: most have none, and then nothing is left.
+    #[inline]
+    fn elements(
+        &mut self,
+        mut patterns: &'a [Pattern],
+        values: &mut &'a [u8],
+    ) -> Option<Option<Rest<'a>>> {
+        while let Some((&pattern, more)) = patterns.split_first() {
+            if pattern.has_parts() {
+                return Some(Some(Rest::Values(patterns)));
+            }
+            *values = self.leaf(pattern, values)?;
+            patterns = more;
+        }
+        Some(None)
+    }
+
+    /// Matches a list of bytes, whose elements have no parts.
+    fn string(&mut self, parts: &'a [Pattern], bytes: &'a [u8]) -> Option<Step<'a>> {
+        let (tail, heads) = parts.split_last()?;
+        let (first, rest) = bytes.split_at_checked(heads.len())?;
+        for (&head, &byte) in heads.iter().zip(first) {
+            let place = Ref::Int(i64::from(byte));
+            let matches = match head {
+                Pattern::Any => true,
+                Pattern::Bind => self.bind(place),
+                Pattern::Same(slot) => self.is_bound_to(slot, place),
+                constant => self.is(constant, place),
+            };
+            if !matches {
+                return None;
+            }
+        }
+        let place = match rest {
+            [] => Ref::Term(&NIL),
+            rest => Ref::String(rest),
+        };
+        self.list_tail(from_ref(tail), place)
     }
 
     /// Returns whether the value at a place is `=:=` to a constant pattern.
@@ -294,80 +466,72 @@ impl<'a> Matcher<'_, 'a> {
         }
     }
 
-    /// Matches a pattern on a place that is a tail or an element of a string.
-    fn place(&mut self, pattern: Pattern, place: Ref<'a>) -> bool {
-        match (pattern, place) {
-            (Pattern::Any, _) => true,
-            (Pattern::Bind, _) => self.bind(place),
-            (Pattern::Same(slot), _) => self.is_bound_to(slot, place),
-            // A constant as a tail is `[]` or no list, and these are lists that are not empty.
-            (Pattern::Constant(_), Ref::String(_) | Ref::Tail { .. } | Ref::Terms(..)) => false,
-            (Pattern::Constant(id), _) => {
-                self.context.is_constant(place, self.program.constant(id))
-            }
-            (_, Ref::Stored(bytes)) => self.stored(pattern, bytes),
-            (_, Ref::Term(term)) => self.term(pattern, term),
-            // No other pattern can be here: a list pattern whose tail is a list pattern is compiled to one pattern.
+    /// Matches a pattern on a term; if both have parts, these are to be matched. `None` if it does not match.
+    #[inline(always)]
+    fn term_or_rest(&mut self, pattern: Pattern, term: &'a Term) -> Option<Option<Rest<'a>>> {
+        if pattern.has_parts() {
+            return self.opened_term(pattern, term);
+        }
+        self.leaf_term(pattern, term).then_some(None)
+    }
+
+    /// Matches a pattern without parts on a term.
+    #[inline(always)]
+    fn leaf_term(&mut self, pattern: Pattern, term: &'a Term) -> bool {
+        match pattern {
+            Pattern::Any => true,
+            Pattern::Bind => self.bind(Ref::Term(term)),
+            Pattern::Same(slot) => self.is_bound_to(slot, Ref::Term(term)),
+            Pattern::Constant(id) => self.program.constant(id).term == *term,
             _ => false,
         }
     }
 
-    /// Matches a pattern on a term.
-    fn term(&mut self, pattern: Pattern, term: &'a Term) -> bool {
-        match (pattern, term) {
-            (Pattern::Any, _) => true,
-            (Pattern::Bind, _) => self.bind(Ref::Term(term)),
-            (Pattern::Same(slot), _) => self.is_bound_to(slot, Ref::Term(term)),
-            (Pattern::Constant(id), _) => self.program.constant(id).term == *term,
+    /// Opens a term for a pattern with parts; see [`Matcher::term_or_rest`].
+    fn opened_term(&mut self, pattern: Pattern, term: &'a Term) -> Option<Option<Rest<'a>>> {
+        let patterns = &self.program.patterns;
+        let rest = match (pattern, term) {
             (Pattern::Tuple { elements, .. }, Term::Tuple(terms)) => {
-                elements.len as usize == terms.len() && self.terms(elements, terms)
+                return (elements.len as usize == terms.len())
+                    .then(|| self.terms(elements.of(patterns), terms))?;
             }
-            (Pattern::Cons(parts), Term::List(terms)) => self.cells(parts, terms, None),
-            (Pattern::Cons(parts), Term::Improper(terms, tail)) => {
-                self.cells(parts, terms, Some(tail))
+            (Pattern::Cons(parts), Term::List(terms)) => Rest::TermCells {
+                parts: parts.of(patterns),
+                terms,
+                end: None,
+            },
+            (Pattern::Cons(parts), Term::Improper(terms, tail)) => Rest::TermCells {
+                parts: parts.of(patterns),
+                terms,
+                end: Some(tail),
+            },
+            (Pattern::Map(parts), Term::Map(map)) => {
+                Rest::TermPairs(parts.of(patterns).as_chunks::<2>().0, map)
             }
-            (Pattern::Map(parts), Term::Map(map)) => self.term_map(parts, map),
-            _ => false,
-        }
-    }
-
-    fn term_map(&mut self, parts: Span, map: &'a Map) -> bool {
-        let program = self.program;
-        let mut pairs = parts.of(&program.patterns).as_chunks::<2>().0.iter();
-        pairs.all(|&[key, value]| match key {
-            Pattern::Constant(id) => map
-                .get(&program.constant(id).term)
-                .is_some_and(|found| self.term(value, found)),
-            _ => false,
-        })
-    }
-
-    fn terms(&mut self, parts: Span, terms: &'a [Term]) -> bool {
-        let parts = parts.of(&self.program.patterns).iter();
-        parts.zip(terms).all(|(&part, term)| self.term(part, term))
-    }
-
-    fn cells(&mut self, parts: Span, terms: &'a [Term], tail: Option<&'a Term>) -> bool {
-        let program = self.program;
-        let Some((&last, heads)) = parts.of(&program.patterns).split_last() else {
-            return false;
+            _ => return None,
         };
-        let Some((first, rest)) = terms.split_at_checked(heads.len()) else {
-            return false;
-        };
-        if !heads
-            .iter()
-            .zip(first)
-            .all(|(&part, term)| self.term(part, term))
+        Some(Some(rest))
+    }
+
+    /// Matches the elements of a tuple; see [`Matcher::elements`].
+    #[inline]
+    fn terms(
+        &mut self,
+        mut patterns: &'a [Pattern],
+        mut terms: &'a [Term],
+    ) -> Option<Option<Rest<'a>>> {
+        while let (Some((&pattern, more)), Some((term, others))) =
+            (patterns.split_first(), terms.split_first())
         {
-            return false;
+            if pattern.has_parts() {
+                return Some(Some(Rest::Terms(patterns, terms)));
+            }
+            if !self.leaf_term(pattern, term) {
+                return None;
+            }
+            (patterns, terms) = (more, others);
         }
-        let place = match (rest, tail) {
-            ([], None) => Ref::Term(&NIL),
-            ([], Some(tail)) => Ref::Term(tail),
-            (rest, tail) => Ref::Terms(rest, tail),
-        };
-        self.place(last, place)
+        Some(None)
     }
 }
 
@@ -416,38 +580,44 @@ struct KeyBytes<'a> {
     has_variable: bool,
 }
 
-impl KeyBytes<'_> {
+impl<'a> KeyBytes<'a> {
     fn go(&mut self, pattern: Pattern) -> Result<(), Stop> {
-        match pattern {
-            Pattern::Any => {}
-            Pattern::Bind | Pattern::Same(_) => self.has_variable = true,
-            Pattern::Constant(id) => return self.constant(self.program.constant(id)),
-            Pattern::Tuple { elements, .. } => {
-                let arity = elements.len as usize;
-                if arity > key::MOST_ELEMENTS {
-                    return Err(Stop::Undecided);
-                }
-                self.left = key::begin_tuple(self.left, arity).ok_or(Stop::NoMatch)?;
-                return self.all(elements.of(&self.program.patterns));
+        let mut around: SmallVec<[_; 4]> = smallvec![(from_ref(&pattern), false)];
+        while let Some((parts, is_list)) = around.last_mut() {
+            let Some((&part, more)) = parts.split_first() else {
+                around.pop();
+                continue;
+            };
+            if *is_list && !more.is_empty() {
+                self.left = key::begin_cell(self.left).ok_or(Stop::NoMatch)?;
             }
-            Pattern::Cons(parts) => {
-                let Some((&tail, heads)) = parts.of(&self.program.patterns).split_last() else {
-                    return Err(Stop::Undecided);
-                };
-                for &head in heads {
-                    self.left = key::begin_cell(self.left).ok_or(Stop::NoMatch)?;
-                    self.go(head)?;
+            *parts = more;
+            let inner = match part {
+                Pattern::Constant(id) => {
+                    self.constant(self.program.constant(id))?;
+                    continue;
                 }
-                return self.go(tail);
-            }
-            Pattern::Map(_) => return Err(Stop::Undecided),
+                Pattern::Tuple { elements, .. } => (self.begin_tuple(elements)?, false),
+                Pattern::Cons(parts) => (parts.of(&self.program.patterns), true),
+                Pattern::Map(_) => return Err(Stop::Undecided),
+                Pattern::Any | Pattern::Bind | Pattern::Same(_) => {
+                    self.has_variable |= !matches!(part, Pattern::Any);
+                    self.left = key::behind(self.left).ok_or(Stop::Undecided)?;
+                    continue;
+                }
+            };
+            around.push(inner);
         }
-        self.left = key::behind(self.left).ok_or(Stop::Undecided)?;
         Ok(())
     }
 
-    fn all(&mut self, parts: &[Pattern]) -> Result<(), Stop> {
-        parts.iter().try_for_each(|&part| self.go(part))
+    fn begin_tuple(&mut self, elements: Span) -> Result<&'a [Pattern], Stop> {
+        let arity = elements.len as usize;
+        if arity > key::MOST_ELEMENTS {
+            return Err(Stop::Undecided);
+        }
+        self.left = key::begin_tuple(self.left, arity).ok_or(Stop::NoMatch)?;
+        Ok(elements.of(&self.program.patterns))
     }
 
     fn constant(&mut self, constant: &Constant) -> Result<(), Stop> {
@@ -465,6 +635,3 @@ impl KeyBytes<'_> {
 fn behind(mut values: &[u8]) -> Option<&[u8]> {
     value::skip(&mut values).ok().map(|()| values)
 }
-
-/// `[]`.
-static NIL: Term = Term::List(Terms::new());

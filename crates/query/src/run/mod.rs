@@ -7,6 +7,7 @@ pub(crate) mod irrefutable;
 pub(crate) mod machine;
 pub(crate) mod object;
 pub(crate) mod prefilter;
+mod rest;
 pub(crate) mod test;
 pub(crate) mod value;
 

@@ -1,9 +1,17 @@
 //! The shape that the head of a clause gives the key.
 
+use std::convert::Infallible;
+use std::marker::PhantomData;
+use std::slice::from_ref;
+
 use fyris_term::Term;
 use fyris_term::key::{KeyBuf, KeyWriter};
+use fyris_term::walk::{Grow, Next, Part, Parts, grow};
+
+use smallvec::{SmallVec, smallvec};
 
 use crate::syntax::atoms::{is_anything, known, variable};
+use crate::syntax::structure::{NIL, Structure};
 
 /// The key of the objects that a head can match.
 pub(crate) enum Shape {
@@ -32,7 +40,7 @@ impl Prefix {
     /// behind.
     pub(crate) fn label(&self, next: Option<&Term>) -> Term {
         let next = next.cloned().unwrap_or(Term::Atom(known().anything));
-        blank(&self.pattern, &mut Some(next))
+        rebuilt(&self.pattern, Replace::FirstUnknown(Some(next)))
     }
 }
 
@@ -62,16 +70,16 @@ fn of_key(key: &Term, substitution: &Substitution<'_>) -> Shape {
     }
     let mut buf = KeyBuf::new();
     let mut writer = KeyWriter::new(&mut buf);
-    let next = write_prefix(key, &mut writer, substitution);
+    let stop = write_prefix(key, &mut writer, substitution);
     writer.finish();
-    let bytes = buf.order().to_vec();
-    match next {
+    let pattern = rebuilt(key, Replace::Known(substitution));
+    match stop {
         // The guards determine every variable.
-        Stop::Nowhere => Shape::Literal(substituted(key, substitution)),
-        Stop::At(next) => Shape::Prefix(Prefix {
-            bytes,
+        Ok(()) => Shape::Literal(pattern),
+        Err(Unknown(next)) => Shape::Prefix(Prefix {
+            bytes: buf.order().to_vec(),
             next,
-            pattern: substituted(key, substitution),
+            pattern,
         }),
     }
 }
@@ -84,126 +92,164 @@ pub(crate) fn prefix_of(pattern: &Term) -> Option<Vec<u8>> {
     }
 }
 
-/// The end of a prefix.
-enum Stop {
-    /// The pattern was written whole.
-    Nowhere,
-    /// In front of an unknown part, and which variable that is.
-    At(Option<u32>),
-}
+/// The first unknown part, at which a prefix ends: the variable that it is, if it is one.
+struct Unknown(Option<u32>);
 
 /// Writes the order bytes of a pattern up to the first unknown part.
 fn write_prefix(
     pattern: &Term,
     writer: &mut KeyWriter<'_>,
     substitution: &Substitution<'_>,
-) -> Stop {
-    if is_literal(pattern) {
-        writer.term(pattern);
-        return Stop::Nowhere;
-    }
-    if let Some(number) = variable(pattern) {
-        return match substitution(number) {
-            Some(value) => {
-                writer.term(&value);
-                Stop::Nowhere
-            }
-            None => Stop::At(Some(number)),
+) -> Result<(), Unknown> {
+    let mut around: SmallVec<[_; 4]> = smallvec![(Parts::Terms(from_ref(pattern)), 0)];
+    // The tails of lists around the place.
+    let mut tails = 0;
+    while let Some((open, at)) = around.last_mut() {
+        let is_list = matches!(open, Parts::Cells(..));
+        let Some(part) = open.get(*at) else {
+            tails -= usize::from(is_list);
+            around.pop();
+            continue;
         };
-    }
-    match pattern {
-        Term::Tuple(elements) => {
-            writer.begin_tuple(elements.len());
-            write_parts(elements, false, writer, substitution)
+        match open {
+            Parts::Cells(elements, _) if *at < elements.len() => writer.cons(),
+            _ => tails += usize::from(is_list),
         }
-        Term::List(elements) => match write_parts(elements, true, writer, substitution) {
-            Stop::Nowhere => {
-                writer.nil();
-                Stop::Nowhere
+        *at += 1;
+        if let Some(parts) = parts(part) {
+            if let Parts::Terms(elements) = parts {
+                writer.begin_tuple(elements.len());
             }
-            stop => stop,
-        },
-        Term::Improper(elements, tail) => match write_parts(elements, true, writer, substitution) {
-            Stop::Nowhere => match write_prefix(tail, writer, substitution) {
+            around.push((parts, 0));
+        } else if is_known(part) {
+            writer.term(part);
+        } else {
+            let number = variable(part);
+            match number.and_then(substitution) {
+                Some(value) => writer.term(&value),
                 // No range follows from a tail: in order bytes, `T > b` and `[a | T] > [a | b]` are different orders.
-                Stop::At(_) => Stop::At(None),
-                whole => whole,
-            },
-            stop => stop,
-        },
-        _ => Stop::At(None),
-    }
-}
-
-fn write_parts(
-    parts: &[Term],
-    cells: bool,
-    writer: &mut KeyWriter<'_>,
-    substitution: &Substitution<'_>,
-) -> Stop {
-    for part in parts {
-        if cells {
-            writer.cons();
-        }
-        if let Stop::At(next) = write_prefix(part, writer, substitution) {
-            return Stop::At(next);
+                None => return Err(Unknown(number.filter(|_| tails == 0))),
+            }
         }
     }
-    Stop::Nowhere
+    Ok(())
 }
 
-/// Returns whether exactly one term matches the pattern. That of a map never does: maps with more keys match as well.
-pub(crate) fn is_literal(pattern: &Term) -> bool {
+/// Returns the parts of a pattern that is a tuple or a list with parts.
+fn parts(pattern: &Term) -> Option<Parts<'_>> {
     match pattern {
-        Term::Atom(_) => !is_anything(pattern) && variable(pattern).is_none(),
-        Term::Map(_) => false,
-        Term::Tuple(parts) | Term::List(parts) => parts.iter().all(is_literal),
-        Term::Improper(parts, tail) => parts.iter().all(is_literal) && is_literal(tail),
-        _ => true,
+        Term::Tuple(elements) => Some(Parts::Terms(elements)),
+        Term::List(elements) if !elements.is_empty() => Some(Parts::Cells(elements, &NIL)),
+        Term::Improper(elements, tail) => Some(Parts::Cells(elements, tail)),
+        _ => None,
     }
 }
 
-/// Returns the pattern with the known variables replaced.
-fn substituted(pattern: &Term, substitution: &Substitution<'_>) -> Term {
-    let all = |parts: &[Term]| {
-        parts
-            .iter()
-            .map(|part| substituted(part, substitution))
-            .collect()
+/// Returns whether exactly one term matches a pattern without parts. That of a map never does: maps with more keys match
+/// as well.
+fn is_known(pattern: &Term) -> bool {
+    !is_anything(pattern) && variable(pattern).is_none() && pattern.as_map().is_none()
+}
+
+/// Returns whether exactly one term matches the pattern.
+fn is_literal(pattern: &Term) -> bool {
+    let mut waiting: SmallVec<[_; 8]> = smallvec![pattern];
+    while let Some(pattern) = waiting.pop() {
+        match parts(pattern) {
+            Some(parts) => waiting.extend((0..).map_while(|at| parts.get(at))),
+            None if is_known(pattern) => {}
+            None => return false,
+        }
+    }
+    true
+}
+
+/// What is replaced in a pattern.
+enum Replace<'p> {
+    /// The known variables.
+    Known(&'p Substitution<'p>),
+    /// The first unknown part, by this term, which is taken, and those behind by `'_'`; a list ends there.
+    FirstUnknown(Option<Term>),
+}
+
+impl Replace<'_> {
+    fn has_ended(&self) -> bool {
+        matches!(self, Replace::FirstUnknown(None))
+    }
+
+    /// Returns what stands for a part without parts.
+    fn part(&mut self, pattern: &Term) -> Term {
+        let value = match self {
+            Replace::Known(substitution) => variable(pattern).and_then(*substitution),
+            Replace::FirstUnknown(Some(_)) if is_known(pattern) => None,
+            Replace::FirstUnknown(next) => next.take().or(Some(Term::Atom(known().anything))),
+        };
+        value.unwrap_or_else(|| pattern.clone())
+    }
+}
+
+fn rebuilt(pattern: &Term, replace: Replace<'_>) -> Term {
+    let mut rebuild = Rebuild {
+        replace,
+        terms: PhantomData,
     };
-    match pattern {
-        Term::Tuple(parts) => Term::Tuple(all(parts)),
-        Term::List(parts) => Term::List(all(parts)),
-        Term::Improper(parts, tail) => Term::improper(all(parts), substituted(tail, substitution)),
-        other => variable(other)
-            .and_then(substitution)
-            .unwrap_or_else(|| other.clone()),
-    }
-}
-
-/// Returns the pattern with `next`, which is taken, for the first unknown part, and `'_'` for those behind.
-fn blank(pattern: &Term, next: &mut Option<Term>) -> Term {
-    let anything = Term::Atom(known().anything);
-    if next.is_none() {
-        return anything;
-    }
-    match pattern {
-        literal if is_literal(literal) => literal.clone(),
-        Term::Tuple(parts) => Term::Tuple(parts.iter().map(|part| blank(part, next)).collect()),
-        Term::List(parts) => blank_list(parts, &Term::list(Vec::new()), next),
-        Term::Improper(parts, tail) => blank_list(parts, tail, next),
-        _ => next.take().unwrap_or(anything),
-    }
-}
-
-fn blank_list(parts: &[Term], tail: &Term, next: &mut Option<Term>) -> Term {
-    let mut known = Vec::new();
-    for part in parts {
-        known.push(blank(part, next));
-        if next.is_none() {
-            break;
+    match rebuild.start(pattern) {
+        Part::Leaf(term) => term,
+        Part::Open(open) => {
+            let Ok(term) = grow(&mut rebuild, open);
+            term
         }
     }
-    let tail = blank(tail, next);
-    Term::improper(known, tail)
+}
+
+struct Rebuild<'p, 't> {
+    replace: Replace<'p>,
+    terms: PhantomData<&'t Term>,
+}
+
+impl<'t> Rebuild<'_, 't> {
+    fn start(&mut self, pattern: &'t Term) -> Part<Term, Rebuilding<'t>> {
+        match parts(pattern) {
+            Some(parts) if !self.replace.has_ended() => Part::Open(Rebuilding {
+                parts,
+                made: Vec::new(),
+            }),
+            _ => Part::Leaf(self.replace.part(pattern)),
+        }
+    }
+}
+
+/// A tuple or a list of which the parts so far are made.
+struct Rebuilding<'t> {
+    parts: Parts<'t>,
+    made: Vec<Term>,
+}
+
+impl<'t> Grow for Rebuild<'_, 't> {
+    type Out = Term;
+    type Frame = Rebuilding<'t>;
+    type Error = Infallible;
+
+    fn part(&mut self, open: &mut Rebuilding<'t>) -> Next<Self> {
+        if let Parts::Cells(elements, tail) = open.parts
+            && self.replace.has_ended()
+            && open.made.len() < elements.len()
+        {
+            open.parts = Parts::Cells(&elements[..open.made.len()], tail);
+        }
+        let part = open.parts.get(open.made.len());
+        Ok(part.map(|part| self.start(part)))
+    }
+
+    fn put(&mut self, open: &mut Rebuilding<'t>, part: Term) {
+        open.made.push(part);
+    }
+
+    fn finish(&mut self, open: Rebuilding<'t>) -> Result<Term, Infallible> {
+        let structure = match open.parts {
+            Parts::Cells(..) => Structure::Improper,
+            _ => Structure::Tuple,
+        };
+        Ok(structure.build(open.made))
+    }
 }

@@ -106,6 +106,24 @@ impl<'a> Pairs<'a> {
         self.rest = behind;
     }
 
+    /// Passes over the pairs that are left, and returns what stands behind the map. The value of the last pair must have
+    /// been passed.
+    ///
+    /// # Errors
+    ///
+    /// As [`skip`].
+    pub fn behind(&self) -> Result<&'a [u8], ValueError> {
+        let values_alone = self.shape.is_some();
+        let mut rest = self.rest;
+        for _ in 0..self.left {
+            if !values_alone {
+                skip(&mut rest)?;
+            }
+            skip(&mut rest)?;
+        }
+        Ok(rest)
+    }
+
     /// Returns the value, with others behind it, of a key among the pairs that are left: the bytes of a term that bytes
     /// tell from others ([`is_plain`](super::is_plain)). O(what stands before).
     ///

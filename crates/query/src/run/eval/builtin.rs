@@ -36,6 +36,20 @@ pub(crate) fn call<'a>(eval: &Eval<'_, 'a>, function: Function, parts: &[Id]) ->
     }
 }
 
+/// Calls a function.
+pub(crate) fn apply<'a>(
+    eval: &Eval<'_, 'a>,
+    function: Function,
+    mut arguments: impl Iterator<Item = Value<'a>>,
+) -> Option<Value<'a>> {
+    match (arguments.next(), arguments.next(), arguments.next()) {
+        (None, ..) => nullary(eval, function),
+        (Some(a), None, _) => unary(eval, function, a),
+        (Some(a), Some(b), None) => binary(eval, function, a, b),
+        (Some(a), Some(b), Some(c)) => ternary(eval, function, &a, &b, &c),
+    }
+}
+
 fn nullary<'a>(eval: &Eval<'_, 'a>, function: Function) -> Option<Value<'a>> {
     match function {
         Function::SelfPid => Some(Value::Ref(Ref::Term(eval.machine.caller()))),

@@ -3,12 +3,13 @@
 //! `None` is a failure. A guard that fails does not hold; the value of a call in a body that fails is `'EXIT'`, with
 //! which the enclosing expression continues.
 //!
-//! Recursion goes down with the expression, which has at most [`MAX_DEPTH`](fyris_term::MAX_DEPTH) levels.
+//! Recursion goes down with the expression, up to a [`Node::Deep`].
 
 mod arithmetic;
 mod builtin;
+mod deep;
 
-use fyris_term::{Map, Term};
+use fyris_term::Term;
 
 use crate::program::{Clause, Id, Node, Program, Span, Test};
 use crate::run::context::EvalContext;
@@ -17,6 +18,7 @@ use crate::run::machine::Machine;
 use crate::run::value::{Ref, Value};
 use crate::syntax::atoms::known;
 use crate::syntax::function::Comparison;
+use crate::syntax::structure::Structure;
 
 /// One clause whose head has matched.
 pub(crate) struct Evaluation<'e, 'a> {
@@ -103,7 +105,9 @@ impl<'a> Evaluation<'_, 'a> {
         let exit = || Term::Atom(known().exit);
         match self.program.node(self.clause.body) {
             // Built in place, without an intermediate `Value`.
-            Node::Tuple(parts) => self.terms(parts).map_or_else(exit, Term::tuple),
+            Node::Structure(Structure::Tuple, parts) => {
+                self.terms(parts).map_or_else(exit, Term::tuple)
+            }
             Node::Object => self.context.object_term().into_owned(),
             Node::Variable(slot) => self.context.owned_at(self.place(slot)),
             _ => {
@@ -156,18 +160,24 @@ impl<'a> Evaluation<'_, 'a> {
     fn compound(&self, node: Node) -> Option<Value<'a>> {
         let value = match node {
             Node::Bindings => Some(self.all_bindings()),
-            Node::Tuple(parts) => self.terms(parts).map(Term::tuple).map(Value::Owned),
-            Node::List(parts) => self.terms(parts).map(Term::list).map(Value::Owned),
-            Node::Improper(parts) => self.improper(parts),
-            Node::Map(parts) => self.map(parts),
-            Node::And(parts) => self.strict(parts, |all, one| all && one, true),
-            Node::Or(parts) => self.strict(parts, |any, one| any || one, false),
+            Node::Structure(structure, parts) => self
+                .terms(parts)
+                .map(|terms| Value::Owned(structure.build(terms))),
+            Node::And(parts) => self.strict(self.values(parts), true),
+            Node::Or(parts) => self.strict(self.values(parts), false),
             Node::AndAlso(parts) => self.lazy(parts, false),
             Node::OrElse(parts) => self.lazy(parts, true),
             Node::Call(function, parts) => builtin::call(self, function, self.program.parts(parts)),
+            Node::Deep(inner) => self.deep(inner),
             // `value` evaluates the other nodes.
             _ => None,
         };
+        self.or_exit(value)
+    }
+
+    /// Returns the value of a call or a structure, or of its failure.
+    #[inline(always)]
+    fn or_exit(&self, value: Option<Value<'a>>) -> Option<Value<'a>> {
         match value {
             None if self.in_body && !cfg!(fyris_mutant = "query_exit_spreads") => {
                 Some(Value::Atom(known().exit))
@@ -205,28 +215,23 @@ impl<'a> Evaluation<'_, 'a> {
         Some(terms)
     }
 
-    fn improper(&self, parts: Span) -> Option<Value<'a>> {
-        let mut terms = self.terms(parts)?;
-        let tail = terms.pop()?;
-        Some(Value::Owned(Term::improper(terms, tail)))
+    fn values(&self, parts: Span) -> impl Iterator<Item = Option<Value<'a>>> {
+        self.program
+            .parts(parts)
+            .iter()
+            .map(|&part| self.value(part))
     }
 
-    fn map(&self, parts: Span) -> Option<Value<'a>> {
-        let mut terms = self.terms(parts)?.into_iter();
-        let mut pairs = Vec::with_capacity(terms.len() / 2);
-        while let (Some(key), Some(value)) = (terms.next(), terms.next()) {
-            pairs.push((key, value));
-        }
-        Some(Value::Owned(Term::Map(Map::new(pairs))))
-    }
-
-    /// Evaluates `and` and `or`: every argument is evaluated and must be a boolean.
-    fn strict(&self, parts: Span, join: fn(bool, bool) -> bool, start: bool) -> Option<Value<'a>> {
+    /// Evaluates `and`, if `start` is true, or `or`: every argument is evaluated and must be a boolean.
+    fn strict(
+        &self,
+        values: impl Iterator<Item = Option<Value<'a>>>,
+        start: bool,
+    ) -> Option<Value<'a>> {
         let mut all = Some(start);
-        for &part in self.program.parts(parts) {
-            let value = self.value(part)?;
-            all = match (all, self.boolean(&value)) {
-                (Some(all), Some(one)) => Some(join(all, one)),
+        for value in values {
+            all = match (all, self.boolean(&value?)) {
+                (Some(all), Some(one)) => Some(if start { all && one } else { all || one }),
                 _ => None,
             };
         }
