@@ -17,8 +17,8 @@
 %% copy to load first, whatever the backend says of itself, so it has to be.
 %% On a node without a directory, tables are in memory only; then no other copy of the table may be on a disc.
 %%
-%% Tables belong to the keeper (`fyris_mnesia_keeper'), and those with files are changed by one process each
-%% (`fyris_mnesia_writer').
+%% Tables belong to the keeper (`fyris_mnesia_keeper'). Who asks for a change makes it (`fyris_mnesia_change'), and of those
+%% with files a process each keeps the files in step (`fyris_mnesia_writer').
 -module(fyris_mnesia).
 
 -behaviour(mnesia_backend_type).
@@ -303,28 +303,17 @@ not_inserted(Tab, Objects, Changing, {Reason, Stack}) ->
 lookup(_, Tab, Key) when ?IS_RETAINER(Tab) ->
     fyris_mnesia_checkpoint:lookup(Tab, Key);
 lookup(_, Tab, Key) ->
-    found(fun() -> fyris:lookup(table(Tab), Key) end, Key, []).
-
-%% What cannot be stored is nowhere.
-found(Read, Sought, Nothing) ->
-    try Read()
-    catch
-        error:Reason:Stack ->
-            case fyris_mnesia_rows:storable(Sought) of
-                true -> erlang:raise(error, Reason, Stack);
-                false -> Nothing
-            end
-    end.
+    fyris_mnesia_rows:found(fun() -> fyris:lookup(table(Tab), Key) end, Key, []).
 
 %% @private
 -spec delete(alias(), tab(), term()) -> ok.
 delete(_, Tab, Key) ->
-    found(fun() -> change(Tab, {delete, Key}) end, Key, ok).
+    fyris_mnesia_rows:found(fun() -> change(Tab, {delete, Key}) end, Key, ok).
 
 %% @private
 -spec match_delete(alias(), tab(), tuple() | '_') -> ok.
 match_delete(_, Tab, Pattern) ->
-    found(fun() -> change(Tab, {match_delete, Pattern}) end, Pattern, ok).
+    fyris_mnesia_rows:found(fun() -> change(Tab, {match_delete, Pattern}) end, Pattern, ok).
 
 %% @private When there is no counter yet, or it would be less than 0, Mnesia inserts one next. That has to be in the log
 %% when Mnesia answers, like any count: Mnesia does not count again when it recovers.
@@ -338,14 +327,9 @@ update_counter(_, Tab, Key, Ops) ->
     end.
 
 change(Tab, Change) ->
-    case fyris_mnesia_keeper:writer(Tab) of
-        none ->
-            element(1, fyris_mnesia_writer:apply_to(table(Tab), Change));
-        Writer ->
-            Result = fyris_mnesia_writer:change(Writer, Change),
-            (get(?FILLED) =:= Tab orelse fyris_mnesia_schema:is_changing()) andalso fyris_mnesia_writer:write(Writer),
-            Result
-    end.
+    Result = fyris_mnesia_change:do(Tab, Change),
+    (get(?FILLED) =:= Tab orelse fyris_mnesia_schema:is_changing()) andalso fyris_mnesia_keeper:logged(Tab),
+    Result.
 
 %% @private
 -spec first(alias(), tab()) -> term().
@@ -380,24 +364,24 @@ select(Continuation) ->
 %% @private
 -spec select(alias(), tab(), [tuple()]) -> [term()].
 select(_, Tab, Spec) ->
-    found(fun() -> fyris:select(table(Tab), Spec) end, Spec, []).
+    fyris_mnesia_rows:found(fun() -> fyris:select(table(Tab), Spec) end, Spec, []).
 
 %% @private
 -spec select(alias(), tab(), [tuple()], pos_integer()) ->
           {[term()], fyris:continuation()} | '$end_of_table'.
 select(_, Tab, Spec, Limit) ->
-    found(fun() -> fyris:select(table(Tab), Spec, Limit) end, Spec, '$end_of_table').
+    fyris_mnesia_rows:found(fun() -> fyris:select(table(Tab), Spec, Limit) end, Spec, '$end_of_table').
 
 %% @private
 -spec select_reverse(alias(), tab(), [tuple()]) -> [term()].
 select_reverse(_, Tab, Spec) ->
-    found(fun() -> fyris:select_reverse(table(Tab), Spec) end, Spec, []).
+    fyris_mnesia_rows:found(fun() -> fyris:select_reverse(table(Tab), Spec) end, Spec, []).
 
 %% @private
 -spec select_reverse(alias(), tab(), [tuple()], pos_integer()) ->
           {[term()], fyris:continuation()} | '$end_of_table'.
 select_reverse(_, Tab, Spec, Limit) ->
-    found(fun() -> fyris:select_reverse(table(Tab), Spec, Limit) end, Spec, '$end_of_table').
+    fyris_mnesia_rows:found(fun() -> fyris:select_reverse(table(Tab), Spec, Limit) end, Spec, '$end_of_table').
 
 %% @private
 -spec repair_continuation(fyris:continuation(), [tuple()]) ->

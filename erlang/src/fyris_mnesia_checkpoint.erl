@@ -14,8 +14,8 @@
 %% A checkpoint includes the transactions that were being committed when it was activated, so it retains nothing of what
 %% they change. But Mnesia does not wait for those of its own node: their changes of some tables are there when it
 %% begins to copy, those of others may come after it has copied them, and a backup has half of a transaction. In `ets'
-%% that is a matter of microseconds; here a change waits for the process of its table. So a process that copies a table
-%% for a checkpoint waits for the commits under way.
+%% that is a matter of microseconds; here a process may wait for the log between two changes. So a process that copies a
+%% table for a checkpoint waits for the commits under way.
 %%
 %% Invariant: a copy for a checkpoint begins when all that the checkpoint includes is in the table.
 %% @hidden

@@ -30,20 +30,23 @@
 
 -behaviour(gen_server).
 
--export([ensure/0, can_create/2, create/2, load/2, loaded/1, delete/1, table/1, writer/1, written/0, written/1, on_disc/0]).
+-export([ensure/0, can_create/2, create/2, load/2, loaded/1, delete/1, table/1, writer/1]).
+-export([logged/1, written/0, written/1, on_disc/0]).
 -export([start_link/0, init/1, handle_call/3, handle_cast/2, handle_info/2, terminate/2]).
 
 -define(DIRECTORY, fyris_mnesia).
 
-%% Milliseconds in which one process does not ask twice that the files be synced.
+%% Milliseconds in which one process does not ask twice that the files be synced; that they be written it asks each one.
 -define(SYNC_EVERY, 20).
 
 -type tab() :: atom() | {atom(), index | retainer, term()}.
+%% The process that keeps the files, and by what it is told of changes.
+-type writer() :: {pid(), fyris_mnesia_change:by()} | none.
 -type phase() :: created | loading | live | damaged.
 %% The source of the content; of `salvage', what is whole in the files, if they are damaged.
 -type source() :: files | salvage | nothing | node.
 
--record(entry, {tab :: tab(), table :: fyris:table() | ets:table(), writer = none :: pid() | none, phase = created :: phase(),
+-record(entry, {tab :: tab(), table :: fyris:table() | ets:table(), writer = none :: writer(), phase = created :: phase(),
                 damaged = [] :: [fyris_mnesia_file:damage()]}).
 
 -export_type([tab/0, source/0]).
@@ -83,11 +86,13 @@ start() ->
 %% @doc Returns whether a table can be made that is not there yet: its name may be that of a table of someone else.
 -spec can_create(atom(), [term()]) -> ok | {error, term()}.
 can_create(Tab, Options) ->
-    case {fyris:member(?DIRECTORY, Tab), fyris:whereis(Tab)} of
-        {false, undefined} -> tried(Options);
-        {false, _} -> {error, {already_exists, Tab}};
-        {true, _} -> ok
+    case fyris:member(?DIRECTORY, Tab) of
+        true -> ok;
+        false -> ok = fyris_mnesia_writer:await_end(Tab), can_create(fyris:whereis(Tab), Tab, Options)
     end.
+
+can_create(undefined, _, Options) -> tried(Options);
+can_create(_, Tab, _) -> {error, {already_exists, Tab}}.
 
 tried(Options) ->
     try fyris:delete(fyris:new(?MODULE, Options)) of
@@ -139,7 +144,7 @@ live(Tab, Source) ->
     end.
 
 ready(none) -> ok;
-ready(Writer) -> fyris_mnesia_writer:ready(Writer).
+ready({Writer, _}) -> fyris_mnesia_writer:ready(Writer).
 
 %% @doc Deletes a table, its indexes and its files, but not files of a table that is being loaded from another node:
 %% Mnesia calls this also when that breaks off.
@@ -161,43 +166,55 @@ is_loading(none) -> false.
 table(Tab) when is_atom(Tab) -> Tab;
 table(Tab) -> fyris:lookup_element(?DIRECTORY, Tab, #entry.table).
 
-%% @doc Returns the process that changes a table, or `none' if every process may.
--spec writer(tab()) -> pid() | none.
+%% @doc Returns who is to be told of changes of a table, or `none'.
+-spec writer(tab()) -> writer().
 writer(Tab) when is_atom(Tab) -> fyris:lookup_element(?DIRECTORY, Tab, #entry.writer);
 writer(_) -> none.
 
+%% @doc Returns when all changes of a table that were answered are in its log.
+-spec logged(tab()) -> ok.
+logged(Tab) ->
+    case writer(Tab) of
+        {Writer, _} -> fyris_mnesia_writer:write(Writer);
+        none -> ok
+    end.
+
 %% @doc Returns when all changes that were answered are in the logs of their tables, and on disc; but a process that
-%% asks again and again, as Mnesia does for each change that it is about to forget, waits for the disc only now and
-%% then.
+%% asks again and again, as Mnesia does for each change that it is about to forget, waits for the logs and the disc only
+%% now and then: those changes went to Mnesia's log before it began to forget, and to the table next.
 -spec written() -> ok.
 written() ->
     case whereis(?MODULE) of
         undefined -> ok;
-        _ -> written_if(fyris_mnesia_writer:pending(persistent_term:get(?MODULE)))
+        _ -> written_on(persistent_term:get(?MODULE))
     end.
 
-written_if(none) -> ok;
-written_if(Pending) ->
-    Now = erlang:monotonic_time(millisecond),
-    case get(?MODULE) of
-        Before when is_integer(Before), Now - Before < ?SYNC_EVERY ->
-            Pending =:= write andalso each_writer(fun fyris_mnesia_writer:write/1);
-        _ ->
-            each_writer(fun fyris_mnesia_writer:sync/1),
-            put(?MODULE, Now)
-    end,
-    ok.
+written_on(Ledger) ->
+    {Pending, Begun} = fyris_mnesia_writer:pending(Ledger),
+    case due(Pending, erlang:monotonic_time(millisecond), get(?MODULE)) of
+        {Do, Times} ->
+            All = not is_any_beginning(),
+            [try Do(Writer) catch exit:_ -> ok end || Writer <- writers()],
+            put(?MODULE, Times),
+            All andalso fyris_mnesia_writer:have_written(Ledger, Begun),
+            ok;
+        nothing ->
+            ok
+    end.
 
-each_writer(Do) ->
-    [try Do(Writer) catch exit:_ -> ok end || Writer <- writers()],
-    ok.
+%% Returns what to do next after a process last wrote and synced, and these times afterwards.
+due(none, _, _) -> nothing;
+due(_, Now, undefined) -> {fun fyris_mnesia_writer:sync/1, {Now, Now}};
+due(_, Now, {_, Synced}) when Now - Synced >= ?SYNC_EVERY -> {fun fyris_mnesia_writer:sync/1, {Now, Now}};
+due(write, Now, {Wrote, Synced}) when Now > Wrote -> {fun fyris_mnesia_writer:write/1, {Now, Synced}};
+due(_, _, _) -> nothing.
 
 %% @doc Returns when all changes of one table that were answered are in its log, and on disc.
 -spec written(tab()) -> ok.
 written(Tab) ->
     ok = ensure(),
     case entry(Tab) of
-        #entry{writer = Writer} when is_pid(Writer) -> fyris_mnesia_writer:sync(Writer);
+        #entry{writer = {Writer, _}} -> fyris_mnesia_writer:sync(Writer);
         _ -> ok
     end.
 
@@ -214,7 +231,7 @@ entry(Tab) ->
     end.
 
 stop(none) -> ok;
-stop(Writer) -> fyris_mnesia_writer:stop(Writer).
+stop({Writer, _}) -> fyris_mnesia_writer:stop(Writer).
 
 call(Request) ->
     gen_server:call(?MODULE, Request, infinity).
@@ -283,7 +300,9 @@ create(Tab, false, Options) ->
         error:Reason -> {error, {Reason, Tab, Options}}
     end.
 
-new(Tab, Options) when is_atom(Tab) -> fyris:new(Tab, [public, named_table | Options]);
+new(Tab, Options) when is_atom(Tab) ->
+    ok = fyris_mnesia_writer:await_end(Tab),
+    fyris:new(Tab, [public, named_table | Options]);
 new({_, retainer, _}, _) -> fyris_mnesia_checkpoint:new();
 new(_, Options) -> fyris:new(?MODULE, [public | Options]).
 
@@ -292,7 +311,9 @@ delete_table(_, Table) -> fyris:delete(Table).
 
 start_writer(Tab, Source) ->
     {ok, Writer} = fyris_mnesia_writer:start_link({Tab, table(Tab)}, Source, persistent_term:get(?MODULE)),
-    Writer.
+    %% When this process is killed, the writer still has what it has not logged.
+    true = fyris:setopts(table(Tab), {heir, Writer, writer}),
+    {Writer, fyris_mnesia_writer:by(table(Tab))}.
 
 %% Returns the indexes of a table. Mnesia thinks that the indexes of a table in memory go with it.
 indexes(Tab) when is_atom(Tab) ->
@@ -330,9 +351,13 @@ to_disc(Tab) ->
 %% @private
 terminate(_, _) ->
     persistent_term:erase(?MODULE),
-    [stop(Writer) || Writer <- writers()],
+    [fyris_mnesia_writer:stop(Writer) || Writer <- writers()],
     ok.
 
-%% Writers that read their files have nothing to write yet, and would be long in saying so.
+%% Writers that read their files, or write the first dump, would be long in saying that they have written.
+is_any_beginning() ->
+    0 < fyris:select_count(?DIRECTORY, [{#entry{tab = '_', table = '_', writer = {'_', '_'}, phase = '$1', damaged = '_'},
+                                         [{'=/=', '$1', live}, {'=/=', '$1', damaged}], [true]}]).
+
 writers() ->
-    fyris:select(?DIRECTORY, [{#entry{tab = '_', table = '_', writer = '$1', phase = live, damaged = '_'}, [{is_pid, '$1'}], ['$1']}]).
+    fyris:select(?DIRECTORY, [{#entry{tab = '_', table = '_', writer = {'$1', '_'}, phase = live, damaged = '_'}, [], ['$1']}]).

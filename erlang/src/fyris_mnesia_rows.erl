@@ -6,7 +6,7 @@
 %% @hidden
 -module(fyris_mnesia_rows).
 
--export([made/0, storable/1, refused_in/2, checked/2, checked_on/2, checked_here/0, check_here/1, report/2]).
+-export([made/0, storable/1, found/3, refused_in/2, checked/2, checked_on/2, checked_here/0, check_here/1, report/2]).
 
 -define(TRIED, fyris_mnesia_tried).
 -define(AT_ONCE, 500).
@@ -38,6 +38,18 @@ tried_alone(Term) ->
     Answer = tried(Table, Term),
     true = fyris:delete(Table),
     Answer.
+
+%% @doc Returns what a fun reads, or `Nothing' if it fails because what it seeks cannot be stored, and so is nowhere.
+-spec found(fun(() -> Read), term(), Nothing) -> Read | Nothing.
+found(Read, Sought, Nothing) ->
+    try Read()
+    catch
+        error:Reason:Stack ->
+            case storable(Sought) of
+                true -> erlang:raise(error, Reason, Stack);
+                false -> Nothing
+            end
+    end.
 
 %% @doc Ends an activity of Mnesia that would write a record, or a counter of a key, that cannot be stored.
 -spec checked(atom(), term()) -> ok.

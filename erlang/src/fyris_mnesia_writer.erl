@@ -1,16 +1,20 @@
-%% @doc The process that does all changes of one Mnesia table that has files.
+%% @doc The process that keeps the files of one Mnesia table in step with it.
 %%
 %% Mnesia logs a change before it asks for it here, and forgets its log when it has dumped it. When it starts it does
 %% the changes of the log again. So this log needs to have a change when Mnesia forgets it, and may have it before.
 %%
 %% Invariants:
 %%
-%% * Only this process changes the table, so the order in the log is that of the table.
+%% * Processes that change the table (`fyris_mnesia_change') say before what they are about to touch, and behind that they
+%%   have. What is there is read when it is written; so each record of a key is what the table had, later than the record
+%%   before. A change by this process has a record of its own.
+%% * A record has all changes that anyone can have seen when it was asked for: those under way, whose processes wait for
+%%   nothing, or were killed in the midst, are waited for.
 %% * A change is in the log when Mnesia forgets it (`fyris_mnesia_keeper:written/0'), or after a tenth of a second,
 %%   whatever comes first; and on disc a second later. A counter is in the log when it is answered: Mnesia does not
 %%   count again.
-%% * The log is never ahead of the file of Mnesia's log. Else the table would go back, where Mnesia's file ends, to what
-%%   it was then.
+%% * The log is never ahead of the file of Mnesia's log, which is written when the table was read. Else the table would
+%%   go back, where Mnesia's file ends, to what it was then.
 %% * A log that has grown larger than the dump is replaced by a new dump. It is written beside the changes, from the
 %%   table as it changes: the log that began with the dump has whatever the dump missed.
 %% * The log has every change that a dump shows, on disc, before the dump is put in its place. Else what is read again
@@ -25,8 +29,8 @@
 
 -behaviour(gen_server).
 
--export([start_link/3, ready/1, change/2, write/1, sync/1, stop/1, await_end/1, apply_to/2]).
--export([ledger/0, pending/1]).
+-export([start_link/3, ready/1, change/2, begins/2, ended/2, write/1, sync/1, stop/1, await_end/1]).
+-export([ledger/0, pending/1, have_written/2, by/1]).
 -export([init/1, handle_call/3, handle_cast/2, handle_info/2, handle_continue/2, terminate/2]).
 
 %% Tests have dumps from a kilobyte on, and nothing written before a process asks for it.
@@ -39,13 +43,14 @@
 -endif.
 %% Changes that wait to be written at most, while WRITE_AFTER milliseconds pass.
 -define(TOGETHER, 1000).
+%% Of so many changes of a node, who makes the last one waits for the log: so no more wait to be logged than are logged.
+-define(WAIT_EVERY, 1024).
 %% Objects in a record of a dump.
 -define(CHUNK, 500).
 -define(SYNC_AFTER, 1000).
 
 %% Of `salvage', what is whole in damaged files is taken.
 -type source() :: files | salvage | empty | table.
--type change() :: fyris_mnesia_file:operation() | {update_counter, term(), term()}.
 
 -record(state, {keeper :: pid(),
                 tab :: atom(),
@@ -56,33 +61,44 @@
                 damaged = [] :: [fyris_mnesia_file:damage()],
                 dump_bytes = 0 :: non_neg_integer(),
                 dumper = none :: pid() | none,
-                %% Changes that were done but are not in the log, the last one first; their number; the callers that
-                %% wait for them, with their answers.
-                done = [] :: [fyris_mnesia_file:operation()],
+                by :: fyris_mnesia_change:by(),
+                %% Changes that are not in the log, under way and ended; their number; the callers that wait for them,
+                %% with their answers.
+                begun = #{} :: #{pid() => fyris_mnesia_change:touched()},
+                %% Own changes since which messages of before may be in the queue.
+                own = 0 :: non_neg_integer(),
+                ended = [] :: [fyris_mnesia_change:touched()],
                 waiting = 0 :: non_neg_integer(),
                 answers = [] :: [{gen_server:from(), term()}],
                 unsynced = false :: boolean(),
                 ledger :: ledger()}).
 
-%% The work that all writers of a node have yet to do: changes to write, files to sync.
+%% The work of all writers of a node: the changes that have begun, how many of those were in the logs when it was last
+%% asked for, and the files to sync.
 -type ledger() :: atomics:atomics_ref().
--define(CHANGES, 1).
--define(FILES, 2).
+-define(BEGUN, 1).
+-define(WRITTEN, 2).
+-define(FILES, 3).
 
 -export_type([ledger/0]).
 
 %% @doc Makes a ledger.
 -spec ledger() -> ledger().
-ledger() -> atomics:new(2, []).
+ledger() -> atomics:new(3, []).
 
-%% @doc Returns whether there is something to write, or else to sync.
--spec pending(ledger()) -> write | sync | none.
+%% @doc Returns whether there is something to write, or else to sync, and how many changes have begun.
+-spec pending(ledger()) -> {write | sync | none, non_neg_integer()}.
 pending(Ledger) ->
-    case {atomics:get(Ledger, ?CHANGES), atomics:get(Ledger, ?FILES)} of
-        {0, 0} -> none;
-        {0, _} -> sync;
-        _ -> write
+    Begun = atomics:get(Ledger, ?BEGUN),
+    case {atomics:get(Ledger, ?WRITTEN) >= Begun, atomics:get(Ledger, ?FILES)} of
+        {true, 0} -> {none, Begun};
+        {true, _} -> {sync, Begun};
+        {false, _} -> {write, Begun}
     end.
+
+%% @doc Says that all writers have written since so many changes had begun.
+-spec have_written(ledger(), non_neg_integer()) -> ok.
+have_written(Ledger, Begun) -> atomics:put(Ledger, ?WRITTEN, Begun).
 
 %% @doc Starts the process. It fills the table from its files, or begins with an empty table, or with what is in the
 %% table now, and other files.
@@ -108,12 +124,27 @@ ready(Writer) ->
     gen_server:call(Writer, ready, infinity).
 
 %% @doc Does a change; returns what it returns, or fails as it fails.
--spec change(pid(), change()) -> term().
+-spec change(pid(), fyris_mnesia_change:change()) -> term().
 change(Writer, Change) ->
     case gen_server:call(Writer, {change, Change}, infinity) of
         {ok, Result} -> Result;
         {error, Reason} -> error(Reason)
     end.
+
+%% @doc Says what a change is about to touch, and returns its number. It is counted when the writer has been told and the
+%% table is as it was: so it is counted or nobody can see it, also when the process is killed.
+-spec begins(pid(), fyris_mnesia_change:touched()) -> pos_integer().
+begins(Writer, Touched) ->
+    Ledger = persistent_term:get(fyris_mnesia_keeper),
+    Writer ! {begins, self(), Touched},
+    atomics:add_get(Ledger, ?BEGUN, 1).
+
+%% @doc Says that the change has ended.
+-spec ended(pid(), pos_integer()) -> ok.
+ended(Writer, Number) ->
+    Writer ! {ended, self()},
+    Number rem ?WAIT_EVERY =:= 0 andalso write(Writer),
+    ok.
 
 %% @doc Returns when all changes that were answered are in the log.
 -spec write(pid()) -> ok.
@@ -135,7 +166,17 @@ stop(Writer) ->
 %% @private
 init({Keeper, {Tab, Table}, Source, Ledger}) ->
     process_flag(trap_exit, true),
-    {ok, #state{keeper = Keeper, tab = Tab, table = Table, ledger = Ledger}, {continue, Source}}.
+    %% In a queue off the heap, messages of several processes need not have the order in which they were sent.
+    process_flag(message_queue_data, on_heap),
+    {ok, #state{keeper = Keeper, tab = Tab, table = Table, by = by(Table), ledger = Ledger}, {continue, Source}}.
+
+%% @doc Returns by what the writer of a table is told of changes.
+-spec by(fyris:table()) -> fyris_mnesia_change:by().
+by(Table) ->
+    case fyris:info(Table, type) of
+        bag -> object;
+        _ -> key
+    end.
 
 %% @private
 handle_continue(Source, State) ->
@@ -158,6 +199,15 @@ handle_cast(_, State) ->
     next(State).
 
 %% @private
+handle_info({begins, Pid, Touched}, #state{begun = Begun, own = 0} = State) ->
+    next(waiting(State#state{begun = Begun#{Pid => Touched}}));
+handle_info({begins, Pid, Touched}, #state{begun = Begun} = State) ->
+    next(waiting(State#state{begun = Begun#{Pid => fyris_mnesia_change:whole(Touched)}}));
+handle_info(own, #state{own = Own} = State) ->
+    next(State#state{own = Own - 1});
+handle_info({ended, Pid}, #state{begun = Begun, ended = Ended} = State) ->
+    {Touched, Others} = maps:take(Pid, Begun),
+    next(State#state{begun = Others, ended = [Touched | Ended]});
 handle_info(timeout, State) ->
     next(written(State));
 handle_info(write, State) ->
@@ -185,11 +235,11 @@ terminate(_, #state{log = undefined}) ->
 terminate(_, State) ->
     #state{log = Log, dumper = Dumper, damaged = Damaged} = synced(State),
     is_pid(Dumper) andalso await_dump(Dumper),
-    fyris_mnesia_file:close(ended(Damaged, Log)).
+    fyris_mnesia_file:close(finished(Damaged, Log)).
 
 %% With a whole record behind them, none of the others can be taken for one that was never finished.
-ended([], Log) -> fyris_mnesia_file:append(Log, []);
-ended(_, Log) -> Log.
+finished([], Log) -> fyris_mnesia_file:append(Log, []);
+finished(_, Log) -> Log.
 
 %% There are no more changes.
 await_dump(Dumper) ->
@@ -199,59 +249,75 @@ await_dump(Dumper) ->
     end.
 
 %% Processes that wait for the log are answered when no more messages wait.
-next(#state{waiting = ?TOGETHER} = State) -> {noreply, written(State)};
+next(#state{waiting = Waiting} = State) when Waiting >= ?TOGETHER -> {noreply, written(State)};
 next(#state{answers = []} = State) -> {noreply, State};
 next(State) -> {noreply, State, 0}.
 
 %% ---------------------------------------------------------------------------
 %% Changes
 
-change(Change, From, #state{table = Table} = State) ->
-    try apply_to(Table, Change) of
-        {Result, Operation} -> answer(Change, From, {ok, Result}, done(Operation, State))
+%% Changes by this process. A count is in the next record, like changes of others; any other has a record of its own. What
+%% others touched before it, and told in messages that were not read yet, it may have deleted, and it may be there again:
+%% so of all that is told in messages of before, whole keys are read.
+change({update_counter, Key, _} = Change, From, State) ->
+    counted(State),
+    tried(Change, From, State,
+          fun(Result) ->
+                  #state{ended = Ended, answers = Answers} = State,
+                  waiting(State#state{ended = [{Key, all} | Ended], answers = [{From, {ok, Result}} | Answers]})
+          end);
+change(Change, From, State) ->
+    counted(State),
+    Written = written(State),
+    tried(Change, From, Written,
+          fun(Result) ->
+                  self() ! own,
+                  Appended = guarded(Written, fun() -> append([Change], Written) end),
+                  gen_server:reply(From, {ok, Result}),
+                  dumped_if_large(Appended#state{own = Appended#state.own + 1})
+          end).
+
+tried(Change, From, #state{table = Table} = State, Then) ->
+    try fyris_mnesia_change:apply_to(Table, Change) of
+        Result -> Then(Result)
     catch
         error:Reason ->
             gen_server:reply(From, {error, Reason}),
             State
     end.
 
-answer({update_counter, _, _}, From, Answer, #state{answers = Answers} = State) ->
-    State#state{answers = [{From, Answer} | Answers]};
-answer(_, From, Answer, State) ->
-    gen_server:reply(From, Answer),
-    State.
+counted(#state{ledger = Ledger}) -> atomics:add(Ledger, ?BEGUN, 1).
 
-done(Operation, #state{done = Done, waiting = Waiting, ledger = Ledger} = State) ->
+waiting(#state{waiting = Waiting} = State) ->
     Waiting =:= 0 andalso erlang:send_after(?WRITE_AFTER, self(), write),
-    atomics:add(Ledger, ?CHANGES, 1),
-    State#state{done = [Operation | Done], waiting = Waiting + 1}.
-
-%% @doc Does a change in a table; returns its result, and the operation that does it again.
--spec apply_to(fyris:table(), change()) -> {term(), fyris_mnesia_file:operation()}.
-apply_to(Table, {insert, Objects} = Change) ->
-    true = fyris:insert(Table, Objects),
-    {ok, Change};
-apply_to(Table, {delete, Key} = Change) ->
-    true = fyris:delete(Table, Key),
-    {ok, Change};
-apply_to(Table, {match_delete, '_'} = Change) ->
-    true = fyris:delete_all_objects(Table),
-    {ok, Change};
-apply_to(Table, {match_delete, Pattern} = Change) ->
-    true = fyris:match_delete(Table, Pattern),
-    {ok, Change};
-apply_to(Table, {update_counter, Key, Ops}) ->
-    Result = fyris:update_counter(Table, Key, Ops),
-    {Result, {insert, fyris:lookup(Table, Key)}}.
+    State#state{waiting = Waiting + 1}.
 
 written(#state{waiting = 0} = State) ->
     State;
-written(#state{done = Done, waiting = Waiting, answers = Answers, ledger = Ledger} = State) ->
-    Written = guarded(State, fun() -> append(lists:reverse(Done), State) end),
-    atomics:sub(Ledger, ?CHANGES, Waiting),
+written(State) ->
+    #state{table = Table, by = By, ended = Touched, answers = Answers} = Ended = all_ended(State),
+    Written = guarded(Ended, fun() -> append(fyris_mnesia_change:operations(Table, By, Touched), Ended) end),
     [gen_server:reply(From, Answer) || {From, Answer} <- lists:reverse(Answers)],
-    dumped_if_large(Written#state{done = [], waiting = 0, answers = []}).
+    dumped_if_large(Written#state{ended = [], waiting = 0, answers = []}).
 
+%% Waits for the changes under way. The messages that come meanwhile may tell of changes that are before these in the
+%% table: of what was waited for, all of a key is read.
+all_ended(#state{begun = Begun, ended = Ended} = State) ->
+    ok = await(maps:keys(Begun)),
+    State#state{begun = #{}, ended = [fyris_mnesia_change:whole(Touched) || Touched <- maps:values(Begun)] ++ Ended}.
+
+await([]) ->
+    ok;
+await([Pid | Pids]) ->
+    Monitor = monitor(process, Pid),
+    receive
+        {ended, Pid} -> demonitor(Monitor, [flush]);
+        {'DOWN', Monitor, process, _, _} -> killed
+    end,
+    await(Pids).
+
+append([], State) ->
+    State;
 append(Operations, #state{log = Log} = State) ->
     ok = mnesia_log_written(),
     unsynced(State#state{log = fyris_mnesia_file:append(Log, Operations)}).
@@ -326,7 +392,7 @@ load_from(table, #state{tab = Tab} = State) ->
     afresh(fyris_mnesia_file:number(Tab) + 1, State);
 load_from(Source, #state{tab = Tab, table = Table} = State) ->
     true = fyris:delete_all_objects(Table),
-    Apply = fun(Operations, ok) -> lists:foreach(fun(Operation) -> apply_to(Table, Operation) end, Operations) end,
+    Apply = fun(Operations, ok) -> lists:foreach(fun(Operation) -> fyris_mnesia_change:apply_to(Table, Operation) end, Operations) end,
     {ok, Found} = fyris_mnesia_file:read(Tab, Apply, ok),
     go_on(Source, Found, State).
 

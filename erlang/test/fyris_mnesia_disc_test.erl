@@ -401,7 +401,7 @@ killed_without_node(Dir) ->
 
 %% The writer ends only after a while.
 hold_and_kill(Tab) ->
-    Writer = fyris_mnesia_keeper:writer(Tab),
+    {Writer, _} = fyris_mnesia_keeper:writer(Tab),
     Self = self(),
     spawn(fun() ->
                   fyris_mnesia_files_test:held(Writer),
@@ -437,7 +437,7 @@ schema_goes_to_disc(Dir) ->
     made(Node, t, [{fyris_copies, [name(Node)]}]),
     filled(Node, t),
     {atomic, ok} = mnesia(Node, change_table_copy_type, [schema, name(Node), disc_copies]),
-    until(fun() -> is_pid(on(peer(Node), fyris_mnesia_keeper, writer, [t])) end),
+    until(fun() -> none =/= on(peer(Node), fyris_mnesia_keeper, writer, [t]) end),
     ok = mnesia(Node, dirty_write, [{t, 1, 1}]),
     dumped = mnesia(Node, dump_log, []),
     killed_and_full(Node, Dir).

@@ -69,7 +69,7 @@ account_waits_for_no_file(Dir) ->
     ?assertEqual(yes, on(peer(B), ?MODULE, told_of_copy, [u, t, name(A)])).
 
 told_of_copy(Held, Tab, Node) ->
-    Writer = fyris_mnesia_keeper:writer(Held),
+    {Writer, _} = fyris_mnesia_keeper:writer(Held),
     %% It waits a tenth of a second before it writes.
     ok = mnesia:dirty_write({Held, late, 1}),
     true = fyris_mnesia_files_test:held(Writer),
