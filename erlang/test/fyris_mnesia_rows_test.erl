@@ -10,7 +10,7 @@
 
 rows_test_() ->
     fyris_mnesia_disc_test:told(?MODULE, [writes_are_refused_whole, refused_without_a_copy, reads_find_nothing, conversions_look_first,
-                                          copies_are_whole_or_none]).
+                                          copies_are_whole_or_none, texts_are_refused_whole, told_what_is_left_out]).
 
 writes_are_refused_whole(Dir) ->
     [A, B] = Nodes = two(Dir),
@@ -104,6 +104,52 @@ copies_are_whole_or_none(Dir) ->
     ok = mnesia(A, dirty_delete, [t, new]),
     {atomic, ok} = mnesia(A, add_table_copy, [t, name(B), fyris_copies]),
     full(B, t).
+
+texts_are_refused_whole(Dir) ->
+    Node = start(1, Dir),
+    fyris_mnesia_disc_test:created([Node]),
+    made(Node, t, [{fyris_copies, [name(Node)]}]),
+    filled(Node, t),
+    refusing([Node]),
+    Text = filename:join(Dir, "text"),
+    ok = file:write_file(Text, "{tables, [{t, [{attributes, [key, val]}]}]}.\n{t, more, 1}.\n{t, new, refused}.\n"),
+    ?assertEqual({aborted, {bad_type, t, {t, new, refused}}}, mnesia(Node, load_textfile, [Text])),
+    full(Node, t).
+
+%% Mnesia asks nobody about rows that it restores or that a function of the caller makes.
+told_what_is_left_out(Dir) ->
+    [A, B] = Nodes = two(Dir),
+    made(A, t, [{fyris_copies, names(Nodes)}]),
+    filled(A, t),
+    ok = mnesia(A, dirty_write, [{t, new, refused}]),
+    Backup = filename:join(Dir, "backup"),
+    ok = mnesia(A, backup, [Backup]),
+    ok = mnesia(A, dirty_delete, [t, new]),
+    refusing(Nodes),
+    [?assertEqual({{atomic, [t]}, [{t, new, refused}]}, on(peer(A), ?MODULE, told, [restore, [Backup, [{default_op, Op}]]]))
+     || Op <- [clear_tables, keep_tables, recreate_tables]],
+    [full(N, t) || N <- Nodes],
+    ok = mnesia(A, dirty_write, [{t, new, 1}]),
+    ?assertEqual({{atomic, ok}, [{t, new, refused}]}, on(peer(A), ?MODULE, told, [transform_table, [t, fun ?MODULE:spoilt/1, [key, val]]])),
+    [?assertEqual([{t, new, 1}], mnesia(N, dirty_read, [t, new])) || N <- [A, B]],
+    ok = mnesia(A, dirty_delete, [t, new]),
+    [full(N, t) || N <- Nodes].
+
+spoilt({t, new, 1}) -> {t, new, refused};
+spoilt(Row) -> Row.
+
+told(Function, Args) ->
+    {ok, _} = mnesia:subscribe(system),
+    Answer = apply(mnesia, Function, Args),
+    {ok, _} = mnesia:unsubscribe(system),
+    {Answer, rows_told()}.
+
+rows_told() ->
+    receive
+        {mnesia_system_event, {mnesia_error, _, [t, Row | _]}} -> [Row | rows_told()];
+        {mnesia_system_event, _} -> rows_told()
+    after 0 -> []
+    end.
 
 %% ---------------------------------------------------------------------------
 
