@@ -22,9 +22,11 @@ done
 step "a program that depends on fyris alone, with and without mimalloc"
 ci/lone-dependency.sh
 
-step "projects of Erlang and Elixir that depend on fyris, without cargo"
+step "projects of Erlang and Elixir that depend on fyris, without cargo; a table of atoms that is full"
 if command -v erl >/dev/null; then
   ci/trial-erlang.sh
+  make --no-print-directory -C erlang test-beams
+  FYRIS_ATOMS=1 erl -noshell -pa erlang/ebin erlang/test/ebin -eval 'ok = eunit:test(fyris_errors_test), halt().'
 else
   echo "no Erlang here: skipped"
 fi

@@ -4,7 +4,7 @@
 -include_lib("stdlib/include/assert.hrl").
 
 -export([objects_test/0, tables_test/0, tables_of_ets_test/0, options_test/0, specs_test/0, counters_test/0,
-         forms_test/0]).
+         forms_test/0, atoms_test_/0, full/0]).
 
 %% `fyris:insert(T, foo)' was once a badarg without a word, where ets says that it is not a tuple.
 objects_test() ->
@@ -145,3 +145,37 @@ told(Fun) ->
             Explain = maps:get(function, Error, format_error),
             (maps:get(module, Error, Module)):Explain(Reason, Stack)
     end.
+
+%% A table of atoms that is full is a system_limit, as it is of the machine: tried in one that has room for more. A million
+%% atoms take some seconds: only with FYRIS_ATOMS, as `make test-long' has it.
+atoms_test_() -> [atoms() || os:getenv("FYRIS_ATOMS") =/= false].
+
+atoms() ->
+    {timeout, 120, fun() ->
+        Paths = [filename:dirname(code:which(M)) || M <- [fyris, ?MODULE]],
+        Args = ["+t", "2000000", "-pa" | Paths],
+        {ok, Peer, _} = peer:start(#{connection => standard_io, args => Args}),
+        {Count, Errors} = peer:call(Peer, ?MODULE, full, [], 100000),
+        peer:stop(Peer),
+        ?assert(Count > 1000),
+        ?assertEqual([system_limit], lists:usort(Errors))
+    end}.
+
+%% Fills the table with thousands of atoms at a time, and then does all that brings a new one.
+full() ->
+    T = fyris:new(t, []),
+    Class = fun(F) -> try F() of _ -> ok catch error:Class -> Class end end,
+    Atoms = fun(N) -> [list_to_atom("a" ++ integer_to_list(1000 * N + I)) || I <- lists:seq(1, 1000)] end,
+    Fill = fun Fill(N) ->
+        case Class(fun() -> fyris:insert(T, {N, Atoms(N)}) end) of
+            ok -> Fill(N + 1);
+            Error -> {N, Error}
+        end
+    end,
+    {Count, First} = Fill(0),
+    New = fun(I) -> list_to_atom("c" ++ integer_to_list(I)) end,
+    _ = [Class(fun() -> fyris:insert(T, {k, New(I)}) end) || I <- lists:seq(1, 1000)],
+    Calls = [fun() -> fyris:insert(T, {New(2000)}) end, fun() -> fyris:insert(T, {k, New(2001)}) end,
+             fun() -> fyris:insert_new(T, {l, #{New(2002) => 1}}) end, fun() -> fyris:new(New(2003), []) end,
+             fun() -> fyris:rename(T, New(2004)) end],
+    {Count, [First | [Class(Call) || Call <- Calls]]}.

@@ -1,7 +1,7 @@
 //! Tables as wholes: made, deleted, renamed, given away, fixed.
 
 use fyris::{Error, Options, ProcessId};
-use fyris_term::Term as Owned;
+use fyris_term::{Atom, AtomError, Term as Owned};
 
 use crate::call::{BAD, Fail, Reply};
 use crate::sys::{Env, Term};
@@ -22,9 +22,18 @@ pub(super) fn known_caller(env: Env) -> Result<ProcessId, Fail> {
     process::register(env, me).ok_or(BAD)
 }
 
+/// Returns the atom that is to be a name.
+fn name(env: Env, term: Term) -> Result<Atom, Fail> {
+    match atoms::from_machine(env, term) {
+        Some(name) => Ok(name),
+        None if term.atom_index().is_some() => Err(Error::Atom(AtomError::TableFull).into()),
+        None => Err(BAD),
+    }
+}
+
 /// Implements `new/2`.
 pub(super) fn new(env: Env, args: &[Term]) -> Reply {
-    let name = atoms::from_machine(env, args[0]).ok_or(BAD)?;
+    let name = name(env, args[0])?;
     // The heir's data may refer to resources.
     let (options, _offered) = term::offer(|| term::read(env, args[1]));
     let options = Options::parse(&options?, |pid| known_process(env, pid))?;
@@ -49,7 +58,7 @@ pub(super) fn delete(env: Env, args: &[Term]) -> Reply {
 
 /// Implements `rename/2`.
 pub(super) fn rename(env: Env, args: &[Term]) -> Reply {
-    let name = atoms::from_machine(env, args[1]).ok_or(BAD)?;
+    let name = name(env, args[1])?;
     tables::with(env, args[0], |table, _| {
         match table.rename(name) {
             Err(Error::NameTaken(_)) => {

@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock, OnceLock};
 
 use fyris::Error;
 use fyris_term::text::OWN_NODE;
-use fyris_term::{Atom, Blob, Fun, Pid, Port, Reference, Term as Owned, etf};
+use fyris_term::{Atom, AtomError, Blob, Fun, Pid, Port, Reference, Term as Owned, etf};
 
 use super::pids::local_pid;
 use super::{Result, aliases, keep, pids};
@@ -24,7 +24,7 @@ pub(super) fn atom(env: Env, term: Term) -> Result<Atom> {
 
 #[cold]
 pub(super) fn no_more() -> Error {
-    Error::BadArgument("no more atoms".to_owned())
+    Error::Atom(AtomError::TableFull)
 }
 
 /// Returns the node that local things are stored under.
