@@ -1447,7 +1447,8 @@ file2tab(File) ->
 %% A single term inflates to no more than 256 MiB. Not in `ets'.</dd>
 %% </dl>
 %% Otherwise returns `{error, Reason}': `badfile', `cannot_create_table' (a named table of the name is there),
-%% `invalid_object_count', `checksum_error', or `{read_error, Reason}'.
+%% `invalid_object_count', `checksum_error', `native_record' (an object holds one, and this release, before OTP 29, has
+%% no such terms), or `{read_error, Reason}'.
 %% ```
 %% > fyris:file2tab("/no/such/file", [{verify, true}]).
 %% {error,{read_error,_}}
