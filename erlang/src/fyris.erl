@@ -22,7 +22,7 @@
 %% has changed nothing, unless it is said otherwise. The shell prints which argument was wrong ({@link format_error/2}).
 %%
 %% Terms may be nested to any depth. A function that stores them fails with `system_limit' if an object is too large, and
-%% if tables have 1,048,576 different atoms already.
+%% if tables have 1,048,576 different atoms already: FROM_ETS.md lists all limits.
 %%
 %% == Consistency ==
 %%
@@ -1288,7 +1288,7 @@ place_of({_, _, _, _, _, _, _, _}) -> 5.
 %%
 %% The result works on this node as long as it runs, and not when it has been sent elsewhere or written down.
 %%
-%% Fails with `badarg' if the match specification is malformed, with `system_limit' if it is nested too deeply.
+%% Fails with `badarg' if the match specification is malformed.
 %% ```
 %% > Compiled = fyris:match_spec_compile([{{'$1', odd}, [], ['$1']}]).
 %% > fyris:match_spec_run([{1, odd}, {2, even}], Compiled).
