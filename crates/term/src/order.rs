@@ -147,6 +147,21 @@ impl<'a> Both<'a> {
 
 /// Compares terms that lie inside `depth` others.
 fn compare(a: &Term, b: &Term, numbers: Numbers, depth: usize) -> Ordering {
+    // What is compared most goes no way through memory.
+    match (a, b) {
+        (Term::Int(a), Term::Int(b)) => return a.cmp(b),
+        (Term::Atom(a), Term::Atom(b)) => return atoms(*a, *b),
+        (Term::Binary(a), Term::Binary(b)) => return a.cmp(b),
+        (Term::Tuple(a), Term::Tuple(b)) if depth < SHALLOW => {
+            let parts = || first(a.iter().zip(b), numbers, depth);
+            return a.len().cmp(&b.len()).then_with(parts);
+        }
+        // Behind as many elements alike `[]` is before a list.
+        (Term::List(a), Term::List(b)) if depth < SHALLOW => {
+            return first(a.iter().zip(b), numbers, depth).then(a.len().cmp(&b.len()));
+        }
+        _ => {}
+    }
     let both = match compare_head(a, b, numbers) {
         Compared::Is(order) => return order,
         Compared::As(both) => both,
@@ -163,6 +178,17 @@ fn compare(a: &Term, b: &Term, numbers: Numbers, depth: usize) -> Ordering {
         at += 1;
     }
     both.end
+}
+
+/// Returns the order of the first pair of terms that differ, which lie inside `depth` others and one more.
+#[inline]
+fn first<'a>(
+    pairs: impl Iterator<Item = (&'a Term, &'a Term)>,
+    numbers: Numbers,
+    depth: usize,
+) -> Ordering {
+    let mut orders = pairs.map(|(a, b)| compare(a, b, numbers, depth + 1));
+    (orders.find(|order| order.is_ne())).unwrap_or(Ordering::Equal)
 }
 
 /// Compares parts, with what is around them on the heap.

@@ -162,7 +162,7 @@ impl<const N: usize> PartialEq<[Term; N]> for Terms {
 impl Drop for Terms {
     #[inline]
     fn drop(&mut self) {
-        if !self.0.is_empty() {
+        if !self.0.iter().all(is_leaf) {
             drop_all(take(&mut self.0));
         }
     }
@@ -171,10 +171,20 @@ impl Drop for Terms {
 impl Drop for Map {
     #[inline]
     fn drop(&mut self) {
-        if !self.pairs.is_empty() {
+        if !(self.pairs.iter()).all(|(key, value)| is_leaf(key) && is_leaf(value)) {
             drop_all(take(&mut self.pairs));
         }
     }
+}
+
+/// Returns whether a term has no parts, so that its drop goes no deeper.
+#[inline(always)]
+fn is_leaf(term: &Term) -> bool {
+    use Term as T;
+    !matches!(
+        term,
+        T::Tuple(_) | T::List(_) | T::Improper(..) | T::Map(_) | T::Fun(_) | T::Record(_)
+    )
 }
 
 /// What a container held, and what is still to be dropped of it.
@@ -223,7 +233,7 @@ fn drop_content(content: Content, depth: usize, deep: &mut Vec<Content>) {
     }
     match content {
         Content::Terms(mut terms) => {
-            for term in &mut terms {
+            for term in terms.iter_mut().filter(|term| !is_leaf(term)) {
                 drop_inside(term, depth, deep);
             }
         }

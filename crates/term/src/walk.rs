@@ -120,6 +120,13 @@ fn walk_at<'t, V: Visit<'t>>(visitor: &mut V, term: &'t Term, depth: usize) -> R
     if depth >= SHALLOW {
         return walk_deep(visitor, open);
     }
+    if let Parts::Terms(terms) = open.parts {
+        for (at, part) in terms.iter().enumerate() {
+            visitor.before(&open, at)?;
+            walk_at(visitor, part, depth + 1)?;
+        }
+        return visitor.close(open);
+    }
     let mut at = 0;
     while let Some(part) = open.parts.get(at) {
         visitor.before(&open, at)?;

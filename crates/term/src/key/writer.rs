@@ -296,7 +296,8 @@ impl<'t> Visit<'t> for KeyWriter<'_> {
     type Stop = Infallible;
 
     /// Writes the most frequent kinds of keys without a call.
-    #[inline]
+    // Always: what it returns would go through memory.
+    #[inline(always)]
     fn open(&mut self, term: &'t Term) -> Result<Option<Open<'t, Mark>>, Infallible> {
         let mut mark = Mark::Plain;
         let parts = match term {

@@ -67,7 +67,7 @@ impl Term {
     ///
     /// let name = term!("Uppsala");
     /// let made = Term::parse_with("{town, Name, '_'}", &mut |_| Some(name.clone()))?;
-    /// assert_eq!(made, term!({:town, "Uppsala", :_}));
+    /// assert_eq!(made, term!({:town, "Uppsala", :"_"}));
     /// # Ok::<(), fyris_term::text::ParseError>(())
     /// ```
     ///

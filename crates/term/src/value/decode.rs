@@ -2,7 +2,7 @@
 
 use num_bigint::BigInt;
 
-use crate::walk::{Gather, Grow, Part, grow};
+use crate::walk::{Gather, Grow, Part, SHALLOW, grow};
 use crate::{
     Atom, BitString, Blob, Definition, Float, Fun, LocalFun, Map, NativeRecord, Pid, Port,
     Reference, Term,
@@ -40,12 +40,7 @@ fn decode_any(bytes: &mut &[u8], blobs: &[Blob]) -> Result<Term, ValueError> {
         blobs,
         owed: 0,
     };
-    let decoded = match decoder.next() {
-        Ok(Part::Leaf(term)) => Ok(term),
-        Ok(Part::Open(frame)) => grow(&mut decoder, frame),
-        Err(kind) => Err(kind),
-    };
-    match decoded {
+    match decoder.term(0) {
         Ok(term) => {
             *bytes = decoder.reader.left;
             Ok(term)
@@ -152,6 +147,56 @@ impl Grow for Decoder<'_, '_> {
 }
 
 impl Decoder<'_, '_> {
+    /// Reads a term that lies inside `depth` others.
+    #[inline(always)]
+    fn term(&mut self, depth: usize) -> Result<Term> {
+        let tag = self.reader.byte()?;
+        match int(&mut self.reader, tag) {
+            Some(value) => value.map(Term::Int),
+            None => self.no_int(tag, depth),
+        }
+    }
+
+    /// Reads tuples and lists, which are most of what has parts, by recursion for the first levels, and others from the
+    /// leaves up.
+    fn no_int(&mut self, tag: u8, depth: usize) -> Result<Term> {
+        match tag {
+            0xD8..=0xDF if depth < SHALLOW => self
+                .terms(u64::from(tag - tag::TUPLE_0), depth)
+                .map(Term::tuple),
+            tag::TUPLE if depth < SHALLOW => {
+                let count = self.reader.length()?;
+                self.terms(count, depth).map(Term::tuple)
+            }
+            tag::LIST if depth < SHALLOW => {
+                let count = self.reader.length()?;
+                self.terms(count, depth).map(Term::list)
+            }
+            0xD8..=0xDF
+            | tag::TUPLE
+            | tag::LIST
+            | tag::IMPROPER
+            | tag::MAP
+            | tag::SHAPED
+            | tag::FUN_LOCAL
+            | tag::RECORD => match self.other(tag)? {
+                Part::Leaf(term) => Ok(term),
+                Part::Open(frame) => grow(self, frame),
+            },
+            _ => self.leaf(tag),
+        }
+    }
+
+    fn terms(&mut self, count: u64, depth: usize) -> Result<Vec<Term>> {
+        self.claim(count)?;
+        let mut terms = Vec::with_capacity(count as usize);
+        for _ in 0..count {
+            self.owed -= 1;
+            terms.push(self.term(depth + 1)?);
+        }
+        Ok(terms)
+    }
+
     /// Reads a term, or the beginning of a container.
     #[inline(always)]
     fn next(&mut self) -> Result<Part<Term, Frame>> {

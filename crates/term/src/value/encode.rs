@@ -305,7 +305,8 @@ impl<'t> Visit<'t> for ValueWriter<'_> {
     type Mark = ();
     type Stop = Infallible;
 
-    #[inline]
+    // Always: what it returns would go through memory.
+    #[inline(always)]
     fn open(&mut self, term: &'t Term) -> Result<Option<Open<'t, ()>>, Infallible> {
         let parts = match term {
             Term::Int(value) => {
