@@ -78,7 +78,7 @@ reading() ->
      {[select_count], [{query, select}]}].
 
 others() ->
-    [{[match_spec_compile], [{query, compiled_specs}, {query, bad_specs}, {query, too_deep_a_specification_is_an_error}]},
+    [{[match_spec_compile], [{query, compiled_specs}, {query, bad_specs}, {query, specifications_nest_as_those_of_ets}]},
      {[match_spec_run, match_spec_run_r, is_compiled_ms], [{query, compiled_specs}]},
      {[test_ms], [{query, test_ms}]},
      {[repair_continuation], [{query, continuations_pass_through_the_external_format}]},
