@@ -254,10 +254,17 @@ receive_data(Objects, _, Tab, Sender, none) ->
     end,
     {more, none}.
 
-%% Without all rows there is no copy: loading ends as if the sender had, which leaves this node as it was.
+%% Without all rows there is no copy: loading ends as if the sender had, which leaves this node as it was. The rest of what
+%% it has sent is thrown away: if that was all, its end would be found first.
 broken_off(Tab, Objects, Sender) ->
     ok = fyris_mnesia_rows:report(Tab, Objects),
+    ok = forget(Sender),
     self() ! {copier_done, node(Sender)}.
+
+forget(Sender) ->
+    receive {Sender, _} -> forget(Sender)
+    after 0 -> ok
+    end.
 
 %% @private
 -spec receive_done(alias(), tab(), pid(), none) -> ok.
