@@ -38,8 +38,8 @@ fn run(spec: &MatchSpec, elements: &[Term], keypos: i64) {
     let key = KeyBuf::encode(&elements[keypos - 1]);
     let (mut stored, mut blobs) = (Vec::new(), Vec::new());
     for (i, element) in elements.iter().enumerate() {
-        if i + 1 != keypos && value::encode(element, &mut stored, &mut blobs).is_err() {
-            return;
+        if i + 1 != keypos {
+            value::encode(element, &mut stored, &mut blobs);
         }
     }
     let view = ObjectView {
