@@ -23,15 +23,16 @@ pub(crate) use slot::{keep_own_slot, lock_slots, unlock_slots};
 /// Returns the number of processors that this process may use, as it was at the first call: to ask the system means to
 /// read several files.
 pub fn processors() -> usize {
+    use std::sync::atomic::{AtomicUsize, Ordering};
     // Not a `OnceLock`: the child of a fork would wait for ever for a thread of its parent that is asking.
-    static KNOWN: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
+    static KNOWN: AtomicUsize = AtomicUsize::new(0);
     // Relaxed, both: a number alone, and two threads that ask at once get the same.
-    let known = KNOWN.load(std::sync::atomic::Ordering::Relaxed);
+    let known = KNOWN.load(Ordering::Relaxed);
     if known != 0 {
         return known;
     }
     let processors = std::thread::available_parallelism().map_or(4, |n| n.get());
-    KNOWN.store(processors, std::sync::atomic::Ordering::Relaxed);
+    KNOWN.store(processors, Ordering::Relaxed);
     processors
 }
 

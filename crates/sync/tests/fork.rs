@@ -8,7 +8,7 @@ use std::sync::{Barrier, mpsc};
 
 use common::{await_count, retire};
 use fyris_sync::lock::rw::{FairRwLock, Groups, InWord, Indicated, RawFair, Readers};
-use fyris_sync::reclaim::{Guard, Sections, pin, pin_owned};
+use fyris_sync::reclaim::{Guard, Sections, later, pin, pin_owned};
 use lock_api::RwLock;
 
 /// Runs `f` in a child of this process; whether it returned `true` there.
@@ -82,11 +82,30 @@ fn a_child_goes_on() {
     drop(over);
     other.join().unwrap();
 
+    jobs_are_done_in_a_child();
     sections_of_others_are_over();
     locks_go_on(|| InWord);
     locks_go_on(|| Indicated::new(Groups::new(4)));
     forks_meet_threads_that_wait();
     forks_meet_no_lock_held();
+}
+
+/// Checks that a child runs its jobs, though the thread that was at one of its parent's is not there.
+fn jobs_are_done_in_a_child() {
+    let (begun, has_begun) = mpsc::channel();
+    let (over, is_over) = mpsc::channel::<()>();
+    later(move || {
+        begun.send(()).unwrap();
+        let _ = is_over.recv();
+    });
+    has_begun.recv().unwrap();
+    assert!(in_child(|| {
+        set_alarm();
+        let (done, is_done) = mpsc::channel();
+        later(move || done.send(()).unwrap());
+        is_done.recv().is_ok()
+    }));
+    drop(over);
 }
 
 /// Checks that a child waits neither for a section that another thread's word tells of nor one that it counts is waited

@@ -55,10 +55,10 @@ impl From<NativeRecord> for Term {
 /// What native records of a kind have in common: module, name, whether the module exports the name, and the names of the
 /// fields in the order in which they are declared. Shared: a copy costs a count.
 #[derive(Debug, Clone)]
-pub struct Definition(Arc<Content>);
+pub struct Definition(Arc<DefinitionData>);
 
 #[derive(Debug)]
-struct Content {
+struct DefinitionData {
     /// Module, name, `true` or `false`, fields.
     atoms: Box<[Atom]>,
     /// Its number among the definitions that are kept.
@@ -98,7 +98,7 @@ impl Definition {
         ids.sort_unstable();
         let atoms = atoms.into();
         ids.is_sorted_by(|a, b| a < b)
-            .then(|| Definition(Arc::new(Content { atoms, number })))
+            .then(|| Definition(Arc::new(DefinitionData { atoms, number })))
     }
 
     /// Returns the module.

@@ -90,7 +90,7 @@ fn spliced(old: RecordPtr, edits: &[Edit<'_>]) -> Option<NewRecord> {
         let copy = old.copied();
         for (place, bytes) in edits {
             // SAFETY: no other thread has the copy.
-            unsafe { copy.put(place, bytes) };
+            assert!(unsafe { copy.put(place, bytes) });
         }
         return Some(NewRecord(Content::one(copy)));
     }

@@ -4,8 +4,8 @@
 //! such as a scheduler of the Erlang machine. And mimalloc gives freed memory back after a second, but looks whether
 //! that is over when a thread needs fresh memory: a program that empties a table and then rests would keep all of it.
 //!
-//! The thread starts with the first work or when some megabytes have been freed, looks some tenths of a second later
-//! what is free and still not used again, and ends when hardly anything is freed any more: a program at rest has none.
+//! The thread starts with the first job, or when 4 MiB have been freed. 0.3 s later it flushes all bags and gives back
+//! the memory that is free by then. It ends when less than that was freed since: a program at rest has no such thread.
 
 use std::mem::take;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,38 +15,38 @@ use std::time::{Duration, Instant};
 use super::gate;
 use crate::lock::SpinLock;
 
-/// Bytes that are worth a look.
+/// Freed bytes for which memory is given back.
 const MUCH: usize = 4 << 20;
 
-/// The time between two looks. What is given back and used again costs a fault a page, so a busy program pays for some
-/// ten thousand pages a second at most what filling them costs.
+/// The time between two collections. Memory that is given back and then used again costs a page fault for each page:
+/// what is used again within this time costs nothing.
 const PAUSE: Duration = Duration::from_millis(300);
 
-/// Bytes that were freed since the last look, more or less.
+/// Bytes freed since the last collection, approximately.
 static FREED: AtomicUsize = AtomicUsize::new(0);
 
 type Job = Box<dyn FnOnce() + Send>;
 
-struct State {
+struct Background {
     jobs: Vec<Job>,
-    /// There is a thread that will look at `jobs` again, or one is being made.
+    /// There is a thread that will look at `jobs` again, or one is being started.
     works: bool,
     /// That thread, once it runs.
     thread: Option<Thread>,
 }
 
-static STATE: SpinLock<State> = SpinLock::new(State {
+static STATE: SpinLock<Background> = SpinLock::new(Background {
     jobs: Vec::new(),
     works: false,
     thread: None,
 });
 
-/// Runs a job in the background soon; here, where no thread is to be had.
+/// Runs a job in the background soon, or on this thread where the system refuses another one.
 pub(super) fn later(job: Job) {
     start(Some(job));
 }
 
-/// Says that so many bytes were freed, more or less.
+/// Counts bytes as freed, approximately.
 pub(super) fn freed(bytes: usize) {
     // Relaxed: a count, which orders nothing.
     let before = FREED.fetch_add(bytes, Ordering::Relaxed);
@@ -60,7 +60,7 @@ fn start(job: Option<Job>) {
         let is_job = job.is_some();
         state.jobs.extend(job);
         let works = std::mem::replace(&mut state.works, true);
-        // A look comes by itself.
+        // Only a job cannot wait for the next collection.
         works.then(|| state.thread.clone().filter(|_| is_job))
     });
     match awake {
@@ -90,7 +90,7 @@ fn work() {
         let freed = FREED.swap(0, Ordering::Relaxed);
         if !cfg!(fyris_mutant = "sync_keeps_memory") {
             super::scheme::flush();
-            gate::inside(crate::alloc::give_back);
+            give_back();
         }
         if freed < MUCH && ends() {
             return;
@@ -98,7 +98,12 @@ fn work() {
     }
 }
 
-/// Returns whether there is nothing left to do. Whoever frees much or brings a job from then on makes another thread.
+/// Gives back what the allocator keeps, at no moment of which the process may be forked.
+pub(super) fn give_back() {
+    gate::inside(crate::alloc::give_back);
+}
+
+/// Returns whether there is nothing left to do: then the next job, or the next 4 MiB, start another thread.
 fn ends() -> bool {
     STATE.with(|state| {
         // Relaxed: what was counted before `start` took the lock is seen under it.

@@ -25,7 +25,7 @@ use seize::Collector;
 
 use super::Retire;
 use super::background;
-pub(super) use super::background::{freed, later};
+pub(super) use super::background::{freed, give_back, later};
 use super::bag::{self, AGE, Bag, Busy};
 use super::clock::millis;
 use super::gate::{self, Entered};

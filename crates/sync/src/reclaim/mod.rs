@@ -168,17 +168,17 @@ pub fn pin_owned() -> OwnedGuard {
 /// way: some milliseconds, if that is much.
 pub fn flush() {
     scheme::flush();
-    crate::alloc::give_back();
+    scheme::give_back();
 }
 
-/// Runs `job` soon on a thread of its own: for what takes long, and must not hold up the thread that happens to be at it.
-/// A panic of the job ends the job alone. Where the system has no more threads, it is run here.
+/// Runs `job` soon on a background thread: for work that takes long, and must not hold up the thread that finds it to be
+/// done. A panic ends the job alone. Where the system refuses another thread the job is run here.
 pub fn later(job: impl FnOnce() + Send + 'static) {
     scheme::later(Box::new(job));
 }
 
-/// Says that some `bytes` of records and tables were freed by other ways than [`Guard::retire`], or more or less so many:
-/// within half a second what is still free goes back to the system. For many bytes at once.
+/// Counts `bytes`, approximately, of records and tables as freed, where that was not by [`Guard::retire`]. When they are
+/// some megabytes, memory that is still free half a second later has gone back to the system.
 pub fn freed(bytes: usize) {
     scheme::freed(bytes);
 }

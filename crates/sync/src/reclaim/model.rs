@@ -120,6 +120,8 @@ pub(super) fn later(job: Box<dyn FnOnce() + Send>) {
 
 pub(super) fn freed(_bytes: usize) {}
 
+pub(super) fn give_back() {}
+
 pub(super) fn enter_owned() -> ModelPin {
     enter()
 }

@@ -5,13 +5,13 @@ use crate::{Atom, Definition, NativeRecord};
 use super::encode::ValueWriter;
 use super::error::ValueErrorKind;
 use super::reader::{Reader, Result};
-use super::shape::{MAX_SHAPES, Numbered, Table};
+use super::shape::{Interner, MAX_SHAPES, Numbered};
 use super::tag;
 
 /// The most atoms of a definition that is kept: what hostile definitions can fill is bounded to some megabytes.
 const MAX_ATOMS: usize = 3 + 128;
 
-static TABLE: Table<KnownDefinition, MAX_SHAPES, { 2 * MAX_SHAPES }> = Table::new();
+static TABLE: Interner<KnownDefinition, MAX_SHAPES, { 2 * MAX_SHAPES }> = Interner::new();
 
 /// A definition that is kept, as a shape is: as long as there is room, and for ever (invariant **decided-once** of
 /// [`shape`](super::shape)).

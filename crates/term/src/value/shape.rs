@@ -45,8 +45,8 @@ pub struct Shape {
     starts: Box<[u8]>,
 }
 
-/// Shapes, or other [`Numbered`] items, by number and by keys. Memory that no shape is in is never touched.
-pub(super) struct Table<T, const SHAPES: usize, const PLACES: usize> {
+/// Keeps shapes, or other [`Numbered`] items, once: by number and by keys. Memory that no item is in is never touched.
+pub(super) struct Interner<T, const SHAPES: usize, const PLACES: usize> {
     shapes: [OnceLock<T>; SHAPES],
     /// The number of a shape plus one, at the first free place from the hash of its keys on. There are more places than
     /// shapes, so that a search ends.
@@ -56,7 +56,7 @@ pub(super) struct Table<T, const SHAPES: usize, const PLACES: usize> {
     hasher: LazyLock<RandomState>,
 }
 
-static TABLE: Table<Shape, MAX_SHAPES, { 2 * MAX_SHAPES }> = Table::new();
+static TABLE: Interner<Shape, MAX_SHAPES, { 2 * MAX_SHAPES }> = Interner::new();
 
 /// What is kept once under a number, by the atoms that it is made of.
 pub(super) trait Numbered: Sized {
@@ -136,10 +136,10 @@ impl Shape {
     }
 }
 
-impl<T: Numbered, const SHAPES: usize, const PLACES: usize> Table<T, SHAPES, PLACES> {
+impl<T: Numbered, const SHAPES: usize, const PLACES: usize> Interner<T, SHAPES, PLACES> {
     pub(super) const fn new() -> Self {
         const { assert!(PLACES > SHAPES) };
-        Table {
+        Interner {
             shapes: [const { OnceLock::new() }; SHAPES],
             by_keys: [const { AtomicU32::new(0) }; PLACES],
             count: Mutex::new(0),
@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn late_keys_have_none_for_ever() {
-        static SMALL: Table<Shape, 3, 4> = Table::new();
+        static SMALL: Interner<Shape, 3, 4> = Interner::new();
         let shape = |i: usize| {
             let keys = atoms(&[&format!("late_{i}"), "late_z"]);
             SMALL.find_or_make(&keys).map(Shape::number)
