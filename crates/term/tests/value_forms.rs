@@ -145,6 +145,30 @@ fn strings_are_compact() {
     check_round_trip(&Term::list(vec![Term::Int(0); 300]));
 }
 
+/// No room is made for more terms than there are bytes left, less those that containers around wait for.
+#[test]
+fn counts_beyond_the_bytes_are_refused_at_once() {
+    let [tuple, list, improper, map] = [0xD2, 0xCA, 0xCB, 0xCC];
+    for tag in [tuple, list, improper, map] {
+        let huge = [&[tag][..], &[0xFF; 7], &[0x7F, 1, 2, 3]].concat();
+        let error = value::decode(&mut &huge[..], &[]).expect_err("too many");
+        assert_eq!(
+            (error.kind, error.offset),
+            (ValueErrorKind::Truncated, 9),
+            "{tag}"
+        );
+    }
+    for inner in [tuple, list, map] {
+        let owed = [list, 6, inner, 1, 0, 0, 0, 0];
+        let error = value::decode(&mut &owed[..], &[]).expect_err("more than owed");
+        assert_eq!(
+            (error.kind, error.offset),
+            (ValueErrorKind::Truncated, 4),
+            "{inner}"
+        );
+    }
+}
+
 #[test]
 fn a_term_that_never_ends_is_refused() {
     let deep = vec![0xD9; 1_000_000];
