@@ -9,8 +9,8 @@
 # Seen: resident after 64 MiB were freed by the main thread, that is at rest: 68 MiB; after mi_collect(true) on a new
 # thread: 68 MiB; after a malloc and mi_collect(true) on that thread: 4 MiB.
 #
-# Usage: findings/mimalloc-collect-before-malloc.sh. Needs cargo and a C compiler, Linux; half a minute. Fails if the behaviour
-# has changed.
+# Usage: findings/mimalloc-collect-before-malloc.sh. Needs cargo, a C compiler and Linux; half a minute. Fails if the
+# behaviour has changed.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

@@ -685,8 +685,8 @@ enum fyris_code fyris_batch_remove(struct fyris_batch *batch,
                                    struct fyris_error *err);
 
 /**
- * The value of a key, borrowed until a call, of whatever thread, changes the working copy: `*value` is NULL if the key is not there. O(log
- * size).
+ * The value of a key, borrowed until a call on any thread changes the working copy: `*value` is NULL if the key is not
+ * there. O(log size).
  *
  * Fails with FYRIS_E_FORKED, FYRIS_E_BUSY, FYRIS_E_DAMAGED.
  *
@@ -1594,12 +1594,12 @@ enum fyris_code fyris_store_tables(const struct fyris_store *store,
                                    struct fyris_error *err);
 
 /**
- * Gives the table to another owner of the same store: that one may write to it if it is protected, and it goes when that
- * one ends. Returns a handle in the new owner's name; `handle` stays one of the former owner's, which reads and writes as
- * the access lets everybody.
+ * Gives the table to another owner of the same store, who may write to it if it is protected; it is deleted when the
+ * new owner ends. Returns a handle in the new owner's name. `handle` stays valid, with the access that the table grants
+ * to everybody.
  *
- * Fails with FYRIS_E_NO_ACCESS if the handle is not the owner's, FYRIS_E_ARGUMENT if it is the new one's already or the
- * store is another, FYRIS_E_NO_TABLE.
+ * Fails with FYRIS_E_NO_ACCESS if the handle is not the owner's, FYRIS_E_ARGUMENT if `to` owns the table already or
+ * belongs to another store, FYRIS_E_NO_TABLE.
  *
  * Threads: any.
  */
@@ -1609,8 +1609,9 @@ struct fyris_table *fyris_table_give_away(const struct fyris_table *handle,
                                           struct fyris_error *err);
 
 /**
- * Changes what a table lets others do: `options` is `{protection, public}`, `protected` or `private` likewise, or a list
- * of one such, as for `ets:setopts/2`. When it returns nothing is done or seen any more by those that have lost the right.
+ * Changes the protection of a table: `options` is `{protection, public}`, `{protection, protected}` or `{protection,
+ * private}`, or a list of one of these, as for `ets:setopts/2`. Once it has returned, an owner who has lost a right can
+ * no longer use it.
  *
  * Fails with FYRIS_E_NO_ACCESS if the handle is not the owner's, FYRIS_E_ARGUMENT, FYRIS_E_SYNTAX, FYRIS_E_NO_TABLE.
  *

@@ -100,8 +100,7 @@ pub(crate) unsafe fn text<'a>(pointer: *const c_char, name: &str) -> Outcome<&'a
     })
 }
 
-/// A struct of the caller's that may have more fields in a later version: the first says how many bytes the caller knows,
-/// and no more are filled.
+/// A struct of the caller's that may have more fields in a later version: its first field is the number of its bytes.
 pub(crate) struct Known<T>(*mut T);
 
 impl<T> Known<T> {
@@ -143,7 +142,7 @@ impl<T> Known<T> {
     /// OUT.
     pub(crate) unsafe fn put(self, value: T) {
         let first = size_of::<usize>();
-        // SAFETY: OUT, and so many bytes are the caller's, as it said.
+        // SAFETY: OUT: the caller's struct has at least the bytes of a `T`, as `new` has checked.
         unsafe {
             let from = (&raw const value).cast::<u8>().add(first);
             let to = self.0.cast::<u8>().add(first);

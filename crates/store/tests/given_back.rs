@@ -1,4 +1,4 @@
-//! The memory of a table that was emptied or deleted goes back to the machine within a second, though the program rests.
+//! The memory of a table that was emptied or deleted goes back to the machine within a second, also of an idle program.
 #![cfg(all(target_os = "linux", not(any(fyris_small, fyris_sanitize, miri))))]
 
 use std::time::{Duration, Instant};

@@ -48,8 +48,8 @@ impl fyris_entry {
     }
 }
 
-/// The value of a key, borrowed until a call, of whatever thread, changes the working copy: `*value` is NULL if the key is not there. O(log
-/// size).
+/// The value of a key, borrowed until a call on any thread changes the working copy: `*value` is NULL if the key is not
+/// there. O(log size).
 ///
 /// Fails with FYRIS_E_FORKED, FYRIS_E_BUSY, FYRIS_E_DAMAGED.
 ///

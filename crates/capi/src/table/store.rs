@@ -156,12 +156,12 @@ pub unsafe extern "C" fn fyris_store_tables(
     })
 }
 
-/// Gives the table to another owner of the same store: that one may write to it if it is protected, and it goes when that
-/// one ends. Returns a handle in the new owner's name; `handle` stays one of the former owner's, which reads and writes as
-/// the access lets everybody.
+/// Gives the table to another owner of the same store, who may write to it if it is protected; it is deleted when the
+/// new owner ends. Returns a handle in the new owner's name. `handle` stays valid, with the access that the table grants
+/// to everybody.
 ///
-/// Fails with FYRIS_E_NO_ACCESS if the handle is not the owner's, FYRIS_E_ARGUMENT if it is the new one's already or the
-/// store is another, FYRIS_E_NO_TABLE.
+/// Fails with FYRIS_E_NO_ACCESS if the handle is not the owner's, FYRIS_E_ARGUMENT if `to` owns the table already or
+/// belongs to another store, FYRIS_E_NO_TABLE.
 ///
 /// Threads: any.
 #[must_use]
@@ -185,8 +185,9 @@ pub unsafe extern "C" fn fyris_table_give_away(
     })
 }
 
-/// Changes what a table lets others do: `options` is `{protection, public}`, `protected` or `private` likewise, or a list
-/// of one such, as for `ets:setopts/2`. When it returns nothing is done or seen any more by those that have lost the right.
+/// Changes the protection of a table: `options` is `{protection, public}`, `{protection, protected}` or `{protection,
+/// private}`, or a list of one of these, as for `ets:setopts/2`. Once it has returned, an owner who has lost a right can
+/// no longer use it.
 ///
 /// Fails with FYRIS_E_NO_ACCESS if the handle is not the owner's, FYRIS_E_ARGUMENT, FYRIS_E_SYNTAX, FYRIS_E_NO_TABLE.
 ///
