@@ -42,6 +42,8 @@ ordered_joins_dead      | --cfg shuttle --cfg fyris_small | -p fyris-index --tes
 inline_unvalidated      | --cfg loom --cfg fyris_small    | -p fyris-index --test loom a_slot_of
 inline_unfenced         | --cfg loom --cfg fyris_small    | -p fyris-index --test loom a_slot_of
 inline_old_lives        | --cfg shuttle --cfg fyris_small | -p fyris-index --test shuttle pairs
+inline_zero_is_fresh    | --cfg shuttle --cfg fyris_small | -p fyris-index --test shuttle room_that
+inline_moves_unfreshened | --cfg shuttle --cfg fyris_small | -p fyris-index --test shuttle room_that
 tree_pair_is_slot       |                    | -p fyris-index --test inline_tree
 ordered_run_too_far     |                    | -p fyris-index --test ordered_conformance runs
 unlock_is_release       |                    | -p fyris-index --test ordered_conformance crossing

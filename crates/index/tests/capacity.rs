@@ -19,17 +19,21 @@ fn alone() -> MutexGuard<'static, ()> {
 #[test]
 fn room_for_millions_is_made_at_once() {
     let _alone = alone();
-    let time = |capacity: usize| {
-        let once = |_| {
-            let begun = Instant::now();
-            drop(ConcurrentMap::<u64, u64>::with_capacity(capacity));
-            begun.elapsed()
-        };
-        (0..20).map(once).min().expect("some")
-    };
-    for capacity in [1 << 24, 1 << 33] {
-        let time = time(capacity);
-        assert!(time < Duration::from_millis(1), "{capacity}: {time:?}");
+    let makers: [fn(usize); 3] = [
+        |capacity| drop(ConcurrentMap::<u64, u64>::with_capacity(capacity)),
+        |capacity| drop(BytesMap::<u64>::with_capacity(capacity)),
+        |capacity| drop(InlineMap::<u64, u64>::with_capacity(capacity)),
+    ];
+    for (n, make) in makers.iter().enumerate() {
+        for capacity in [1 << 24, 1 << 33] {
+            let once = |_| {
+                let begun = Instant::now();
+                make(capacity);
+                begun.elapsed()
+            };
+            let time = (0..20).map(once).min().expect("some");
+            assert!(time < Duration::from_millis(1), "{n}, {capacity}: {time:?}");
+        }
     }
     let map = ConcurrentMap::with_capacity(1 << 20);
     let pinned = map.pin();

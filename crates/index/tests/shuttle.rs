@@ -330,3 +330,42 @@ fn pairs_move_and_overflow() {
         assert!(map.memory() > small, "it has grown");
     });
 }
+
+/// Room for more than is ever there: buckets that nobody has written come to life, move, and are discarded.
+#[test]
+fn room_that_nobody_has_written_is_live() {
+    check(SCHEDULES, || {
+        let map = Arc::new(Inline::with_capacity_and_hasher(9, Chosen::default()));
+        let large = map.memory();
+        (0..2).for_each(|n| _ = map.insert(key(n), n));
+        together(
+            &map,
+            &[
+                |map| {
+                    (2..6).for_each(|n| assert_eq!(map.insert(key(n), n), None));
+                    (2..6).for_each(|n| assert_eq!(map.remove(&key(n)), Some(n)));
+                },
+                |map| {
+                    for n in 6..9 {
+                        assert_eq!(map.get(&key(n)), None);
+                        assert_eq!(map.insert(key(n), n), None);
+                        assert_eq!(map.get(&key(n)), Some(n));
+                        assert_eq!(map.remove(&key(n)), Some(n));
+                    }
+                },
+                |map| {
+                    for _ in 0..4 {
+                        assert_eq!((map.get(&key(0)), map.get(&key(1))), (Some(0), Some(1)));
+                        assert_eq!(map.get(&key(9)), None);
+                        let stay = |(k, _): &(u64, u64)| [key(0), key(1)].contains(k);
+                        assert_eq!(map.iter().filter(stay).count(), 2, "met once");
+                    }
+                },
+            ],
+        );
+        assert_eq!((map.iter().count(), map.len()), (2, 2));
+        SHRUNK.fetch_add(u64::from(map.memory() < large), Ordering::Relaxed);
+    });
+    assert!(SHRUNK.load(Ordering::Relaxed) > 0, "no array was discarded");
+    static SHRUNK: AtomicU64 = AtomicU64::new(0);
+}

@@ -35,7 +35,7 @@ const VERSION: u64 = 1 << 16;
 pub(super) const GENERATION: u64 = VERSION << 24;
 
 /// A bucket, or an overflow bucket (whose header is only the occupied bits). Zeroed memory is a bucket
-/// that is not live.
+/// that is not live, or one of the first array that nobody has written (invariant FRESH).
 #[repr(C, align(128))]
 #[derive(Default)]
 pub(super) struct Bucket {
@@ -98,6 +98,19 @@ impl Bucket {
             // Acquire: pairs with the Release in `set` and `replace`.
             Some(place.bucket.values[place.slot].load(Ordering::Acquire))
         })
+    }
+
+    /// Returns whether nobody has written this bucket since its array was made or discarded.
+    pub(super) fn is_zero(&self) -> bool {
+        // Acquire: the root is loaded after it (FRESH).
+        self.header.load(Ordering::Acquire) == 0
+    }
+
+    /// Does what the system does to discarded memory, as far as it is looked at.
+    #[cfg(any(loom, shuttle))]
+    pub(super) fn zero(&self) {
+        // Release: pairs with the Acquire loads of headers: the system orders it so.
+        self.header.store(0, Ordering::Release);
     }
 
     /// Hands all pairs out. After anything but an answer what was handed out is void.

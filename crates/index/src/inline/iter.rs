@@ -68,7 +68,9 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
             for bits in root.places() {
                 out.clear();
                 let bucket = self.space.bucket(bits, from);
-                if let Read::Answer(()) = bucket.pairs(&mut |k, v| out.push((k, v))) {
+                let is_read =
+                    matches!(bucket.pairs(&mut |k, v| out.push((k, v))), Read::Answer(()));
+                if is_read || self.is_fresh(root, bits, bucket) {
                     let begin = from >> (64 - bits);
                     if begin << (64 - bits) != from {
                         // The cursor is from a larger table: the front has been handed out.

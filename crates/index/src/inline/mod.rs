@@ -22,6 +22,15 @@
 //! A bucket is *live* or not, by a bit of its header. For each hash one bucket is live, in the array of
 //! the present size or in that of the next; while pairs move both are for a moment, locked and equal
 //! (see `resize`). Not live means: look elsewhere. Memory keeps its type (invariant MEMORY_TYPE, in `space`).
+//!
+//! # Invariant FRESH: the first array is live before anyone has written it
+//!
+//! A map with room for millions is made in no time: the system's zeros are its buckets. So a header of zero means that
+//! the bucket is live and empty, while the array is the map's first and has not been moved out of: a bucket's header is
+//! not zero once it has been written, not even when it is dead, and an array is discarded only when a root has been
+//! published that says so. Who finds a zero looks at the root *again*: if that is as it was, the zero is no discarded
+//! one. Readers take it for an empty bucket; who wants to write, or to move it, brings it to life with its neighbours
+//! first, under the lock that discarding takes.
 
 mod bucket;
 mod iter;
@@ -39,7 +48,7 @@ use fyris_sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use fyris_sync::counter::Striped;
 use fyris_sync::lock::Backoff;
 
-use self::bucket::{Locked, Read};
+use self::bucket::{Bucket, Locked, Read};
 pub use self::iter::Iter;
 use self::space::Space;
 pub use self::word::Word;
@@ -99,7 +108,7 @@ struct Shared {
 
 /// The sizes in use: bits 0-7 the present, 8-15 the next (the same when nothing moves), above a
 /// generation that counts moves.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq)]
 struct Root(u64);
 
 impl Root {
@@ -121,6 +130,10 @@ impl Root {
     fn is_moving(self) -> bool {
         self.now() != self.next()
     }
+    /// Returns whether the array of this size is the map's first, and not all of it has been moved (FRESH).
+    fn is_first(self, bits: u32) -> bool {
+        bits == self.now() && self.generation() <= u64::from(self.is_moving())
+    }
     /// Returns the sizes in which a bucket may be live.
     #[inline]
     fn places(self) -> impl Iterator<Item = u32> {
@@ -136,8 +149,8 @@ impl<K: Word + Hash, V: Word> InlineMap<K, V> {
         Self::with_hasher(RandomState::default())
     }
 
-    /// Makes an empty map that holds `capacity` pairs before it grows. O(capacity): each bucket, of seven pairs, gets a
-    /// word.
+    /// Makes an empty map that holds `capacity` pairs before it grows. O(1): memory is mapped, and taken from the system
+    /// when pairs come.
     ///
     /// # Panics
     ///
@@ -195,6 +208,23 @@ impl<K, V, S> InlineMap<K, V, S> {
         // Release: pairs with the Acquire in `root`: the arrays it names have been made.
         self.root.store(root.0, Ordering::Release);
     }
+
+    /// Returns whether a bucket of this size is live, and empty, because nobody has written it (FRESH). The root is loaded
+    /// after the bucket.
+    fn is_fresh(&self, root: Root, bits: u32, bucket: &Bucket) -> bool {
+        root.is_first(bits)
+            && bucket.is_zero()
+            && (self.root() == root || cfg!(fyris_mutant = "inline_zero_is_fresh"))
+    }
+
+    /// Brings bucket `i` of the present size to life if it is fresh (FRESH): before it is locked.
+    fn freshen(&self, root: Root, i: usize) {
+        let bits = root.now();
+        let is_fresh = |bucket: &Bucket| self.is_fresh(root, bits, bucket);
+        if is_fresh(self.space.nth(bits, i)) {
+            self.space.bring_to_life(bits, i, is_fresh);
+        }
+    }
 }
 
 impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
@@ -214,9 +244,7 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
         let space = Space::new();
         let bits = resize::bits_for(capacity).filter(|&bits| space.provide_fresh(bits));
         let bits = bits.ok_or(CapacityError::new(capacity))?;
-        for i in 0..1 << bits {
-            space.nth(bits, i).draft(0).bring_to_life();
-        }
+        space.bring_to_life(bits, 0, |_| true);
         let shared = Shared::default();
         if bits >= resize::INFLATE_BITS {
             shared.entries.inflate();
@@ -403,9 +431,13 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
     fn get_word_again(&self, hash: u64, key: u64) -> Option<u64> {
         let mut backoff = Backoff::new();
         loop {
-            for bits in self.root().places() {
-                if let Read::Answer(answer) = self.space.bucket(bits, hash).get(key) {
-                    return answer;
+            let root = self.root();
+            for bits in root.places() {
+                let bucket = self.space.bucket(bits, hash);
+                match bucket.get(key) {
+                    Read::Answer(answer) => return answer,
+                    _ if self.is_fresh(root, bits, bucket) => return None,
+                    _ => {}
                 }
             }
             // It was moved or changed between two looks: look again where it is.
@@ -472,7 +504,8 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
                     return (bits, locked);
                 }
             }
-            // The sizes have changed since they were looked at.
+            // The sizes have changed since they were looked at, or nobody has written here.
+            self.freshen(root, (hash >> (64 - root.now())) as usize);
         }
     }
 

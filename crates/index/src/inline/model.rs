@@ -2,7 +2,7 @@
 
 use super::bucket::Bucket;
 
-/// As `fyris_sync::alloc::Pages`, of buckets; nothing is given back.
+/// As `fyris_sync::alloc::Pages`, of buckets; what is discarded reads as zeros, as if given back.
 pub(super) struct Pages(Box<[Bucket]>);
 
 impl Pages {
@@ -26,13 +26,15 @@ impl Pages {
     }
 
     pub(super) fn gives_back(&self) -> bool {
-        false
+        true
     }
 
     pub(super) fn reuse(&self) {}
 
     /// # Safety
     ///
-    /// Never called.
-    pub(super) unsafe fn discard(&self) {}
+    /// As `fyris_sync::alloc::Pages::discard`.
+    pub(super) unsafe fn discard(&self) {
+        self.0.iter().for_each(Bucket::zero);
+    }
 }

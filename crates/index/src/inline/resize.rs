@@ -129,6 +129,9 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
             (unit << each)..(unit + 1) << each
         };
         of(to).for_each(|i| self.space.nth(to, i).prefetch());
+        if !cfg!(fyris_mutant = "inline_moves_unfreshened") {
+            of(from).for_each(|i| self.freshen(root, i));
+        }
         let old: Few<'_> = of(from)
             .filter_map(|i| self.space.nth(from, i).lock())
             .collect();

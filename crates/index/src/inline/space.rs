@@ -22,6 +22,9 @@ use super::model::Pages;
 /// The largest array has 2^31 buckets: 256 GiB.
 pub(super) const MAX_BITS: u32 = 31;
 
+/// Buckets that are brought to life at once: the lock is taken once for all of them.
+const NEIGHBOURS: usize = if cfg!(fyris_small) { 2 } else { 64 };
+
 /// All memory of a map.
 pub(super) struct Space {
     arrays: [AtomicPtr<Bucket>; MAX_BITS as usize + 1],
@@ -103,6 +106,18 @@ impl Space {
             self.adopt(&mut self.owned(), bits, pages);
             true
         })
+    }
+
+    /// Brings bucket `i` of an array that is fresh from the system to life, and its neighbours, if it is fresh (FRESH)
+    /// still: arrays are discarded under the lock that is held meanwhile.
+    pub(super) fn bring_to_life(&self, bits: u32, i: usize, is_fresh: impl Fn(&Bucket) -> bool) {
+        let _owned = self.owned();
+        if is_fresh(self.nth(bits, i)) {
+            let first = i - i % NEIGHBOURS;
+            for i in first..(first + NEIGHBOURS).min(1 << bits) {
+                self.nth(bits, i).draft(0).bring_to_life();
+            }
+        }
     }
 
     fn adopt(&self, owned: &mut Owned, bits: u32, pages: Pages) {
