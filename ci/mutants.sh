@@ -191,7 +191,9 @@ segment_fork_unnoticed  |                    | -p fyris-segment --test processes
 segment_one_patience    |                    | -p fyris-segment --test processes goes_round
 segment_change_ends_early |                  | -p fyris-capi --test c segments_answer
 segment_parents_row     |                    | -p fyris-segment --test processes fork::
-segment_ranges_unseen   |                    | -p fyris-segment --test basic skipped
+segment_ranges_unseen   |                    | -p fyris-segment --test writes skipped
+segment_faults_untold   |                    | -p fyris-segment --test writes told
+segment_foreign_unheard |                    | -p fyris-segment --test writes other_processes
 segment_looks_once      |                    | -p fyris-segment --test processes reader::
 segment_version_early   |                    | -p fyris-segment --test processes reader::
 segment_trunk_wins      |                    | -p fyris-segment --test processes model::

@@ -248,7 +248,7 @@ class Segment:
         history: int | None = None,
         mode: int | None = None,
         group: int | None = None,
-        count_faults: bool = False,
+        foreign_writes: bool = False,
         one_writer: bool = False,
         after_unlink: bool = False,
     ) -> Self: ...

@@ -55,11 +55,11 @@ pub(crate) use versions::Updated;
 /// permissions (0o600) and the group of its file, all fixed when it is created; mode is also what an existing segment
 /// in memory may permit at most. read_only=True needs no more than permission to read. tracking says how writes are
 /// noticed: 'auto', 'userfault', 'signal', or 'declared' for not at all, then touch() declares them. private is a list
-/// of (start, stop): what this process writes there is never committed. count_faults: a commit looks for writes only if
-/// this process has taken a page fault since the last look, and then costs the same whatever the segment's size; what
-/// another process or a debugger writes here is not noticed before the next look. one_writer: always the same thread
-/// writes and commits, whose faults are counted faster. after_unlink: commits and waits go on when the name was removed,
-/// and do not raise Unlinked.
+/// of (start, stop): what this process writes there is never committed. foreign_writes: every commit looks for writes
+/// of other processes into the copy (a debugger, process_vm_writev), at half a microsecond a MiB; otherwise such a write
+/// is noticed after this process's next page fault, and a commit that follows none costs the same whatever the segment's
+/// size. one_writer: always the same thread writes and commits, whose faults are counted faster. after_unlink: commits
+/// and waits go on when the name was removed, and do not raise Unlinked.
 ///
 /// A pickled segment is checked out anew where it is unpickled (multiprocessing with spawn); pickles of different
 /// contents differ. After a fork the child calls reattach().
@@ -126,7 +126,7 @@ struct Checkout {
     in_place: bool,
     mode: Option<u32>,
     tracking: String,
-    count_faults: bool,
+    foreign_writes: bool,
     one_writer: bool,
     after_unlink: bool,
     private: Vec<(usize, usize)>,
@@ -181,7 +181,7 @@ impl Checkout {
         let options = Options::new().read_only(self.read_only).tracking(tracking);
         let options = options.in_place(self.in_place);
         let options = options
-            .count_faults(self.count_faults)
+            .foreign_writes(self.foreign_writes)
             .one_writer(self.one_writer)
             .after_unlink(self.after_unlink);
         let private = self.private.iter();
@@ -237,7 +237,7 @@ impl Segment {
 #[pymethods]
 impl Segment {
     #[new]
-    #[pyo3(signature = (name, size=Natural(0), *, create=true, exclusive=false, read_only=false, in_place=false, unit=None, max_size=None, tracking="auto", private=vec![], slots=None, history=None, mode=None, group=None, count_faults=false, one_writer=false, after_unlink=false))]
+    #[pyo3(signature = (name, size=Natural(0), *, create=true, exclusive=false, read_only=false, in_place=false, unit=None, max_size=None, tracking="auto", private=vec![], slots=None, history=None, mode=None, group=None, foreign_writes=false, one_writer=false, after_unlink=false))]
     #[allow(clippy::too_many_arguments)]
     fn new(
         py: Python<'_>,
@@ -255,7 +255,7 @@ impl Segment {
         history: Option<Natural>,
         mode: Option<u32>,
         group: Option<u32>,
-        count_faults: bool,
+        foreign_writes: bool,
         one_writer: bool,
         after_unlink: bool,
     ) -> PyResult<Segment> {
@@ -273,7 +273,7 @@ impl Segment {
             in_place,
             mode,
             tracking: tracking.to_owned(),
-            count_faults,
+            foreign_writes,
             one_writer,
             after_unlink,
             private: private
@@ -435,7 +435,7 @@ impl Segment {
         options.set_item("read_only", this.checkout.read_only)?;
         options.set_item("in_place", this.checkout.in_place)?;
         options.set_item("tracking", &this.checkout.tracking)?;
-        options.set_item("count_faults", this.checkout.count_faults)?;
+        options.set_item("foreign_writes", this.checkout.foreign_writes)?;
         options.set_item("one_writer", this.checkout.one_writer)?;
         options.set_item("after_unlink", this.checkout.after_unlink)?;
         options.set_item("private", this.checkout.private.clone())?;

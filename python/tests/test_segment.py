@@ -409,9 +409,9 @@ def test_slices_take_what_has_bytes(name):
     assert fyris.Segment(name)[64:96] == whole.tobytes()[::-1]
 
 
-@pytest.mark.parametrize("one_writer", [False, True])
-def test_commits_that_count_faults(name, one_writer):
-    segment = fyris.Segment(name, 1 << 20, count_faults=True, one_writer=one_writer)
+@pytest.mark.parametrize("option", ["foreign_writes", "one_writer"])
+def test_ways_to_find_writes(name, option):
+    segment = fyris.Segment(name, 1 << 20, **{option: True})
     for n in range(20):
         segment[0] = n
         segment[4096 * n] = n + 1

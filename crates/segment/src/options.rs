@@ -63,7 +63,7 @@ pub struct Options {
     pub(crate) private: Vec<Range<usize>>,
     pub(crate) places: Vec<Place>,
     pub(crate) in_place: bool,
-    pub(crate) count_faults: bool,
+    pub(crate) foreign_writes: bool,
     pub(crate) one_writer: bool,
     pub(crate) lag: Option<usize>,
     pub(crate) after_unlink: bool,
@@ -100,7 +100,7 @@ impl Default for Options {
             private: Vec::new(),
             places: Vec::new(),
             in_place: false,
-            count_faults: false,
+            foreign_writes: false,
             one_writer: false,
             lag: None,
             after_unlink: false,
@@ -234,35 +234,24 @@ impl Options {
         self
     }
 
-    /// Makes commits skip the scan for writes, if `yes`, when this process has taken no page fault since the last scan
-    /// (default: no): the first write to a tracked page is a fault. Asking for their number takes half a
-    /// microsecond, whatever the segment's size. For programs that commit often and write to the same pages again.
+    /// Makes every commit look for writes that others make into the copy, if `yes` (default: no): a debugger, or another
+    /// process by `process_vm_writev` or `/proc/PID/mem`. A commit then costs O(segment), half a microsecond a MiB.
     ///
-    /// Only for processes that write to the copy themselves: a fault of a debugger, or of another process in
-    /// `process_vm_writev`, is not this process's, and such a write is not noticed before the next scan. Counts where
-    /// writes are tracked by userfaultfd; elsewhere it changes nothing.
+    /// The first write to a tracked page is a page fault. So commits of a process that has taken no fault since the last
+    /// one need not look at the segment, and cost the same whatever its size. But a fault of another process is not this
+    /// process's: unless this is set such a write stays local, and is part of the first commit that looks, after this
+    /// process's next fault.
     ///
-    /// ```
-    /// use fyris_segment::{Error, Options, Segment};
-    ///
-    /// let mut ours = Segment::nameless(1 << 20, &Options::new().count_faults(true))?;
-    /// for n in 0..10 {
-    ///     ours.as_mut_slice()[0] = n; // after a few commits no fault, and no scan
-    ///     ours.commit()?;
-    /// }
-    /// ours.as_mut_slice()[5000] = 1; // a fault
-    /// ours.commit()?;
-    /// assert_eq!(ours.origin().checkout()?.as_slice()[5000], 1);
-    /// # Ok::<(), Error>(())
-    /// ```
-    pub fn count_faults(mut self, yes: bool) -> Self {
-        self.count_faults = yes;
+    /// It makes a difference only where writes are tracked by userfaultfd. By signals (and with
+    /// [`Tracking::Declared`]) writes of other processes are never noticed.
+    pub fn foreign_writes(mut self, yes: bool) -> Self {
+        self.foreign_writes = yes;
         self
     }
 
     /// Says that one thread of this process, always the same, both writes to the copy and commits, if `yes` (default:
-    /// no). Counting one thread's faults takes half the time of counting the process's; without
-    /// [`count_faults`](Options::count_faults) it changes nothing.
+    /// no). Counting one thread's faults takes half the time of counting the process's, and less still where there are
+    /// many threads; with [`foreign_writes`](Options::foreign_writes) it changes nothing.
     ///
     /// A write of another thread is not noticed before the next scan.
     pub fn one_writer(mut self, yes: bool) -> Self {

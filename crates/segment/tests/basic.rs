@@ -700,53 +700,6 @@ fn threads_share_one_doctor() {
 }
 
 #[test]
-fn scans_that_are_skipped_miss_nothing() {
-    miss_nothing(&Name::new("faults"), &Options::new().count_faults(true));
-}
-
-#[test]
-fn scans_that_one_writer_skips_miss_nothing() {
-    let options = Options::new().count_faults(true).one_writer(true);
-    miss_nothing(&Name::new("faults_of_one"), &options);
-}
-
-fn miss_nothing(name: &Name, options: &Options) {
-    let mut ours = name.open(8 * PAGE, &options.clone().max_size(64 * PAGE));
-    let mut theirs = name.open(0, options);
-    let mut write = |ours: &mut Segment, at: usize, value: u8| {
-        ours.as_mut_slice()[at] = value;
-        ours.commit().unwrap();
-        theirs.update().unwrap();
-        theirs.as_slice()[at]
-    };
-    // The page gets hot, others are written to now and then, and it cools down. The log goes round twice.
-    for n in 0..2500u32 {
-        let value = n as u8;
-        assert_eq!(write(&mut ours, 0, value), value);
-        if n.is_multiple_of(7) {
-            assert_eq!(write(&mut ours, PAGE * (n as usize % 5 + 1), value), value);
-        }
-    }
-    // Written where no commit looks; then one looks there, and there was no fault since.
-    let tracked = ours.tracking() == Tracking::Userfault;
-    ours.scan_only(&[0..PAGE]).unwrap();
-    ours.as_mut_slice()[7 * PAGE] = 9;
-    for n in 0..10 {
-        write(&mut ours, 0, n);
-    }
-    ours.scan_only(&[]).unwrap();
-    ours.commit().unwrap();
-    theirs.update().unwrap();
-    assert!(!tracked || theirs.as_slice()[7 * PAGE] == 9);
-    // What the segment grows by is looked at, too.
-    ours.grow(20 * PAGE).unwrap();
-    ours.as_mut_slice()[19 * PAGE] = 3;
-    ours.commit().unwrap();
-    theirs.update().unwrap();
-    assert_eq!(theirs.as_slice()[19 * PAGE], 3);
-}
-
-#[test]
 fn a_laggard_does_not_make_commits_take_fresh_frames() {
     let name = Name::new("lag");
     let options = Options::new().lag(20);

@@ -28,9 +28,10 @@ use crate::error::{call, free, fyris_code, fyris_error, make};
 ///   attaches to a segment in memory with wider permissions says the same mode;
 /// - `declared`: writes are not noticed but declared with `fyris_segment_touch`; `{tracking, userfault}` or `{tracking,
 ///   signal}` choose how they are noticed (default: the best the kernel has);
-/// - `count_faults`: a commit looks for writes only if this process has taken a page fault since the last look, so that a
-///   commit costs the same whatever the segment's size; a write of another process or of a debugger is not noticed
-///   before the next look. `one_writer`: always the same thread writes and commits, whose faults are counted faster;
+/// - `foreign_writes`: every commit looks for writes of other processes into the copy (a debugger, `process_vm_writev`),
+///   at half a microsecond a MiB. Otherwise such a write is noticed after this process's next page fault, and a commit
+///   that follows none costs the same whatever the segment's size. `one_writer`: always the same thread writes and
+///   commits, whose faults are counted faster;
 /// - `after_unlink`: commits and waits go on when the segment's name was removed; otherwise they fail with
 ///   FYRIS_E_UNLINKED;
 /// - `{lag, Pages}`: commits let the log go on without processes that are so many changed pages behind;

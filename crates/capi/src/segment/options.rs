@@ -50,7 +50,7 @@ fn with_word(options: Options, word: &str) -> Option<Options> {
         "exclusive" => options.exclusive(true),
         "existing" => options.create(false),
         "declared" => options.declared(),
-        "count_faults" => options.count_faults(true),
+        "foreign_writes" => options.foreign_writes(true),
         "one_writer" => options.one_writer(true),
         "after_unlink" => options.after_unlink(true),
         _ => return None,

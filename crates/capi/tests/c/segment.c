@@ -207,7 +207,7 @@ static void placed(fyris_segment *a) {
   fyris_segment *b = checkout(0, "[existing, {place, 4096, 8192, 16#230000000000}]");
   NOTHING(fyris_segment_checkout(name, 0, "[{place, 0, 4096, 16#230000000000}]", &err), FYRIS_E_ARGUMENT);
   EXPECT(strstr(err.text, "0x230000000000") != NULL);
-  fyris_segment_free(checkout(0, "[existing, count_faults, one_writer, {lag, 100}]"));
+  fyris_segment_free(checkout(0, "[existing, foreign_writes, one_writer, {lag, 100}]"));
   NOTHING(fyris_segment_checkout(name, 0, "[{place, 1, 4096, 16#240000000000}]", &err), FYRIS_E_ARGUMENT);
   NOTHING(fyris_segment_checkout(name, 0, "[{place, 1, 4096}]", &err), FYRIS_E_ARGUMENT);
   there[5] = 77;

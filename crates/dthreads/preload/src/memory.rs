@@ -57,8 +57,7 @@ pub(crate) fn make(
         .slots(2 * fyris_dthreads_tools::record::THREADS)
         .max_size(max)
         .history(HISTORY * max)
-        // A process has one thread, and writes to its copy itself.
-        .count_faults(true)
+        // A process has one thread.
         .one_writer(true)
         // Threads that sleep do not make commits touch fresh frames: each would be a fault, and a scan.
         .lag(LAG)

@@ -51,7 +51,11 @@ fn next_owner(before: u64, process: u32) -> u64 {
 
 /// The notes of the handler.
 struct Marks {
+    /// A bit for each page.
     bits: Box<[AtomicU64]>,
+    /// A bit for each word of `bits` that has one, so that a commit need not look at all of them. It is set after that
+    /// one, and taken before it.
+    words: Box<[AtomicU64]>,
     /// The kernel refused to split the mapping further: all of it is writable, anything may be dirty.
     all: AtomicBool,
 }
@@ -93,10 +97,11 @@ impl Signal {
             what: "another segment tracked by signals",
             bytes: None,
         })?;
+        let zeros = |bits: usize| (0..bits.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
+        let pages = view.len() / PAGE;
         let marks = Box::new(Marks {
-            bits: (0..view.len().div_ceil(PAGE * 64))
-                .map(|_| AtomicU64::new(0))
-                .collect(),
+            bits: zeros(pages),
+            words: zeros(pages.div_ceil(64)),
             all: AtomicBool::new(false),
         });
         let marks = NonNull::from(Box::leak(marks));
@@ -162,8 +167,8 @@ impl Signal {
             let pages = tracked.iter().flat_map(|span| span.pages.clone());
             pages.for_each(|page| dirty.insert(page));
         }
-        // Relaxed: as in `collect`.
-        let fresh = self.pages(|word| word.load(Ordering::Relaxed));
+        // Acquire: as in `drain`.
+        let fresh = self.pages(|word| word.load(Ordering::Acquire));
         fresh
             .into_iter()
             .for_each(|page| dirty.insert(page as usize));
@@ -186,24 +191,22 @@ impl Signal {
     }
 
     fn drain(&self) -> Vec<u32> {
-        // Relaxed, both: as in `collect`. A bit that the handler sets after the swap stays for the next call.
+        // Relaxed: as in `collect`. Acquire: pairs with the Release in `note`: the bit of a page is there if that of its
+        // word is. A bit that the handler sets after the swap stays for the next call.
         self.pages(|word| match word.load(Ordering::Relaxed) {
             0 => 0,
-            _ => word.swap(0, Ordering::Relaxed),
+            _ => word.swap(0, Ordering::Acquire),
         })
     }
 
     /// Returns the noted pages, ascending.
     fn pages(&self, get: impl Fn(&AtomicU64) -> u64) -> Vec<u32> {
-        let mut pages = Vec::new();
-        for (at, word) in self.marks().bits.iter().enumerate() {
-            let bits = get(word);
-            if bits != 0 {
-                let set = (0..64).filter(|bit| bits >> bit & 1 == 1);
-                pages.extend(set.map(|bit| at as u32 * 64 + bit));
-            }
-        }
-        pages
+        let Marks { bits, words, .. } = self.marks();
+        let noted = |at: usize, word| ones(get(word)).map(move |bit| at * 64 + bit);
+        let words = words.iter().enumerate();
+        let words = words.flat_map(|(at, word)| noted(at, word));
+        let pages = words.flat_map(|at| noted(at, &bits[at]));
+        pages.map(|page| page as u32).collect()
     }
 }
 
@@ -237,6 +240,15 @@ impl Drop for Signal {
         // that could fault in the view while its segment is dropped breaks the contract of `Segment::as_mut_ptr`.
         drop(unsafe { Box::from_raw(self.marks.as_ptr()) });
     }
+}
+
+/// Returns the places of the bits that are set, ascending.
+fn ones(mut bits: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let bit = bits.trailing_zeros() as usize;
+        bits &= bits.wrapping_sub(1);
+        (bit < 64).then_some(bit)
+    })
 }
 
 /// Installs the handler, once.
@@ -307,6 +319,8 @@ fn note(start: usize, len: usize, marks: &Marks, address: usize) -> bool {
     // Relaxed: `collect` finds the writes of its own thread, to which this handler belongs; those of other threads are
     // their affair.
     marks.bits[page / 64].fetch_or(1 << (page % 64), Ordering::Relaxed);
+    // Release: pairs with the Acquire in `drain` and `look`.
+    marks.words[page / 64 / 64].fetch_or(1 << (page / 64 % 64), Ordering::Release);
     let writable = libc::PROT_READ | libc::PROT_WRITE;
     // SAFETY: a page of a region in the table; where nothing is mapped the call fails.
     let mut done = unsafe { libc::mprotect((start + page * PAGE) as *mut _, PAGE, writable) == 0 };

@@ -10,7 +10,8 @@
 //! taken anew, everything is protected.
 //!
 //! The first write to a protected page is a page fault of the process that writes. So a process that counts its faults
-//! ([`Faults`]) need not scan again what it has scanned since the last one: what was written there was known then.
+//! ([`Faults`]) need not scan again what it has scanned since the last one: what was written there was known then. A
+//! write of another process is a fault of that one, and is seen by the next scan.
 
 use std::fs::File;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -27,7 +28,7 @@ use rustix::mm::UserfaultfdFlags;
 use super::span::spans_of;
 use super::{PageSet, Span};
 use crate::error::{Error, Result};
-use crate::map::Mapping;
+use crate::map::{ForkMark, Mapping};
 
 /// `_IOWR('f', 16, struct pm_scan_arg)`; linux-raw-sys has the types but not the number.
 const PAGEMAP_SCAN: u32 =
@@ -75,6 +76,13 @@ impl Faults {
             libc::getrusage(whose, &mut usage);
             (usage.ru_minflt + usage.ru_majflt) as u64
         }
+    }
+
+    /// Returns whether the kernel tells how many there are: a sandbox may not let it.
+    fn are_told(&self) -> bool {
+        let before = self.now();
+        // The first write to a page of its own is one.
+        ForkMark::new().is_ok() && self.now() != before
     }
 
     /// Returns whether nothing can have been written in `spans` that the last scan has not seen. If it can, this is the
@@ -170,12 +178,14 @@ impl Userfault {
         Ok(())
     }
 
-    /// Makes scans wait for a fault.
+    /// Makes scans wait for a fault, if faults can be counted.
     pub(super) fn count_faults(&mut self, one_writer: bool) {
-        self.faults = Some(Faults {
+        let faults = Faults {
             one_writer,
             ..Faults::default()
-        });
+        };
+        let told = faults.are_told() || cfg!(fyris_mutant = "segment_faults_untold");
+        self.faults = told.then_some(faults);
     }
 
     pub(super) fn counts_faults(&self) -> bool {
@@ -194,6 +204,15 @@ impl Userfault {
         {
             return Ok(());
         }
+        let collected = self.collect_all(tracked, hot, dirty);
+        if let (Err(_), Some(faults)) = (&collected, &mut self.faults) {
+            // Not all was seen, or not all is protected again: the next call scans.
+            faults.spans.clear();
+        }
+        collected
+    }
+
+    fn collect_all(&mut self, tracked: &[Span], hot: &PageSet, dirty: &mut PageSet) -> Result<()> {
         let protect = hot.len() == 0;
         let scanned = self.scan(tracked, protect);
         let mut fresh = std::mem::take(&mut self.written);

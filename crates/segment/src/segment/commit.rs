@@ -63,10 +63,10 @@ impl Segment {
     /// processes' commits; under it some ten nanoseconds a page remain. Waits for other commits, never
     /// for updates. O(pages written + tracked pages / 500).
     ///
-    /// The kernel is asked which pages were written to, a commit of nothing too: some 0.2 us for each MiB of the segment
-    /// (2 us at 1 MiB, 54 at 256 MiB). [`Options::count_faults`](crate::Options::count_faults) leaves that out where no
-    /// page was written to for the first time (2 us at any size), and [`Segment::scan_only`] where the program knows
-    /// where it wrote; what they do not notice is said there.
+    /// If this process has taken a page fault since the last commit, as it does when it writes to a page for the first
+    /// time, the kernel is asked which pages were written to: half a microsecond for each MiB of the segment, unless
+    /// [`Segment::touch`] or [`Segment::scan_only`] has said where. Otherwise the commit costs the same at any size. Writes
+    /// of other processes into the copy are another matter: [`Options::foreign_writes`](crate::Options::foreign_writes).
     ///
     /// # Errors
     ///

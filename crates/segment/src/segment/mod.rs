@@ -189,7 +189,7 @@ impl Segment {
             &options.places,
             in_place,
         )?;
-        if options.count_faults {
+        if !options.foreign_writes || cfg!(fyris_mutant = "segment_foreign_unheard") {
             copy.count_faults(options.one_writer);
         }
         let (slot, seen) = match trunk.writable {

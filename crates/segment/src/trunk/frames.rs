@@ -235,8 +235,9 @@ impl Trunk {
             result = self.allocate(&holes);
         }
         failpoint!("file grown");
-        if result.is_err() {
-            holes.drain(..).for_each(|hole| self.make_hole(hole, slot));
+        match result {
+            Ok(()) => self.populate_frames(&holes),
+            Err(_) => holes.drain(..).for_each(|hole| self.make_hole(hole, slot)),
         }
         let rest = holes.split_off(holes.len().min(wanted));
         out.append(&mut holes);
@@ -256,6 +257,17 @@ impl Trunk {
         self.found(word::HOLES, hint, holes.len(), holes.len() >= count);
         failpoint!("holes reserved");
         holes
+    }
+
+    /// Populates frames in this process: each would be a page fault when a commit fills it, and a scan. Not those of a
+    /// file, which would be written to its disk.
+    fn populate_frames(&self, frames: &[u32]) {
+        if self.place.anonymous || self.place.is_nameless() {
+            for run in runs(frames) {
+                let at = self.geometry.frames_at + (run.start as usize - 1) * PAGE;
+                self.map.populate(at, (run.end - run.start) as usize * PAGE);
+            }
+        }
     }
 
     fn allocate(&self, frames: &[u32]) -> Result<()> {
