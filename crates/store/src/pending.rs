@@ -223,7 +223,7 @@ impl Pending {
             return Some(Hold(commit));
         }
         let more = |state: u32| (state & STATE == UNDECIDED).then_some(state + HOLD);
-        // Acquire: pairs with the Release in the drop of a `Hold`: what other holders have written comes before.
+        // Acquire: pairs with the Release where a `Hold` is dropped: what other holders have written comes before.
         let held = commit
             .state
             .fetch_update(Ordering::Acquire, Ordering::Relaxed, more);
@@ -427,7 +427,7 @@ impl Commit {
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, sealed);
         let mut backoff = Backoff::new();
         loop {
-            // Acquire: pairs with the Release in the drop of a `Hold`, and in `abort`.
+            // Acquire: pairs with the Release where a `Hold` is dropped, and in `abort`.
             match block.state.load(Ordering::Acquire) {
                 SEALED => return true,
                 state if state & STATE == ABORTED => return false,

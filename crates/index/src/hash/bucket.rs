@@ -61,7 +61,7 @@ impl Bucket {
     /// Returns the header, for a reader that is about to read the words.
     #[inline]
     pub(super) fn header(&self) -> u64 {
-        // PROTECT: pairs with the Release in `Locked::set_moved` and `Locked::drop`; the words are read after it
+        // PROTECT: pairs with the Release of `unlock`, when a `Locked` is dropped; the words are read after it
         // (invariant FROZEN). As the words themselves, it must not be older than the pin: the entries of a bucket that
         // had moved by then may have been retired from the next table and be gone (RECLAIM).
         self.header.load(PROTECT)
@@ -227,7 +227,7 @@ impl Bucket {
         let Some(place) = self.position(|w| w == 0) else {
             return self.add_overflow(word);
         };
-        // Relaxed: published by the Release in `Locked::set_moved`.
+        // Relaxed: published by the Release of `unlock`, when the bucket that this comes from has moved.
         place.bucket.words[place.slot].store(word, Ordering::Relaxed);
         0
     }

@@ -203,7 +203,7 @@ impl Node {
 
     #[inline]
     fn word(&self) -> u64 {
-        // PROTECT: pairs with the Release in `release`: the entry is seen whole.
+        // PROTECT: pairs with the Release of `unlock`, which `release` calls: the entry is seen whole.
         self.entry.load(PROTECT)
     }
 

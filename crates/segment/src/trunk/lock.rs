@@ -155,7 +155,7 @@ impl Trunk {
 
     /// Frees the lock, no matter which slot it names. For the first process to open the file.
     pub(super) fn reset_lock(&self) {
-        // Release: pairs with the Acquire in `lock`: the first holder sees the writes of the recovery.
+        // Release: pairs with the Acquire in `take`: the first holder sees the writes of the recovery.
         self.lock_word().store(0, Ordering::Release);
     }
 }

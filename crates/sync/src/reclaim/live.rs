@@ -220,7 +220,7 @@ fn find_place() -> Option<*const Slot> {
     if !*POSSIBLE {
         return None;
     }
-    // Acquire: pairs with the Release in `end`.
+    // Acquire: pairs with the Release in `give_place_back`.
     let free = |place: &Place| !place.taken.swap(true, Ordering::Acquire);
     let at = PLACES.iter().position(free)?;
     PLACE.set(Some(&PLACES[at]));
