@@ -227,7 +227,7 @@ fn order() {
 /// An index that says that it takes one writer at a time is given one at a time, so that it need not protect slots.
 #[test]
 fn writers_come_one_after_another() {
-    suite::protection(|| -> Plugged<dyn DynIndex<Object>> {
+    suite::protection(&|| -> Plugged<dyn DynIndex<Object>> {
         let index = Broken {
             index: LockedBTree::default(),
             fault: Fault::Unprotected,

@@ -80,7 +80,7 @@ fn keys_of_one_hash_follow_each_other() {
 fn keys_of_one_hash_keep_their_order_under_changes() {
     use std::hash::BuildHasherDefault;
 
-    conformance::scans_under_changes(|| {
+    conformance::scans_under_changes(&|| {
         HashIndex::<conformance::Object, _>::with_hasher(BuildHasherDefault::<Few>::default())
     });
 }

@@ -43,15 +43,15 @@ mod high {
 
     #[test]
     fn history() {
-        conformance::history(High::default);
+        conformance::history(&High::default);
     }
     #[test]
     fn reclamation() {
-        conformance::reclamation(High::default);
+        conformance::reclamation(&High::default);
     }
     #[test]
     fn scans_under_changes() {
-        conformance::scans_under_changes(High::default);
+        conformance::scans_under_changes(&High::default);
     }
 }
 
@@ -62,14 +62,14 @@ mod low {
 
     #[test]
     fn history() {
-        conformance::history(Low::default);
+        conformance::history(&Low::default);
     }
     #[test]
     fn ordered_scans() {
-        conformance::ordered_scans(Low::default);
+        conformance::ordered_scans(&Low::default);
     }
     #[test]
     fn seeks() {
-        conformance::seeks(Low::default);
+        conformance::seeks(&Low::default);
     }
 }

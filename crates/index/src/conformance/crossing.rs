@@ -14,7 +14,7 @@ const PATIENCE: u32 = 2_000;
 /// Checks that of two threads that write and then read what the other writes, one sees the write of the other. A store
 /// that waits in the store buffer of a processor when the operation returns (the litmus test SB) breaks this, and with
 /// it linearizability, of two keys together.
-pub fn crossing_writes<I: Index<Object>>(make: impl Fn() -> I) {
+pub fn crossing_writes<I: Index<Object>>(make: &dyn Fn() -> I) {
     let (census, index) = (Census::new(), make());
     for key in 0..2 {
         super::put(&index, &census, key, 0, &pin());

@@ -57,7 +57,7 @@ struct Record {
 }
 
 /// Records histories and checks them.
-pub fn history<I: Index<Object>>(make: impl Fn() -> I) {
+pub fn history<I: Index<Object>>(make: &dyn Fn() -> I) {
     // The checker itself must be able to say no.
     let stale = Step {
         seen: None,

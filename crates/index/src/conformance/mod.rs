@@ -58,7 +58,7 @@ macro_rules! conformance_tests {
         $(
             #[test]
             fn $name() {
-                $crate::conformance::$name(|| $make);
+                $crate::conformance::$name(&|| $make);
             }
         )*
     };

@@ -51,7 +51,7 @@ fn command() -> impl Strategy<Value = Command> {
 }
 
 /// Runs random commands and compares every answer with a `BTreeMap`.
-pub fn model<I: Index<Object>>(make: impl Fn() -> I) {
+pub fn model<I: Index<Object>>(make: &dyn Fn() -> I) {
     let config = ProptestConfig {
         cases: 120,
         failure_persistence: None,
@@ -163,7 +163,7 @@ pub(super) fn check_traversal(index: &impl Index<Object>, model: &BTreeMap<u64, 
 }
 
 /// Checks that a cursor survives all changes between two batches, the deletion of its key included.
-pub fn traversal_with_changes<I: Index<Object>>(make: impl Fn() -> I) {
+pub fn traversal_with_changes<I: Index<Object>>(make: &dyn Fn() -> I) {
     let config = ProptestConfig {
         cases: 60,
         failure_persistence: None,

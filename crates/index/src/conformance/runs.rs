@@ -72,7 +72,7 @@ fn apply(index: &impl Index<Object>, census: &Arc<Census>, run: &[(u64, Wish)]) 
 }
 
 /// Runs random runs and compares them with a map.
-pub fn runs<I: Index<Object>>(make: impl Fn() -> I) {
+pub fn runs<I: Index<Object>>(make: &dyn Fn() -> I) {
     let config = ProptestConfig {
         cases: 200,
         failure_persistence: None,
@@ -107,7 +107,7 @@ pub fn runs<I: Index<Object>>(make: impl Fn() -> I) {
 
 /// Checks that threads which add one to every key of the same runs lose none of each other's
 /// additions.
-pub fn runs_of_threads<I: Index<Object>>(make: impl Fn() -> I) {
+pub fn runs_of_threads<I: Index<Object>>(make: &dyn Fn() -> I) {
     const THREADS: u64 = 3;
     const ROUNDS: u64 = 40;
     const KEYS: u64 = 200;
@@ -158,7 +158,7 @@ fn add_one(index: &impl Index<Object>, census: &Arc<Census>, keys: &[u64]) {
 
 /// Checks that a closure that panics in the midst of a run leaves its key as it was, and no lock
 /// behind.
-pub fn panic_in_run<I: Index<Object>>(make: impl Fn() -> I) {
+pub fn panic_in_run<I: Index<Object>>(make: &dyn Fn() -> I) {
     let (census, index) = (Census::new(), make());
     let pin = pin();
     for k in 0..100 {

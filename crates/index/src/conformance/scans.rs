@@ -113,7 +113,7 @@ fn slotted(index: &impl Index<Object>) -> Vec<u64> {
 
 /// Checks scans of an index without an order of keys, where a range has no meaning of its own, but any key, there or
 /// not, cuts the index in three; and that scans, walks and slots have one order.
-pub fn scans<I: Index<Object>>(make: impl Fn() -> I) {
+pub fn scans<I: Index<Object>>(make: &dyn Fn() -> I) {
     let keys = proptest::collection::btree_set(0u64..5000, 0..400);
     proptest!(config(), |(keys in keys, cut in 0u64..5000, want in 1usize..60)| {
         let (census, index) = (Census::new(), make());
@@ -132,7 +132,7 @@ pub fn scans<I: Index<Object>>(make: impl Fn() -> I) {
 
 /// Checks that a scan returns the entries between its bounds, in order, in either direction, and nothing for a range
 /// that ends before it begins.
-pub fn ordered_scans<I: OrderedIndex<Object>>(make: impl Fn() -> I) {
+pub fn ordered_scans<I: OrderedIndex<Object>>(make: &dyn Fn() -> I) {
     let keys = proptest::collection::btree_set(0u64..900, 0..400);
     proptest!(config(), |(keys in keys, from in bound(900), to in bound(900), want in 1usize..60)| {
         let (census, index) = (Census::new(), make());
@@ -146,7 +146,7 @@ pub fn ordered_scans<I: OrderedIndex<Object>>(make: impl Fn() -> I) {
 }
 
 /// Checks that seeks find the nearest entry to a bound, on either side.
-pub fn seeks<I: OrderedIndex<Object>>(make: impl Fn() -> I) {
+pub fn seeks<I: OrderedIndex<Object>>(make: &dyn Fn() -> I) {
     let keys = proptest::collection::btree_set(0u64..900, 0..400);
     proptest!(config(), |(keys in keys, bounds in prop::collection::vec(bound(900), 1..40))| {
         let (census, index) = (Census::new(), make());
@@ -163,7 +163,7 @@ pub fn seeks<I: OrderedIndex<Object>>(make: impl Fn() -> I) {
 
 /// Checks that entries that are there throughout several scans, or walks, come up in them once and always in the same
 /// order, and no key twice, while others come and go in numbers that make the index grow and shrink.
-pub fn scans_under_changes<I: Index<Object>>(make: impl Fn() -> I) {
+pub fn scans_under_changes<I: Index<Object>>(make: &dyn Fn() -> I) {
     under_changes(&make(), |index, want| match want % 4 {
         3 => walked(index),
         _ => scanned(index, (Unbounded, Unbounded), want),
@@ -171,7 +171,7 @@ pub fn scans_under_changes<I: Index<Object>>(make: impl Fn() -> I) {
 }
 
 /// Checks the same as [`scans_under_changes`], downwards.
-pub fn ordered_scans_under_changes<I: OrderedIndex<Object>>(make: impl Fn() -> I) {
+pub fn ordered_scans_under_changes<I: OrderedIndex<Object>>(make: &dyn Fn() -> I) {
     under_changes(&make(), |index, want| {
         let keys = scanned_back(index, (Unbounded, Unbounded), want);
         assert!(keys.is_sorted_by(|a, b| a > b), "downwards");

@@ -9,7 +9,7 @@ use crate::{Action, Stamp, Stamped};
 
 /// Checks that any change of a key changes the stamp of its place, and that the stamp stays without
 /// a change.
-pub fn stamps<I: Stamped<Object>>(make: impl Fn() -> I) {
+pub fn stamps<I: Stamped<Object>>(make: &dyn Fn() -> I) {
     let (census, index) = (Census::new(), make());
     for k in 0..500u64 {
         // One for each key: a test beside this one waits until its objects are freed.
@@ -49,7 +49,7 @@ fn settled_stamp(index: &impl Stamped<Object>, key: u64) -> Stamp {
 }
 
 /// Checks that a closure that panics changes no stamp.
-pub fn panic_keeps_stamps<I: Stamped<Object>>(make: impl Fn() -> I) {
+pub fn panic_keeps_stamps<I: Stamped<Object>>(make: &dyn Fn() -> I) {
     let (census, index) = (Census::new(), make());
     for k in 0..50 {
         put(&index, &census, 2 * k, k, &pin());

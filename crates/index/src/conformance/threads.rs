@@ -16,7 +16,7 @@ use super::scans::behind;
 
 /// Checks that every object is freed once, and none that a reader still looks at: threads replace, remove and read the
 /// same keys, and readers keep the objects that they found for a while.
-pub fn reclamation<I: Index<Object>>(make: impl Fn() -> I) {
+pub fn reclamation<I: Index<Object>>(make: &dyn Fn() -> I) {
     let (census, index) = (Census::new(), make());
     std::thread::scope(|s| {
         for t in 0..4u64 {
@@ -47,7 +47,7 @@ pub fn reclamation<I: Index<Object>>(make: impl Fn() -> I) {
 }
 
 /// Checks that a closure that panics leaves slot and count as they were, and that other operations go on.
-pub fn panic_in_closure<I: Index<Object>>(make: impl Fn() -> I) {
+pub fn panic_in_closure<I: Index<Object>>(make: &dyn Fn() -> I) {
     let (census, index) = (Census::new(), make());
     let pin = pin();
     for k in 0..100 {
@@ -76,7 +76,7 @@ pub fn panic_in_closure<I: Index<Object>>(make: impl Fn() -> I) {
 }
 
 /// Checks that the number of entries never goes backwards while entries are only put in, whichever thread asks.
-pub fn sizes<I: Index<Object>>(make: impl Fn() -> I) {
+pub fn sizes<I: Index<Object>>(make: &dyn Fn() -> I) {
     const THREADS: usize = 3;
     const TOTAL: usize = THREADS * 400;
     let (census, index) = (Census::new(), make());
@@ -106,7 +106,7 @@ pub fn sizes<I: Index<Object>>(make: impl Fn() -> I) {
 
 /// Checks that no other thread changes a slot while a closure looks at it: threads add to counters by reading in one
 /// closure the value that the next one replaces, and no addition is lost.
-pub fn protection<I: Index<Object>>(make: impl Fn() -> I) {
+pub fn protection<I: Index<Object>>(make: &dyn Fn() -> I) {
     const THREADS: u64 = 4;
     const ROUNDS: u64 = 2000;
     const KEYS: u64 = 3;
@@ -141,7 +141,7 @@ pub fn protection<I: Index<Object>>(make: impl Fn() -> I) {
 
 /// Checks that steady keys are met exactly once by every traversal, and found by every read, while others come and go
 /// in numbers that make the index grow and shrink.
-pub fn traversal_under_growth<I: Index<Object>>(make: impl Fn() -> I) {
+pub fn traversal_under_growth<I: Index<Object>>(make: &dyn Fn() -> I) {
     const STEADY: u64 = 300;
     let (census, index) = (Census::new(), make());
     for k in 0..STEADY {
