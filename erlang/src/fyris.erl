@@ -1561,7 +1561,7 @@ table(Table) ->
 %% </dl>
 %% Queries that name a key look it up. The table is fixed while it is traversed.
 %%
-%% Fails with `badarg' if an option is unknown or malformed.
+%% Fails with `badarg' if an option is unknown, malformed or given twice.
 %% ```
 %% > T = fyris:new(numbers, [ordered_set]).
 %% > fyris:insert(T, [{1, odd}, {2, even}, {3, odd}]).
@@ -1573,8 +1573,9 @@ table(Table) ->
       Option :: {traverse, first_next | last_prev | select | {select, match_spec()}} |
                 {n_objects, pos_integer() | default}.
 table(Table, Options) ->
-    try fyris_qlc:table(?CALL(resolve(Table), [Table, Options]), Options)
-    catch throw:badarg -> ?BADARG([Table, Options])
+    Tid = ?CALL(resolve(Table), [Table, Options]),
+    try fyris_qlc:table(Tid, Options)
+    catch error:badarg -> ?BADARG([Table, Options])
     end.
 
 %% @doc Prints a line for each table: id, name, type, size, memory in words and owner; and one with the number of tables

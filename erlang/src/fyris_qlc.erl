@@ -4,34 +4,36 @@
 
 -export([table/2]).
 
-%% @doc A query handle; throws `badarg' for options that are none.
+%% @doc A query handle; fails with `badarg' for options that are none. As with `ets:table/2' what is no option here may
+%% be one of `qlc:table/2', which refuses any that is given twice.
 -spec table(fyris:table(), term()) -> qlc:query_handle().
 table(Table, Options) ->
-    {Traverse, N} = options(Options),
+    {Traverse, Rest} = option(traverse, select, listed(Options)),
+    {N, More} = option(n_objects, 100, Rest),
     Fix = fun(Fixed) -> fun(_) -> fyris:safe_fixtable(Table, Fixed) end end,
     Release = fun() -> fyris:safe_fixtable(Table, false) end,
-    qlc:table(traverse(Traverse, Table, N),
+    qlc:table(traverse(Traverse, Table, objects(N)),
               [{pre_fun, Fix(true)},
                {post_fun, Release},
                {info_fun, fun(Item) -> info(Table, Item) end},
                {format_fun, fun(How) -> format(How, Table, Options) end},
-               {key_equality, equality(Table)}
-              | lookup(Traverse, Table)]).
+               {key_equality, equality(Table)},
+               {lookup_fun, lookup(Traverse, Table)}
+              | More]).
 
-options(Options) when is_list(Options) ->
-    lists:foldl(fun option/2, {select, 100}, Options);
-options(Option) ->
-    options([Option]).
+listed(Options) when length(Options) >= 0 -> Options;
+listed(Option) -> [Option].
 
-option({traverse, Traverse}, {_, N}) when Traverse =:= first_next;
-                                          Traverse =:= last_prev;
-                                          Traverse =:= select ->
-    {Traverse, N};
-option({traverse, {select, Spec}}, {_, N}) -> {{select, Spec}, N};
-option({n_objects, default}, {Traverse, _}) -> {Traverse, 100};
-option({n_objects, N}, {Traverse, _}) when is_integer(N), N > 0 ->
-    {Traverse, N};
-option(_, _) -> throw(badarg).
+option(Key, Default, Options) ->
+    case lists:keytake(Key, 1, Options) of
+        {value, {Key, Value}, Rest} -> {Value, Rest};
+        false -> {Default, Options};
+        _ -> error(badarg)
+    end.
+
+objects(default) -> 100;
+objects(N) when is_integer(N), N > 0 -> N;
+objects(_) -> error(badarg).
 
 traverse(first_next, Table, _) ->
     fun() -> keys(Table, fyris:first(Table), fun fyris:next/2) end;
@@ -40,7 +42,9 @@ traverse(last_prev, Table, _) ->
 traverse(select, Table, N) ->
     fun(Spec) -> chunks(fyris:select(Table, Spec, N)) end;
 traverse({select, Spec}, Table, N) ->
-    fun() -> chunks(fyris:select(Table, Spec, N)) end.
+    fun() -> chunks(fyris:select(Table, Spec, N)) end;
+traverse(_, _, _) ->
+    error(badarg).
 
 keys(_, '$end_of_table', _) ->
     [];
@@ -54,15 +58,11 @@ chunks({Objects, Continuation}) ->
     Objects ++ fun() -> chunks(fyris:select(Continuation)) end.
 
 lookup({select, _}, _) ->
-    [];
+    undefined;
 lookup(_, Table) ->
-    KeyPos = fyris:info(Table, keypos),
-    Find = fun(Position, [Key]) when Position =:= KeyPos ->
-                   fyris:lookup(Table, Key);
-              (Position, Keys) when Position =:= KeyPos ->
-                   lists:append([fyris:lookup(Table, Key) || Key <- Keys])
-           end,
-    [{lookup_fun, Find}].
+    fun(_, [Key]) -> fyris:lookup(Table, Key);
+       (_, Keys) -> lists:append([fyris:lookup(Table, Key) || Key <- Keys])
+    end.
 
 info(Table, keypos) -> fyris:info(Table, keypos);
 info(Table, num_of_objects) -> fyris:info(Table, size);
@@ -76,17 +76,15 @@ equality(Table) ->
         _ -> '=:='
     end.
 
+%% The call that makes the handle, or looks the keys up: `Element' shortens a key to the depth that was asked for.
+format({all, _, _}, Table, []) ->
+    {fyris, table, [Table]};
 format({all, _, _}, Table, Options) ->
     {fyris, table, [Table, Options]};
 format({match_spec, Spec}, Table, Options) ->
-    {fyris, table, [Table, [{traverse, {select, Spec}} | traverse_not(Options)]]};
-format({lookup, _, [Key], _, _}, Table, _) ->
-    io_lib:format("~w:lookup(~w, ~w)", [fyris, Table, Key]);
-format({lookup, _, Keys, _, _}, Table, _) ->
-    io_lib:format("lists:flatmap(fun(Key) -> ~w:lookup(~w, Key) end, ~w)",
-                  [fyris, Table, Keys]).
-
-traverse_not(Options) when is_list(Options) ->
-    lists:keydelete(traverse, 1, Options);
-traverse_not({traverse, _}) -> [];
-traverse_not(Option) -> [Option].
+    {fyris, table, [Table, [{traverse, {select, Spec}} | lists:keydelete(traverse, 1, listed(Options))]]};
+format({lookup, _, [Key], _, Element}, Table, _) ->
+    io_lib:format("~w:lookup(~w, ~w)", [fyris, Table, Element(Key)]);
+format({lookup, _, Keys, _, Element}, Table, _) ->
+    io_lib:format("lists:flatmap(fun(V) -> ~w:lookup(~w, V) end, ~w)",
+                  [fyris, Table, [Element(Key) || Key <- Keys]]).

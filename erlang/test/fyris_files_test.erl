@@ -326,3 +326,24 @@ qlc_test() ->
          M:info(T, fixed)}
      end) || Options <- [[], {n_objects, 7}, [{traverse, first_next}], [{traverse, last_prev}]]],
     ?same(begin T = M:new(t, []), try M:table(T, foo) catch error:badarg -> badarg end end).
+
+%% What `qlc:info' prints of a handle, which a query joins and looks up by; what is refused.
+qlc_handles_test() ->
+    Options = [[], {n_objects, 7}, [{n_objects, 7}, {traverse, select}], {traverse, {select, []}}, [{parent_fun, fun erlang:self/0}],
+               [{traverse, last_prev}, {traverse, select}], [{n_objects, 5}, {n_objects, x}], [{n_objects, 0}], [{parent_fun, x}],
+               [{pre_fun, undefined}], [{n_objects, 5} | x], foo],
+    [?same_types(?ALL, begin
+        M:insert(T, [{{I, I}, I} || I <- lists:seq(1, 9)]),
+        try M:table(T, Option) of
+            H -> [shown(H), shown(qlc:q([Y || {X, Y} <- H, X =:= {1, 1}])),
+                  shown(qlc:q([Y || {X, Y} <- H, X =:= {2, 2} orelse X =:= {3, 3}])),
+                  shown(qlc:q([{Y, Z} || {X, Y} <- H, Z <- [{{1, 1.0}}, {{2, 2}}], X == element(1, Z)]))]
+        catch error:badarg -> badarg
+        end
+     end) || Option <- Options],
+    ?same([try M:table(T) catch error:badarg -> badarg end || T <- [17, "late", make_ref()]]).
+
+%% Without what differs: tids, the module's name, where lines end.
+shown(H) ->
+    Differs = "\\s+|(ets|fyris):(?=table|lookup)|list_to_ref\\((\"[^\"]*\"\\s*)+\\)|#Ref<[0-9.]*>",
+    [re:replace(qlc:info(H, {depth, Depth}), Differs, "", [global, {return, list}]) || Depth <- [0, 1, infinity]].

@@ -83,7 +83,7 @@ others() ->
      {[test_ms], [{query, test_ms}]},
      {[repair_continuation], [{query, continuations_pass_through_the_external_format}]},
      {[fun2ms], [{query, fun2ms}]},
-     {[table], [{files, qlc}]},
+     {[table], [{files, qlc}, {files, qlc_handles}]},
      {[tab2file, file2tab], [{files, files_go_both_ways}, {files, errors}, {files, kept_dumps},
                              {files, compressed_terms_are_bounded}]},
      {[tabfile_info], [{files, tabfile_info}]},
