@@ -304,6 +304,8 @@ mod tests {
         account_follows();
     }
 
+    // Sanitizers refuse allocations of such sizes.
+    #[cfg(not(fyris_sanitize))]
     #[test]
     fn fresh_memory_is_zeroed_and_costs_nothing_beforehand() {
         for size in [64, HUGE - 1, 2 * HUGE + 12345, 64 << 30] {
