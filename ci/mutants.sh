@@ -202,6 +202,8 @@ segment_few_forgets     |                    | -p fyris-segment --test processes
 segment_torn_read       |                    | -p fyris-segment --test processes stop::
 segment_transaction_merges |                 | -p fyris-segment --test transactions no_transaction
 segment_pin_ignored     |                    | -p fyris-segment --test in_place keeps
+segment_ring_turns_early |                   | -p fyris-segment --lib ring::
+segment_space_unpromised |                   | -p fyris-segment --test sizes small_file_system
 segment_frames_descend  |                    | -p fyris-segment --test in_place whole_arrays
 segment_changes_unowned |                    | -p fyris-segment --test in_place whole
 segment_unlinked_unheard |                   | -p fyris-segment --test list tell

@@ -53,7 +53,7 @@ pub struct Report {
     pub position: u64,
     /// Entries of the log that a process may still need.
     pub log_used: u64,
-    /// Entries that the log can hold.
+    /// Entries that the log can hold; it gets longer with the segment.
     pub log_size: usize,
     /// Page frames by use: in the trunk's newest version.
     pub frames_current: usize,
@@ -136,7 +136,7 @@ impl Doctor {
         let _lock = self.lock()?;
         let (geometry, bounds) = (self.trunk.geometry, self.trunk.bounds()?);
         let frames = self.trunk.count_frames();
-        let heads = (0..geometry.pages).map(|page| Ok(self.trunk.head(page)?.0));
+        let heads = (0..self.trunk.pages()?).map(|page| Ok(self.trunk.head(page)?.0));
         let heads = heads.collect::<Result<Vec<u32>>>()?;
         let mut runs: Vec<Range<usize>> = runs(&heads).collect();
         let count = runs.len();
@@ -159,7 +159,7 @@ impl Doctor {
             version: self.trunk.version(),
             position: bounds.position,
             log_used: bounds.position - bounds.tail,
-            log_size: geometry.log,
+            log_size: self.trunk.ring().len,
             frames_current: current,
             frames_retained: frames.in_trunk.saturating_sub(current),
             frames_kept: self.trunk.kept_count(),
@@ -222,7 +222,7 @@ impl Doctor {
 
     fn check_heads(&self) -> Result<()> {
         let mut seen = vec![false; self.trunk.geometry.frames + 1];
-        for page in 0..self.trunk.geometry.pages {
+        for page in 0..self.trunk.pages()? {
             let (frame, _) = self.trunk.head(page)?;
             if frame != 0 && std::mem::replace(&mut seen[frame as usize], true) {
                 return Err(Error::Corrupt("two pages have one frame"));
@@ -234,8 +234,9 @@ impl Doctor {
     /// Checks that each change of a page starts from the frame that the one before left.
     fn check_log(&self, positions: Range<u64>) -> Result<()> {
         let mut last = std::collections::HashMap::new();
+        let log = self.trunk.log();
         for position in positions {
-            let head = self.trunk.entry(position)?;
+            let head = log.entry(position)?;
             if head.grown() {
                 continue;
             }
@@ -256,7 +257,7 @@ impl Doctor {
     /// Checks that kept frames have left the log, and no page or other entry has them.
     fn check_kept(&self, tail: u64) -> Result<()> {
         let mut seen = vec![false; self.trunk.geometry.frames + 1];
-        for page in 0..self.trunk.geometry.pages {
+        for page in 0..self.trunk.pages()? {
             seen[self.trunk.head(page)?.0 as usize] = true;
         }
         let mut count = 0;
@@ -288,7 +289,7 @@ impl Doctor {
             let values = unsafe { (load(before, one.word.into()), load(after, one.word.into())) };
             values == (one.before, one.after)
         };
-        match self.trunk.few(position, head).all(right) {
+        match self.trunk.log().few(position, head).all(right) {
             true => Ok(()),
             false => Err(Error::Corrupt("a word in the log is not that of its frame")),
         }

@@ -21,7 +21,7 @@
 //!
 //! | part | bytes | content |
 //! |---|---|---|
-//! | header | 4096 | 0: `FYRISSEG`; 8: format; 16: unit; 24: pages; 32: slots; 40: frames kept at most; 48: log entries; 56: frames; 64: file length; 72: sum of these. Then what changes: 128: position; 136: version; 144: size; 192: lock; 196: how often it was taken; 256: tail; 264: applied; 272: frames that have or had space; 280: free frames (a hint); 288: gate; 296: pid namespace; 304: slots ever used; 312: a process sleeps; 320: frames kept; 328: overruns; 336: evictions; 344..368: the table of kept frames: its top, a cursor, the sum of the snapshots it was gone through for; 368: holes (a hint) |
+//! | header | 4096 | 0: `FYRISSEG`; 8: format; 16: unit; 24: pages; 32: slots; 40: frames kept at most; 48: log entries; 56: frames; 64: file length; 72: sum of these. Then what changes: 128: position; 136: version; 144: size; 192: lock; 196: how often it was taken; 256: tail; 264: applied; 272: frames that have or had space; 280: free frames (a hint); 288: gate; 296: pid namespace; 304: slots ever used; 312: a process sleeps; 320: frames kept; 328: overruns; 336: evictions; 344..368: the table of kept frames: its top, a cursor, the sum of the snapshots it was gone through for; 368: holes (a hint); 376: the ring of the log; 384..544: the table of rings (see `trunk/ring.rs`) |
 //! | slots | 64 each, and one for the doctor | 0: owner (process id and start time); 8: place; 16: commits; 24: base (see `trunk/slots.rs`) |
 //! | page heads | 16 a page | 0: frame; 8: log position after its last change |
 //! | log | 128 an entry | 0: page; 4: frame; 8: frame before; 12: its age; 16: version; the changed words: up to six with their values, or a mask of 512 bits (see `trunk/entry.rs`) |
@@ -67,7 +67,7 @@
 //! # The cost of a process that stalls or lags
 //!
 //! It keeps the log, and the frames replaced since, up to the log's length: twice as many entries as the segment has
-//! pages, and 1,024. Then the log goes on without it (it is *overrun*), and the segment keeps the frames that its merge
+//! pages, rounded up to a power of two, and at least 1,024. Then the log goes on without it (it is *overrun*), and the segment keeps the frames that its merge
 //! will need: the replaced pages that its copy started from, at most as many as the segment has, and twice as many
 //! during an update. So changes of different units merge however far apart the processes are; an update then compares
 //! page heads instead of reading the log. The frames kept for all laggards together are bounded ([`Options::history`]):
@@ -86,7 +86,9 @@
 //!
 //! # The size of the file
 //!
-//! Header, slots, page heads, log and tables have their space from the beginning; frames get it when they are needed.
+//! Header, slots, and the page heads and the log that belong to the segment's size have their space from the beginning,
+//! or since the segment has grown; frames and the tables of them get it when they are needed. It is allocated before it
+//! is written to or promised: a full file system is [`Error::NoSpace`], which says how much was needed, and no SIGBUS.
 //! When more frames are free than in use (256 more at least) commits give the space of free frames back, a few hundred
 //! at a time, until half as many are free. The file's length does not change: it is sparse.
 //!

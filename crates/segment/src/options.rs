@@ -193,9 +193,8 @@ impl Options {
     }
 
     /// Sets the size in bytes that the segment may grow to, fixed when it is created (default: its size).
-    /// A page that is not used costs address space, and in the log and the index 450 bytes of the file, which are taken
-    /// when the segment is made: for 1 GiB 113 MiB (73 with a [`history`](Options::history) of 0). A folder in memory
-    /// may have less: Docker gives `/dev/shm` 64 MiB unless told otherwise (`--shm-size`).
+    /// A page that the segment has not grown to costs address space only, in the file and in each process. The log and
+    /// the index of those that it has take some 270 bytes each.
     pub fn max_size(mut self, bytes: usize) -> Self {
         self.max_size = bytes;
         self
@@ -334,11 +333,11 @@ impl Options {
     /// there until [`Segment::reattach`], which places it again. Needs userfaultfd, or [`Tracking::Declared`].
     ///
     /// ```
-    /// use fyris_segment::{Error, Options, PAGE, Segment};
+    /// use fyris_segment::{Error, Options, PAGE, Segment, Tracking};
     ///
     /// let name = format!("placed-{}", std::process::id());
     /// let address = 0x2000_0000_0000;
-    /// let options = Options::new().place(0..2 * PAGE, address);
+    /// let options = Options::new().tracking(Tracking::Userfault).place(0..2 * PAGE, address);
     /// let mut segment = Segment::checkout(&name, 4 * PAGE, &options)?;
     /// // SAFETY: 2 pages are mapped there while the segment lives, and no other code uses them.
     /// unsafe { std::ptr::with_exposed_provenance_mut::<u64>(address).write(7) };

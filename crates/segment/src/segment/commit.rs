@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::Segment;
 use super::update::Policy;
+use crate::PAGE;
 use crate::error::{Error, Result};
 use crate::failpoints::failpoint;
 use crate::trunk::entry::Image;
@@ -198,10 +199,13 @@ impl Segment {
     /// Populates the log's next part: each of its pages would be a fault when an entry is written there, and a scan.
     fn populate_log(&mut self) {
         let populated = &mut self.populated;
-        let whole = self.trunk.geometry.log as u64;
-        if populated.end - populated.start >= whole
-            || self.position + log::AHEAD / 2 < populated.end
-        {
+        let ring = self.trunk.ring();
+        if populated.start < ring.start {
+            // The log has got longer: what was populated is not where the next entries are.
+            *populated = self.position..self.position;
+        }
+        let whole = populated.end - populated.start >= ring.len as u64;
+        if whole || self.position + log::AHEAD / 2 < populated.end {
             return;
         }
         if self.position >= populated.end {
@@ -408,8 +412,8 @@ impl Segment {
     ///
     /// # Errors
     ///
-    /// [`Error::TooLarge`] beyond the `max_size` of its creation; [`Error::ReadOnly`]; [`Error::Unlinked`]; those of the
-    /// lock.
+    /// [`Error::TooLarge`] beyond the `max_size` of its creation; [`Error::NoSpace`] if there is none for the log and the
+    /// index of so many pages, some 270 bytes each; [`Error::ReadOnly`]; [`Error::Unlinked`]; those of the lock.
     pub fn grow(&mut self, size: usize) -> Result<()> {
         self.check_writable()?;
         self.check_named()?;
@@ -430,6 +434,7 @@ impl Segment {
                 }
             });
             room?;
+            trunk.make_longer(&mut bounds, size.div_ceil(PAGE))?;
             trunk.set_size(size);
             failpoint!("size set");
             let version = trunk.version().wrapping_add(1);

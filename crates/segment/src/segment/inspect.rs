@@ -131,7 +131,7 @@ impl Segment {
     pub fn incoming(&mut self) -> Result<Vec<Range<usize>>> {
         self.check()?;
         let (from, to) = (self.position, self.trunk.position());
-        let log = self.trunk.geometry.log as u64;
+        let log = self.trunk.ring().len as u64;
         if to == from {
             return Ok(Vec::new());
         }
@@ -146,7 +146,7 @@ impl Segment {
             }
         }
         let mut ranges = Vec::new();
-        for page in 0..self.trunk.geometry.pages {
+        for page in 0..self.trunk.pages()? {
             if self.trunk.head(page)?.1 > from {
                 push_range(&mut ranges, page * PAGE..(page + 1) * PAGE);
             }

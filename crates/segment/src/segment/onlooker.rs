@@ -69,7 +69,7 @@ impl Segment {
             version: early.unwrap_or_else(|| trunk.version()),
             size: trunk.size()?,
         };
-        for page in 0..trunk.geometry.pages {
+        for page in 0..sight.size.div_ceil(PAGE) {
             let (frame, changed) = trunk.head(page)?;
             let known = stage
                 .get(&page)

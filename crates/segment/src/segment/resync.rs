@@ -191,7 +191,7 @@ impl Segment {
             return Ok(None);
         }
         // A slot that was not overrun keeps the tail behind it.
-        if to < from || to - from > trunk.geometry.log as u64 {
+        if to < from || to - from > trunk.ring().len as u64 {
             return Err(Error::Corrupt("the trunk's position"));
         }
         self.window.version = trunk.version();

@@ -176,7 +176,7 @@ impl Segment {
         if !self.trunk.holds(self.slot, from) && !self.trunk.hold(self.slot, from) {
             return self.catch_up(policy);
         }
-        if to < from || to - from > self.trunk.geometry.log as u64 {
+        if to < from || to - from > self.trunk.ring().len as u64 {
             return Err(Error::Corrupt("the trunk's position"));
         }
         let trunk = std::sync::Arc::clone(&self.trunk);

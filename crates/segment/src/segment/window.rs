@@ -7,6 +7,7 @@ use crate::copy::WorkCopy;
 use crate::error::Result;
 use crate::trunk::Trunk;
 use crate::trunk::entry::{Head, One};
+use crate::trunk::log::Log;
 use crate::words::{self, Mask, Page, Unit, WORDS, load};
 
 /// One page's change over a whole window.
@@ -66,8 +67,10 @@ impl Window {
         self.ones.clear();
         self.masks.clear();
         self.indexed = false;
+        // Read after the positions were published.
+        let log = trunk.log();
         for position in positions {
-            let head = trunk.entry(position)?;
+            let head = log.entry(position)?;
             self.version = head.version;
             // Growth is seen by the header's size, which was written before the entry.
             if head.grown() {
@@ -79,8 +82,8 @@ impl Window {
                 self.make_index();
             }
             match self.find(head.page) {
-                Some(index) => self.add_again(index, trunk, position, &head),
-                None => self.add(trunk, position, &head, copy),
+                Some(index) => self.add_again(index, trunk.geometry.unit, &log, position, &head),
+                None => self.add(trunk.geometry.unit, &log, position, &head, copy),
             }
         }
         Ok(())
@@ -125,19 +128,19 @@ impl Window {
     }
 
     #[inline]
-    fn add(&mut self, trunk: &Trunk, position: u64, head: &Head, copy: &WorkCopy) {
+    fn add(&mut self, unit: Unit, log: &Log<'_>, position: u64, head: &Head, copy: &WorkCopy) {
         let words = match head.few {
             // A unit of several words is taken whole, also those that did not change.
-            1.. if trunk.geometry.unit.words() == 1 => {
+            1.. if unit.words() == 1 => {
                 let (start, local) = (self.ones.len(), copy.page(head.page as usize));
-                for one in trunk.few(position, head) {
+                for one in log.few(position, head) {
                     words::prefetch(local, usize::from(one.word) * 8);
                     self.ones.push(one);
                 }
                 Words::Few(start as u32, head.few as u32)
             }
             _ => {
-                let mask = changed(trunk, position, head);
+                let mask = changed(unit, log, position, head);
                 self.add_mask(mask)
             }
         };
@@ -152,7 +155,7 @@ impl Window {
     }
 
     /// Adds another change of a page that is in the window: its content before the first change is in its base only.
-    fn add_again(&mut self, index: usize, trunk: &Trunk, position: u64, head: &Head) {
+    fn add_again(&mut self, index: usize, unit: Unit, log: &Log<'_>, position: u64, head: &Head) {
         let words = match self.changes[index].words {
             few @ Words::Few(..) => {
                 let mask = self.mask(few);
@@ -163,7 +166,7 @@ impl Window {
         if let Words::Many(at) = words
             && !cfg!(fyris_mutant = "segment_few_forgets")
         {
-            self.masks[at as usize].merge(&changed(trunk, position, head));
+            self.masks[at as usize].merge(&changed(unit, log, position, head));
         }
         let change = &mut self.changes[index];
         (change.frame, change.words) = (head.frame, words);
@@ -204,15 +207,15 @@ impl Window {
 }
 
 /// Returns every word that an entry changed, whole units.
-fn changed(trunk: &Trunk, position: u64, head: &Head) -> Mask {
+fn changed(unit: Unit, log: &Log<'_>, position: u64, head: &Head) -> Mask {
     let mut mask = Mask::default();
     match head.few {
-        0 => mask = trunk.mask(position),
-        _ => trunk
+        0 => mask = log.mask(position),
+        _ => log
             .few(position, head)
             .for_each(|one| mask.set(one.word.into())),
     }
-    trunk.geometry.unit.widen(&mask)
+    unit.widen(&mask)
 }
 
 /// The words of one change, copied out of two frames (invariant BOUNDS: decide from the copy).

@@ -6,22 +6,26 @@
 
 use fyris_sync::atomic::Ordering;
 use std::fs::File;
+use std::ops::Range;
 use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::time::{Duration, Instant};
 
-use rustix::fs::{AtFlags, CWD, FallocateFlags, FlockOperation, MemfdFlags, Mode, OFlags};
+use rustix::fs::{
+    AtFlags, CWD, FallocateFlags, FlockOperation, MemfdFlags, Mode, OFlags, fallocate,
+};
 use rustix::io::Errno;
 
 use super::Trunk;
 use super::layout::{CONSTANTS, FORMAT, Geometry, MAGIC, word};
+use super::ring::{ring_number, ring_word};
 use crate::error::{Error, Result};
 use crate::failpoints::{failpoint, patience};
 use crate::map::{ForkMark, Mapping};
 use crate::name::Place;
 use crate::{Options, PAGE};
 
-/// Bytes before the frames that may be holes.
+/// Bytes of log and index that may be holes.
 const HOLES: u64 = 256 << 20;
 
 const MODE: Mode = Mode::RUSR.union(Mode::WUSR);
@@ -201,11 +205,20 @@ fn create(place: &Place, size: usize, options: &Options) -> Result<File> {
     let file = File::from(file);
     permit(&file, options)?;
     rustix::fs::ftruncate(&file, geometry.total as u64).map_err(Error::os("a segment"))?;
-    let tables = geometry.frames_at as u64;
-    rustix::fs::fallocate(&file, FallocateFlags::empty(), 0, tables)
-        .map_err(Error::os_needing("a segment's log and index", tables))?;
+    let parts = geometry.parts(size.div_ceil(PAGE));
+    back(&file, "a segment's log and index", &parts)?;
     fill(&file, &geometry, size)?;
     Ok(file)
+}
+
+/// Gives parts of a file their space, or says how much `what` needs in all.
+pub(super) fn back(file: &File, what: &'static str, parts: &[Range<usize>]) -> Result<()> {
+    let needed = parts.iter().map(|part| part.len() as u64).sum();
+    let parts = parts.iter().filter(|part| !part.is_empty());
+    let mut parts = parts.map(|part| (part.start as u64, part.len() as u64));
+    parts
+        .try_for_each(|(at, len)| fallocate(file, FallocateFlags::empty(), at, len))
+        .map_err(Error::os_needing(what, needed))
 }
 
 /// Gives a new file its group and its permissions, before it has a name.
@@ -250,7 +263,13 @@ fn fill(file: &File, geometry: &Geometry, size: usize) -> Result<()> {
     for (at, value) in header.chunks_exact_mut(8).zip(geometry.header()) {
         at.copy_from_slice(&value.to_le_bytes());
     }
-    header[word::SIZE..word::SIZE + 8].copy_from_slice(&(size as u64).to_le_bytes());
+    let mut set = |at: usize, value: u64| {
+        header[at..at + 8].copy_from_slice(&value.to_le_bytes());
+    };
+    let ring = ring_number(geometry.log_for(size.div_ceil(PAGE)));
+    set(word::SIZE, size as u64);
+    set(word::RING, ring as u64);
+    set(word::RINGS + 8 * ring, ring_word(0, 0));
     file.write_all_at(&header, 0)
         .map_err(io("writing a segment's header"))?;
     failpoint!("file written");
@@ -343,14 +362,21 @@ pub(super) fn read_header(file: &File, place: &Place) -> Result<Geometry> {
     Ok(geometry)
 }
 
-/// Returns an error unless the parts before the frames have space, as they have from the beginning, except for a few
-/// holes. A file that claims a large size and is a hole would make every process reserve memory in vain.
+/// Returns an error unless log and index have the space that belongs to the segment's size, except for a few holes. A
+/// file that claims a large size and is a hole would make every process reserve memory in vain.
 fn check_backing(file: &File, geometry: &Geometry) -> Result<()> {
+    // Before the space: the size is set when that is there.
+    let mut size = [0; 8];
+    file.read_exact_at(&mut size, word::SIZE as u64)
+        .map_err(io("reading a segment's size"))?;
+    let pages = u64::from_le_bytes(size).div_ceil(PAGE as u64);
+    let pages = pages.min(geometry.pages as u64) as usize;
+    let needed: usize = geometry.parts(pages).iter().map(|part| part.len()).sum();
     let meta = file.metadata().map_err(io("looking at a segment"))?;
     // The kernel counts in 512 bytes, whatever the file system's blocks are.
     let backed = meta.blocks().saturating_mul(512);
     // Copying a file may have made holes of its zeros: those of a segment of ordinary size do no harm.
-    match backed.saturating_add(HOLES) >= geometry.frames_at as u64 {
+    match backed.saturating_add(HOLES) >= needed as u64 {
         true => Ok(()),
         false => Err(Error::Corrupt("the header claims more than the file holds")),
     }

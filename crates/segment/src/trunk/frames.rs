@@ -217,6 +217,7 @@ impl Trunk {
             if more == 0 {
                 return Err(no_frames("page frames: all are in use", wanted));
             }
+            self.back_states(ready, ready + more)?;
             // Relaxed, both: these frames are holes so far, and the count is a hint. The maximum: two processes may
             // extend at once.
             self.word(word::READY)
@@ -243,6 +244,13 @@ impl Trunk {
         out.append(&mut holes);
         rest.into_iter().for_each(|frame| self.release(frame, slot));
         result
+    }
+
+    /// Gives the states of frames up to `last` their space; those of frames up to `ready` have it.
+    fn back_states(&self, ready: usize, last: usize) -> Result<()> {
+        let end = |frame: usize| (self.geometry.states_at + (frame + 1) * 4).next_multiple_of(PAGE);
+        let states = end(ready)..end(last);
+        self.give_space("the states of page frames", &[states])
     }
 
     /// Reserves up to `count` holes, those with the lowest numbers.

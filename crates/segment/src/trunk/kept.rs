@@ -19,6 +19,7 @@ use std::ops::Range;
 
 use super::Trunk;
 use super::layout::{KEPT, word};
+use crate::PAGE;
 use crate::failpoints::failpoint;
 
 /// A frame that was replaced, with the positions at which it was current.
@@ -107,23 +108,30 @@ impl Trunk {
     /// Returns the index of an empty entry.
     fn empty(&self) -> Option<usize> {
         let (top, capacity) = (self.kept_top(), self.geometry.kept);
-        if top < capacity {
+        if top < capacity && self.has_space_for_kept(top) {
             // Relaxed: under the lock.
             self.word(word::KEPT_TOP)
                 .store(top as u64 + 1, Ordering::Relaxed);
             return Some(top);
         }
-        if self.kept_count() >= capacity {
+        if self.kept_count() >= top {
             return None;
         }
         // Relaxed, all: under the lock. The cursor is only where to begin.
         let cursor = self.word(word::KEPT_CURSOR);
-        let begin = cursor.load(Ordering::Relaxed) as usize % capacity;
-        let index = (begin..capacity)
+        let begin = cursor.load(Ordering::Relaxed) as usize % top;
+        let index = (begin..top)
             .chain(0..begin)
             .find(|&index| self.kept_words(index)[0].load(Ordering::Relaxed) == 0)?;
         cursor.store(index as u64 + 1, Ordering::Relaxed);
         Some(index)
+    }
+
+    /// Returns whether entry `index` has space, if those below have.
+    fn has_space_for_kept(&self, index: usize) -> bool {
+        let at = index * KEPT;
+        let page = self.geometry.kept_at + at..self.geometry.kept_at + at + PAGE;
+        !at.is_multiple_of(PAGE) || at == 0 || self.give_space("kept pages", &[page]).is_ok()
     }
 
     /// Empties the entries that are not `needed`, and hands what was in them to `free`. For holders of the lock.
@@ -170,8 +178,9 @@ impl Trunk {
         mut free: impl FnMut(u32),
     ) -> bool {
         let mut reaped = false;
+        let log = self.log();
         for position in positions.clone() {
-            let replaced = self.replaced(position);
+            let replaced = log.replaced(position);
             while let Some(kept) = replaced.filter(|kept| kept.needed(snapshots)) {
                 if self.keep(kept) {
                     break;

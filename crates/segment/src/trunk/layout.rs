@@ -1,5 +1,7 @@
 //! The layout of the shared file.
 
+use std::ops::Range;
+
 use crate::PAGE;
 use crate::error::{Error, Result};
 use crate::words::Unit;
@@ -7,7 +9,7 @@ use crate::words::Unit;
 /// "FYRISSEG".
 pub(crate) const MAGIC: u64 = u64::from_le_bytes(*b"FYRISSEG");
 /// Changes when a byte changes its meaning.
-pub(crate) const FORMAT: u64 = 3;
+pub(crate) const FORMAT: u64 = 4;
 /// Most slots for attached processes.
 pub(crate) const MAX_SLOTS: u64 = 1 << 16;
 /// Bytes of a slot.
@@ -19,7 +21,9 @@ pub(crate) const ENTRY: usize = 128;
 /// Bytes of an entry of the table of kept frames.
 pub(crate) const KEPT: usize = 16;
 /// Fewest entries of a log.
-const MIN_LOG: u64 = 1024;
+pub(super) const MIN_LOG: u64 = 1024;
+/// Lengths that the log of the largest segment has had: powers of two from [`MIN_LOG`] on.
+pub(super) const MAX_RINGS: usize = 20;
 /// Most pages of a segment: page and frame numbers have 32 bits.
 const MAX_PAGES: u64 = 1 << 28;
 /// One more than the most page frames.
@@ -60,6 +64,9 @@ pub(crate) mod word {
     pub(crate) const KEPT_FOR: usize = 360;
     /// Frames below READY that are holes (a hint).
     pub(crate) const HOLES: usize = 368;
+    /// The present ring of the log, and the table of all (see `ring`).
+    pub(crate) const RING: usize = 376;
+    pub(crate) const RINGS: usize = 384;
 }
 
 /// The numbers that a segment is made with.
@@ -87,7 +94,7 @@ pub(crate) struct Geometry {
     pub(crate) slots: usize,
     /// Entries of the table of kept frames.
     pub(crate) kept: usize,
-    /// Entries of the log, a power of two above `pages`: one commit always fits.
+    /// Entries of the longest log, a power of two above `pages`: one commit always fits.
     pub(crate) log: usize,
     /// Page frames; numbers 1 to `frames`, 0 is the page of zeros.
     pub(crate) frames: usize,
@@ -116,7 +123,7 @@ impl Geometry {
         if slots == 0 || slots > MAX_SLOTS {
             return Err(Error::BadArgument("slots: 1 to 65,536"));
         }
-        let log = (2 * pages).next_power_of_two().max(MIN_LOG);
+        let log = log_for(pages);
         // The trunk's pages, their predecessors in the log and beyond it, and what two commits prepare; the file
         // is sparse, so a frame that is never used costs four bytes.
         let frames = (pages + log + 2 * pages + 1024).saturating_add(kept);
@@ -145,6 +152,20 @@ impl Geometry {
             frames_at: part(frames * PAGE as u64),
             total: part(0),
         })
+    }
+
+    /// Returns the entries of the log of a segment that has `pages` pages now.
+    pub(super) fn log_for(&self, pages: usize) -> usize {
+        (log_for(pages as u64) as usize).min(self.log)
+    }
+
+    /// Returns the ranges of the file that need space before a segment has `pages` pages and a log of as many entries as
+    /// belong to that; the tables of frames get more as they are used, a page at a time.
+    pub(super) fn parts(&self, pages: usize) -> [Range<usize>; 4] {
+        let heads = 0..self.heads_at + pages * HEAD;
+        let log = self.log_at..self.log_at + self.log_for(pages) * ENTRY;
+        let [kept, states] = [self.kept_at, self.states_at].map(|at| at..at + PAGE);
+        [heads, log, kept, states]
     }
 
     /// Returns the words of the header that never change, the sum over the others last.
@@ -183,6 +204,11 @@ impl Geometry {
             false => Err(Error::Corrupt("the header's sizes do not fit together")),
         }
     }
+}
+
+/// Returns the entries of the log of a segment of so many pages.
+fn log_for(pages: u64) -> u64 {
+    (2 * pages).next_power_of_two().max(MIN_LOG)
 }
 
 /// Returns the FNV-1a sum of the words: against accidents, not against malice (every word is checked as well).

@@ -7,8 +7,10 @@ use super::frames::no_frames;
 use super::gate;
 use super::kept::Kept;
 use super::layout::{ENTRY, word};
+use super::ring::Ring;
 use super::slots::Standing;
 use super::{Bounds, Trunk};
+use crate::PAGE;
 use crate::error::{Error, Result};
 use crate::failpoints::failpoint;
 use crate::words::Mask;
@@ -16,34 +18,33 @@ use crate::words::Mask;
 /// The number of times that overrun processes may come back before the tail has moved.
 const OVERRUN_TRIES: usize = 100;
 
-/// Entries that [`Trunk::populate_log`] populates, a power of two: 64 pages.
+/// Entries that [`Trunk::populate_log`] populates: 64 pages.
 pub(crate) const AHEAD: u64 = 2048;
 
-impl Trunk {
+/// The log, for entries below a position that was read before.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Log<'a> {
+    trunk: &'a Trunk,
+    ring: Ring,
+}
+
+impl<'a> Log<'a> {
     /// Returns the words of entry `position`.
     #[inline]
-    fn entry_words(&self, position: u64) -> &[AtomicU64; LEN] {
-        let at = (position as usize & (self.geometry.log - 1)) * ENTRY;
-        // SAFETY: inside the mapping (the log is `log` entries long) and aligned; accessed as atomics only.
-        unsafe { &*self.map.start().add(self.geometry.log_at + at).cast() }
-    }
-
-    /// Populates the part of the log around `position` in this process, so that it takes no page fault there. Returns
-    /// the position behind that part, at most [`AHEAD`] on. For processes that may write.
-    pub(crate) fn populate_log(&self, position: u64) -> u64 {
-        let log = self.geometry.log;
-        let part = AHEAD.min(log as u64);
-        let start = position / part * part;
-        let at = (start as usize & (log - 1)) * ENTRY;
-        self.map
-            .populate(self.geometry.log_at + at, part as usize * ENTRY);
-        start + part
+    fn words(&self, position: u64) -> &'a [AtomicU64; LEN] {
+        let place = match self.ring.start <= position {
+            true => self.ring.place(position),
+            false => self.trunk.older_ring(position).place(position),
+        };
+        let at = self.trunk.geometry.log_at + place * ENTRY;
+        // SAFETY: inside the mapping (no ring is longer than the log) and aligned; accessed as atomics only.
+        unsafe { &*self.trunk.map.start().add(at).cast() }
     }
 
     /// Returns a function that reads the words of entry `position`.
     #[inline]
-    fn reader(&self, position: u64) -> impl Fn(usize) -> u64 + Copy {
-        let words = self.entry_words(position);
+    fn reader(&self, position: u64) -> impl Fn(usize) -> u64 + Copy + use<'a> {
+        let words = self.words(position);
         // Relaxed: `position` was read with Acquire; and a fence follows for processes that may be overrun.
         move |i: usize| words[i].load(Ordering::Relaxed)
     }
@@ -53,8 +54,8 @@ impl Trunk {
     #[inline]
     pub(crate) fn entry(&self, position: u64) -> Result<Head> {
         let head = Head::of(self.reader(position));
-        let frame = head.frame.max(head.before) as usize;
-        let good = (head.page as usize) < self.geometry.pages && frame <= self.geometry.frames;
+        let (frame, geometry) = (head.frame.max(head.before), &self.trunk.geometry);
+        let good = (head.page as usize) < geometry.pages && frame as usize <= geometry.frames;
         match head.grown() || good && head.few <= FEW {
             true => Ok(head),
             false => Err(Error::Corrupt("a log entry")),
@@ -77,7 +78,8 @@ impl Trunk {
     pub(super) fn replaced(&self, position: u64) -> Option<Kept> {
         // The lock's Acquire came before.
         let head = Head::of(self.reader(position));
-        let good = !head.grown() && (1..=self.geometry.frames).contains(&(head.before as usize));
+        let frames = 1..=self.trunk.geometry.frames;
+        let good = !head.grown() && frames.contains(&(head.before as usize));
         good.then(|| Kept {
             frame: head.before,
             from: head.current_from(position),
@@ -87,10 +89,36 @@ impl Trunk {
 
     /// Writes entry `position`, which no other process reads yet. For holders of the lock.
     fn put(&self, position: u64, image: &Image) {
-        for (to, &word) in self.entry_words(position).iter().zip(image.words()) {
+        for (to, &word) in self.words(position).iter().zip(image.words()) {
             // Relaxed: published by `position`.
             to.store(word, Ordering::Relaxed);
         }
+    }
+}
+
+impl Trunk {
+    /// Returns the log as it is now.
+    #[inline]
+    pub(crate) fn log(&self) -> Log<'_> {
+        self.log_in(self.ring())
+    }
+
+    #[inline]
+    fn log_in(&self, ring: Ring) -> Log<'_> {
+        Log { trunk: self, ring }
+    }
+
+    /// Populates the part of the present ring from `position` on in this process, so that it takes no page fault there.
+    /// Returns the position behind that part, at most [`AHEAD`] on. For processes that may write.
+    pub(crate) fn populate_log(&self, position: u64) -> u64 {
+        let ring = self.ring();
+        let place = ring.place(position);
+        let count = AHEAD.min((ring.len - place) as u64);
+        let at = self.geometry.log_at + place * ENTRY;
+        let start = at / PAGE * PAGE;
+        self.map
+            .populate(start, at - start + count as usize * ENTRY);
+        position + count
     }
 
     /// Publishes `records` (steps 4 to 6 of a commit, see the crate). The log has room for them
@@ -98,13 +126,14 @@ impl Trunk {
     pub(crate) fn publish(&self, bounds: &mut Bounds, records: &mut [Image]) -> u64 {
         let start = bounds.position;
         let end = start + records.len() as u64;
-        debug_assert!(end - bounds.tail <= self.geometry.log as u64);
+        let log = self.log_in(bounds.ring);
+        debug_assert!(end - bounds.tail <= log.ring.len as u64);
         for (position, image) in (start..).zip(&mut *records) {
             let head = image.head();
             if !head.grown() {
                 image.set_age(position.saturating_sub(self.changed_at(head.page as usize)));
             }
-            self.put(position, image);
+            log.put(position, image);
             failpoint!("entry written");
         }
         failpoint!("about to publish");
@@ -154,8 +183,9 @@ impl Trunk {
         if bounds.applied == bounds.position {
             return Ok(0);
         }
+        let log = self.log_in(bounds.ring);
         let heads: Vec<Head> = (bounds.applied..bounds.position)
-            .map(|position| self.entry(position))
+            .map(|position| log.entry(position))
             .collect::<Result<_>>()?;
         let count = heads.len();
         self.apply(bounds, heads.into_iter());
@@ -207,15 +237,16 @@ impl Trunk {
         self.word(word::TAIL).store(target, Ordering::Relaxed);
         bounds.tail = target;
         failpoint!("tail moved");
+        let log = self.log_in(bounds.ring);
         for position in tail..target {
             // A frame whose entry a hostile process spoiled is lost until the next sweep.
-            let replaced = self.replaced(position);
+            let replaced = log.replaced(position);
             if let Some(kept) = replaced.filter(|kept| !kept.needed(&snapshots)) {
                 free(kept.frame);
                 failpoint!("frame given back");
             }
         }
-        let log = self.geometry.log as u64;
+        let log = log.ring.len as u64;
         if !snapshots.is_empty() && tail / log != target / log {
             // Once a turn of the log: those that were left behind may have died. An error is not theirs to see.
             let _ = self.reap(None);
@@ -231,11 +262,11 @@ impl Trunk {
         count: usize,
         mut free: impl FnMut(u32),
     ) -> Result<()> {
-        let log = self.geometry.log as u64;
-        if count as u64 > log {
+        let ring = bounds.ring;
+        if count > ring.len {
             return Err(Error::Corrupt("a commit larger than the segment"));
         }
-        let needed = (bounds.position + count as u64).saturating_sub(log);
+        let needed = ring.tail_for(bounds.position + count as u64);
         if bounds.tail >= needed {
             return Ok(());
         }

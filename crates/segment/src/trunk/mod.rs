@@ -14,9 +14,9 @@
 //!
 //! # Positions
 //!
-//! The log is numbered from the beginning of time: entry `s` is at `s % log`. A process *at position p*
+//! The log is numbered from the beginning of time: entry `s` is at `s % log` at first. A process *at position p*
 //! has merged the entries below `p`. `tail <= applied <= position`, and the ring holds
-//! `tail..position`. One store to `position` publishes a whole commit.
+//! `tail..position` (it gets longer with the segment: [`ring`]). One store to `position` publishes a whole commit.
 //!
 //! # Invariants
 //!
@@ -42,11 +42,13 @@ pub(crate) mod layout;
 pub(crate) mod lock;
 pub(crate) mod log;
 pub(crate) mod recover;
+pub(crate) mod ring;
 pub(crate) mod slots;
 mod watch;
 
 use fyris_sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::fs::File;
+use std::ops::Range;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::FileExt;
 
@@ -56,7 +58,9 @@ use crate::map::{ForkMark, ForkProbe, Mapping};
 use crate::name::Place;
 use crate::words::{self, ZERO};
 
-use layout::{Geometry, HEAD, word};
+use crate::failpoints::failpoint;
+use layout::{ENTRY, Geometry, HEAD, word};
+use ring::Ring;
 
 /// The mapped trunk. See the module.
 #[derive(Debug)]
@@ -85,6 +89,8 @@ pub(crate) struct Bounds {
     pub(crate) tail: u64,
     pub(crate) applied: u64,
     pub(crate) position: u64,
+    /// The ring that the next entries are in.
+    pub(crate) ring: Ring,
 }
 
 impl Trunk {
@@ -129,6 +135,39 @@ impl Trunk {
         }
     }
 
+    /// Returns the number of pages that the segment has. Those beyond have no frames, and looking at their heads would
+    /// take memory.
+    pub(crate) fn pages(&self) -> Result<usize> {
+        Ok(self.size()?.div_ceil(PAGE))
+    }
+
+    /// Gives parts of the file before the frames their space. What has no name is in memory, which it takes as it is
+    /// used.
+    fn give_space(&self, what: &'static str, parts: &[Range<usize>]) -> Result<()> {
+        match self.place.is_nameless() || cfg!(fyris_mutant = "segment_space_unpromised") {
+            true => Ok(()),
+            false => create::back(&self.file, what, parts),
+        }
+    }
+
+    /// Gives the segment's index and log the space that they need at a size of `pages` pages, and makes the log longer.
+    /// For holders of the lock.
+    pub(crate) fn make_longer(&self, bounds: &mut Bounds, pages: usize) -> Result<()> {
+        let (geometry, now) = (self.geometry, bounds.ring.len);
+        let [heads, log, ..] = geometry.parts(pages);
+        let [old_heads, ..] = geometry.parts(self.pages()?);
+        let len = geometry.log_for(pages).max(now);
+        let log = geometry.log_at + now * ENTRY..log.end;
+        let new = [old_heads.end..heads.end, log];
+        self.give_space("a longer segment's log and index", &new)?;
+        failpoint!("log has space");
+        if len > now {
+            self.lengthen(bounds.position, len);
+            bounds.ring = self.ring();
+        }
+        Ok(())
+    }
+
     /// Sets the size. For holders of the lock.
     pub(crate) fn set_size(&self, size: usize) {
         // Relaxed: published by the entry that announces it.
@@ -144,12 +183,14 @@ impl Trunk {
             tail: get(word::TAIL),
             applied: get(word::APPLIED),
             position: get(word::POSITION),
+            ring: self.ring(),
         };
         let ordered = bounds.tail <= bounds.applied && bounds.applied <= bounds.position;
-        // Half of what fits: positions are added to without checks.
+        // Less than what fits: positions are added to without checks, and the table of rings has 58 bits.
         if ordered
-            && bounds.position - bounds.tail <= self.geometry.log as u64
-            && bounds.position < 1 << 62
+            && bounds.position - bounds.tail <= bounds.ring.len as u64
+            && bounds.ring.start <= bounds.position
+            && bounds.position < 1 << 56
         {
             return Ok(bounds);
         }

@@ -13,7 +13,6 @@ use fyris_sync::atomic::Ordering;
 use super::layout::word;
 use super::lock::Guard;
 use super::{Bounds, Trunk};
-use crate::PAGE;
 use crate::error::{Error, Result};
 use crate::failpoints::failpoint;
 
@@ -99,12 +98,12 @@ impl Trunk {
     /// Returns the frames that page heads, log and the table of kept frames name.
     pub(crate) fn used(&self, bounds: &Bounds) -> Result<Vec<bool>> {
         let mut used = vec![false; self.geometry.frames + 1];
-        // Pages beyond the size have no frames, and looking at their heads would take memory.
-        for page in 0..self.size()?.div_ceil(PAGE) {
+        for page in 0..self.pages()? {
             used[self.head(page)?.0 as usize] = true;
         }
+        let log = self.log();
         for position in bounds.tail..bounds.position {
-            let head = self.entry(position)?;
+            let head = log.entry(position)?;
             if !head.grown() {
                 used[head.frame as usize] = true;
                 used[head.before as usize] = true;

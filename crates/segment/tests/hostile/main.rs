@@ -139,7 +139,7 @@ fn a_file_that_claims_a_lot_must_hold_it() {
         let magic = u64::from_le_bytes(*b"FYRISSEG");
         [
             magic,
-            3,
+            4,
             8,
             pages,
             slots,
@@ -155,11 +155,11 @@ fn a_file_that_claims_a_lot_must_hold_it() {
         let sum = words.iter().fold(0xcbf2_9ce4_8422_2325_u64, |sum, word| {
             (sum ^ word).wrapping_mul(0x100_0000_01b3)
         });
-        let header: Vec<u8> = words
-            .iter()
-            .chain([&sum])
-            .flat_map(|word| word.to_le_bytes())
-            .collect();
+        let fixed = words.iter().chain([&sum]);
+        let mut header: Vec<u8> = fixed.flat_map(|word| word.to_le_bytes()).collect();
+        // Its size: all of it.
+        header.resize(144, 0);
+        header.extend((pages * PAGE as u64).to_le_bytes());
         std::fs::write(&path, header).unwrap();
         let file = OpenOptions::new().write(true).open(&path).unwrap();
         file.set_len(words[8]).unwrap();

@@ -264,7 +264,7 @@ fn dying_while_a_laggards_base_is_kept_harms_nobody() {
     }
 }
 
-fn check(name: &str) {
+pub(crate) fn check(name: &str) {
     let doctor = Doctor::open(name).unwrap();
     let repaired = doctor.repair().unwrap();
     doctor

@@ -6,6 +6,8 @@ mod child;
 mod count;
 mod fork;
 #[cfg(debug_assertions)]
+mod grow;
+#[cfg(debug_assertions)]
 mod kill;
 mod model;
 #[path = "../names/mod.rs"]
