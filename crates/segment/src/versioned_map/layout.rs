@@ -94,11 +94,13 @@ pub(super) fn pages_of(len: usize) -> u32 {
 }
 
 /// Returns the little-endian number at `at`, which is inside.
+#[inline]
 pub(super) fn u16_at(bytes: &[u8], at: usize) -> usize {
     usize::from(u16::from_le_bytes([bytes[at], bytes[at + 1]]))
 }
 
 /// Works like [`u16_at`].
+#[inline]
 pub(super) fn u32_at(bytes: &[u8], at: usize) -> u32 {
     let mut word = [0; 4];
     word.copy_from_slice(&bytes[at..at + 4]);
@@ -106,6 +108,7 @@ pub(super) fn u32_at(bytes: &[u8], at: usize) -> u32 {
 }
 
 /// Works like [`u16_at`].
+#[inline]
 pub(super) fn u64_at(bytes: &[u8], at: usize) -> u64 {
     let mut word = [0; 8];
     word.copy_from_slice(&bytes[at..at + 8]);
