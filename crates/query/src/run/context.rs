@@ -9,7 +9,7 @@ use fyris_term::value::{self, View};
 use fyris_term::{Blob, Float, Term};
 
 use crate::program::Constant;
-use crate::run::object::{ObjectView, decoded};
+use crate::run::object::{ObjectView, decoded, decoded_key};
 use crate::run::value::{Ref, Subject, Value, kind_of, kind_of_view, scalar};
 
 /// One run of a specification.
@@ -91,6 +91,15 @@ impl<'a> EvalContext<'a> {
             Ref::Term(term) => scalar(term).unwrap_or(Value::Ref(place)),
             Ref::Constant(constant) => scalar(&constant.term).unwrap_or(Value::Ref(place)),
             Ref::Int(int) => Value::Int(int),
+            Ref::KeyPart(order) => match key::kind(order, &[]) {
+                Some(KeyKind::Integer) => {
+                    key::as_int(order, &[]).map_or(Value::Ref(place), Value::Int)
+                }
+                Some(KeyKind::Atom | KeyKind::Float) => {
+                    scalar(&decoded_key(order, &[])).unwrap_or(Value::Ref(place))
+                }
+                _ => Value::Ref(place),
+            },
             Ref::Key => match self.stored() {
                 Some(object) => key::as_int(object.key_order, object.key_tail)
                     .map_or(Value::Ref(place), Value::Int),
@@ -109,6 +118,7 @@ impl<'a> EvalContext<'a> {
         match place {
             Ref::Object => self.object_term(),
             Ref::Key => Cow::Borrowed(self.key_term()),
+            Ref::KeyPart(order) => Cow::Owned(decoded_key(order, &[])),
             Ref::Stored(mut bytes) => Cow::Owned(decoded(&mut bytes, self.blobs())),
             Ref::Term(term) => Cow::Borrowed(term),
             Ref::Constant(constant) => Cow::Borrowed(&constant.term),
@@ -185,6 +195,7 @@ impl<'a> EvalContext<'a> {
                 _ => None,
             },
             (Ref::Key, Subject::Stored(object)) => key::as_binary(object.key_order),
+            (Ref::KeyPart(order), _) => key::as_binary(order),
             (Ref::Term(Term::Binary(content)), _) => Some(Blob::clone(content)),
             _ => None,
         }
@@ -207,6 +218,7 @@ impl<'a> EvalContext<'a> {
         match (place, self.subject()) {
             (Ref::Stored(bytes), _) => value::as_int(bytes),
             (Ref::Key, Subject::Stored(object)) => key::as_int(object.key_order, object.key_tail),
+            (Ref::KeyPart(order), _) => key::as_int(order, &[]),
             (Ref::Term(term), _) => term.as_int(),
             _ => None,
         }
@@ -235,6 +247,7 @@ impl<'a> EvalContext<'a> {
                 .stored()
                 .and_then(|object| key::kind(object.key_order, object.key_tail))
                 .unwrap_or(KeyKind::Tuple),
+            Ref::KeyPart(order) => key::kind(order, &[]).unwrap_or(KeyKind::Tuple),
             Ref::Stored(bytes) => {
                 value::view(bytes).map_or(KeyKind::Tuple, |view| kind_of_view(&view))
             }
@@ -255,6 +268,7 @@ impl<'a> EvalContext<'a> {
             Value::Ref(Ref::Term(term)) => term.as_binary(),
             Value::Ref(Ref::Constant(constant)) => constant.term.as_binary(),
             Value::Ref(Ref::Key) => key::as_plain_binary(self.stored()?.key_order),
+            Value::Ref(Ref::KeyPart(order)) => key::as_plain_binary(order),
             Value::Owned(term) => term.as_binary(),
             _ => None,
         }
@@ -297,6 +311,7 @@ impl<'a> EvalContext<'a> {
         match (a, b) {
             (Value::Int(a), Value::Int(b)) => a == b,
             (Value::Atom(a), Value::Atom(b)) => a == b,
+            (Value::Ref(Ref::KeyPart(a)), Value::Ref(Ref::KeyPart(b))) => a == b,
             (Value::Ref(place), Value::Ref(Ref::Constant(constant)))
             | (Value::Ref(Ref::Constant(constant)), Value::Ref(place)) => {
                 self.is_constant(*place, constant)
@@ -314,6 +329,7 @@ impl<'a> EvalContext<'a> {
         match (place, self.subject()) {
             (Ref::Stored(bytes), _) if constant.plain => constant.strip(bytes).is_some(),
             (Ref::Key, Subject::Stored(object)) => is_key(object, constant),
+            (Ref::KeyPart(order), _) => *order == constant.key[..],
             _ => *self.term(place) == constant.term,
         }
     }

@@ -148,10 +148,31 @@ impl<'a> Matcher<'_, 'a> {
             Pattern::Constant(constant) => is_key(object, self.program.constant(constant)),
             Pattern::Same(slot) => self.is_bound_to(slot, Ref::Key),
             _ if !has_key_prefix(clause, object) => false,
-            _ => match matches_key_bytes(self.program, pattern, object) {
-                Some(matches) => matches,
-                None => self.term(pattern, self.context.key_term()),
-            },
+            _ => {
+                let bound = self.bindings.len();
+                self.key_bytes(pattern, object).unwrap_or_else(|| {
+                    self.bindings.truncate(bound);
+                    self.term(pattern, self.context.key_term())
+                })
+            }
+        }
+    }
+
+    /// Returns whether a key matches a pattern with parts, by its bytes; `None` if the key must be decoded to decide.
+    fn key_bytes(&mut self, pattern: Pattern, object: &'a ObjectView<'a>) -> Option<bool> {
+        // The trailer lists the integral numbers that are floats: if it is empty, equal bytes are equal terms.
+        if !object.key_tail.is_empty() {
+            return None;
+        }
+        let mut bytes = KeyBytes {
+            matcher: self,
+            left: object.key_order,
+            passed: 0,
+        };
+        match bytes.go(pattern) {
+            Ok(()) => Some(true),
+            Err(Stop::NoMatch) => Some(false),
+            Err(Stop::Undecided) => None,
         }
     }
 
@@ -544,26 +565,6 @@ fn has_key_prefix(clause: &Clause, object: &ObjectView<'_>) -> bool {
     })
 }
 
-/// Returns whether a key matches a pattern with parts, by its bytes; `None` if the key must be decoded, to decide or
-/// to bind a variable.
-fn matches_key_bytes(program: &Program, pattern: Pattern, object: &ObjectView<'_>) -> Option<bool> {
-    // The trailer lists the integral numbers that are floats: if it is empty, equal bytes are equal terms.
-    if !object.key_tail.is_empty() {
-        return None;
-    }
-    let mut bytes = KeyBytes {
-        program,
-        left: object.key_order,
-        has_variable: false,
-    };
-    match bytes.go(pattern) {
-        Ok(()) if bytes.has_variable => None,
-        Ok(()) => Some(true),
-        Err(Stop::NoMatch) => Some(false),
-        Err(Stop::Undecided) => None,
-    }
-}
-
 /// The reason why the bytes of a key were not followed to the end of a pattern.
 enum Stop {
     /// The key does not match.
@@ -573,61 +574,150 @@ enum Stop {
 }
 
 /// The bytes of a key that are still to be compared with a pattern.
-struct KeyBytes<'a> {
-    program: &'a Program,
+struct KeyBytes<'k, 'm, 'a> {
+    matcher: &'k mut Matcher<'m, 'a>,
     left: &'a [u8],
-    /// Whether the pattern has a variable, which the comparison has skipped.
-    has_variable: bool,
+    /// The number of terms at the front that are passed over before the next one that is looked at, if any is.
+    passed: usize,
 }
 
-impl<'a> KeyBytes<'a> {
+/// The parts of a pattern that are still to be compared.
+enum KeyParts<'a> {
+    Elements(&'a [Pattern]),
+    Cells(&'a [Pattern]),
+    /// Those of a map of which `pairs` are left: the bytes of their keys, whose values are the bytes that come next.
+    Pairs {
+        wanted: &'a [[Pattern; 2]],
+        keys: &'a [u8],
+        pairs: usize,
+    },
+}
+
+impl<'a> KeyBytes<'_, '_, 'a> {
     fn go(&mut self, pattern: Pattern) -> Result<(), Stop> {
-        let mut around: SmallVec<[_; 4]> = smallvec![(from_ref(&pattern), false)];
-        while let Some((parts, is_list)) = around.last_mut() {
-            let Some((&part, more)) = parts.split_first() else {
+        let patterns = &self.matcher.program.patterns;
+        let mut around: SmallVec<[_; 4]> = smallvec![KeyParts::Elements(from_ref(&pattern))];
+        while let Some(parts) = around.last_mut() {
+            let Some(part) = self.next(parts)? else {
                 around.pop();
                 continue;
             };
-            if *is_list && !more.is_empty() {
-                self.left = key::begin_cell(self.left).ok_or(Stop::NoMatch)?;
+            match part {
+                Pattern::Any => self.passed += 1,
+                Pattern::Bind => {
+                    let part = self.take()?;
+                    self.matcher.bind(part);
+                }
+                Pattern::Same(slot) => {
+                    let part = self.take()?;
+                    holds(self.matcher.is_bound_to(slot, part))?;
+                }
+                Pattern::Constant(id) => self.constant(self.matcher.program.constant(id))?,
+                Pattern::Tuple { elements, .. } => {
+                    self.begin_tuple(elements.len as usize)?;
+                    around.push(KeyParts::Elements(elements.of(patterns)));
+                }
+                Pattern::Cons(parts) => around.push(KeyParts::Cells(parts.of(patterns))),
+                Pattern::Map(parts) => {
+                    around.push(self.begin_map(parts.of(patterns).as_chunks::<2>().0)?)
+                }
             }
-            *parts = more;
-            let inner = match part {
-                Pattern::Constant(id) => {
-                    self.constant(self.program.constant(id))?;
-                    continue;
-                }
-                Pattern::Tuple { elements, .. } => (self.begin_tuple(elements)?, false),
-                Pattern::Cons(parts) => (parts.of(&self.program.patterns), true),
-                Pattern::Map(_) => return Err(Stop::Undecided),
-                Pattern::Any | Pattern::Bind | Pattern::Same(_) => {
-                    self.has_variable |= !matches!(part, Pattern::Any);
-                    self.left = key::behind(self.left).ok_or(Stop::Undecided)?;
-                    continue;
-                }
-            };
-            around.push(inner);
         }
         Ok(())
     }
 
-    fn begin_tuple(&mut self, elements: Span) -> Result<&'a [Pattern], Stop> {
-        let arity = elements.len as usize;
+    /// Returns the pattern of the term that is next.
+    fn next(&mut self, parts: &mut KeyParts<'_>) -> Result<Option<Pattern>, Stop> {
+        match parts {
+            KeyParts::Elements(parts) => Ok(parts.split_off_first().copied()),
+            KeyParts::Cells(parts) => {
+                if parts.len() > 1 {
+                    self.left = key::begin_cell(self.front()?).ok_or(Stop::NoMatch)?;
+                }
+                Ok(parts.split_off_first().copied())
+            }
+            KeyParts::Pairs {
+                wanted,
+                keys,
+                pairs,
+            } => {
+                let Some([key, pattern]) = wanted.split_off_first() else {
+                    self.passed += *pairs;
+                    return Ok(None);
+                };
+                let key = self.map_key(*key)?;
+                // The keys of both sides ascend.
+                while *pairs > 0 {
+                    *pairs -= 1;
+                    if let Some(behind) = key::strip(keys, key) {
+                        *keys = behind;
+                        return Ok(Some(*pattern));
+                    }
+                    *keys = key::behind(keys).ok_or(Stop::Undecided)?;
+                    self.passed += 1;
+                }
+                Err(Stop::NoMatch)
+            }
+        }
+    }
+
+    /// Returns the bytes from the next term on.
+    fn front(&mut self) -> Result<&'a [u8], Stop> {
+        for _ in 0..mem::take(&mut self.passed) {
+            self.left = key::behind(self.left).ok_or(Stop::Undecided)?;
+        }
+        Ok(self.left)
+    }
+
+    /// Takes the next term.
+    fn take(&mut self) -> Result<Ref<'a>, Stop> {
+        let front = self.front()?;
+        self.left = key::behind(front).ok_or(Stop::Undecided)?;
+        Ok(Ref::KeyPart(&front[..front.len() - self.left.len()]))
+    }
+
+    fn begin_tuple(&mut self, arity: usize) -> Result<(), Stop> {
         if arity > key::MOST_ELEMENTS {
             return Err(Stop::Undecided);
         }
-        self.left = key::begin_tuple(self.left, arity).ok_or(Stop::NoMatch)?;
-        Ok(elements.of(&self.program.patterns))
+        self.left = key::begin_tuple(self.front()?, arity).ok_or(Stop::NoMatch)?;
+        Ok(())
+    }
+
+    fn begin_map(&mut self, wanted: &'a [[Pattern; 2]]) -> Result<KeyParts<'a>, Stop> {
+        let (pairs, keys) = key::begin_map(self.front()?).ok_or(Stop::NoMatch)?;
+        holds(wanted.len() <= pairs)?;
+        (self.left, self.passed) = (keys, pairs);
+        Ok(KeyParts::Pairs {
+            wanted,
+            keys,
+            pairs,
+        })
+    }
+
+    /// Returns the bytes of a key of a map pattern, if it is of a kind that is written alike within a map and elsewhere:
+    /// floats are not.
+    fn map_key(&self, key: Pattern) -> Result<&'a [u8], Stop> {
+        let Pattern::Constant(id) = key else {
+            return Err(Stop::Undecided);
+        };
+        let constant = self.matcher.program.constant(id);
+        match constant.term {
+            Term::Int(_) | Term::Atom(_) | Term::Binary(_) => Ok(constant.key_order()),
+            _ => Err(Stop::Undecided),
+        }
     }
 
     fn constant(&mut self, constant: &Constant) -> Result<(), Stop> {
         // Its trailer lists a float, and the key has none.
-        if constant.key.len() != constant.order {
-            return Err(Stop::NoMatch);
-        }
-        self.left = key::strip(self.left, constant.key_order()).ok_or(Stop::NoMatch)?;
+        holds(constant.key.len() == constant.order)?;
+        self.left = key::strip(self.front()?, constant.key_order()).ok_or(Stop::NoMatch)?;
         Ok(())
     }
+}
+
+fn holds(matches: bool) -> Result<(), Stop> {
+    if matches { Ok(()) } else { Err(Stop::NoMatch) }
 }
 
 /// Returns the bytes behind the first value.

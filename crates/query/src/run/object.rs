@@ -32,7 +32,7 @@ impl<'a> ObjectView<'a> {
         }
         match key::as_binary(self.key_order) {
             Some(content) => Term::Binary(content),
-            None => key::decode(self.key_order, self.key_tail).unwrap_or_else(|_| corrupt()),
+            None => decoded_key(self.key_order, self.key_tail),
         }
     }
 
@@ -62,6 +62,11 @@ impl<'a> ObjectView<'a> {
         }
         Some(values)
     }
+}
+
+/// Decodes a key, or a part of one.
+pub(crate) fn decoded_key(order: &[u8], tail: &[u8]) -> Term {
+    key::decode(order, tail).unwrap_or_else(|_| corrupt())
 }
 
 /// Decodes the value at the front of `values`, and moves `values` behind it.

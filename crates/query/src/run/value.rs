@@ -21,6 +21,8 @@ pub(crate) enum Ref<'a> {
     Object,
     /// The key of a stored object.
     Key,
+    /// Order bytes of a part of a key in which no float is integral: the key has no trailer.
+    KeyPart(&'a [u8]),
     /// Value bytes; the value is the first one.
     Stored(&'a [u8]),
     Term(&'a Term),

@@ -91,7 +91,7 @@ pub use buf::{Flat, KeyBuf};
 pub use build::build;
 pub use decode::decode;
 pub use error::{KeyError, KeyErrorKind};
-pub use parts::{MOST_ELEMENTS, begin_cell, begin_tuple, behind, strip};
+pub use parts::{MOST_ELEMENTS, begin_cell, begin_map, begin_tuple, behind, strip};
 pub use peek::{KeyKind, as_binary, as_int, as_plain_binary, kind};
 pub use rest::{is_same, trailer_len};
 pub use writer::KeyWriter;

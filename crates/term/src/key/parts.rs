@@ -3,7 +3,7 @@
 use super::{escape, tag};
 
 /// Returns the bytes behind the first term of some order bytes, if that is of a simple kind: a number of up to eight
-/// bytes, an atom, a bitstring, a pid, a reference, or a tuple or list of these; else `None`. O(length of the term).
+/// bytes, an atom, a bitstring, a pid, a reference, or a tuple, list or map of these; else `None`. O(length of the term).
 pub fn behind(order: &[u8]) -> Option<&[u8]> {
     let (mut left, mut terms) = (order, 1usize);
     while terms > 0 {
@@ -20,6 +20,12 @@ pub fn behind(order: &[u8]) -> Option<&[u8]> {
                 terms += 2;
                 content
             }
+            tag::MAP => {
+                let (size, parts) = begin_map(left)?;
+                terms = size.checked_mul(2)?.checked_add(terms)?;
+                parts
+            }
+            tag::EXACT_FLOAT => content.get(8..)?,
             tag::NIL => content,
             tag::ATOM => behind_name(content)?,
             tag::BITS => behind_name(content)?.get(1..)?,
@@ -91,6 +97,21 @@ pub fn begin_cell(order: &[u8]) -> Option<&[u8]> {
     order.strip_prefix(&[tag::CONS])
 }
 
+/// Returns the number of pairs of a map, and the bytes behind its beginning: its keys, ascending in exact order, and then
+/// their values.
+#[inline]
+pub fn begin_map(order: &[u8]) -> Option<(usize, &[u8])> {
+    let (&first, behind) = order.strip_prefix(&[tag::MAP])?.split_first()?;
+    let (size, parts) = behind.split_at_checked(usize::from(first.saturating_sub(0xF0)))?;
+    let size = match size {
+        [] => usize::from(first),
+        size => size.iter().try_fold(0usize, |n, &byte| {
+            Some(n.checked_mul(256)? | usize::from(byte))
+        })?,
+    };
+    Some((size, parts))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -132,6 +153,8 @@ mod tests {
         "[[[]],{[]}]",
         "[a|2.5]",
         "{2.5,2,-2.5}",
+        "#{}",
+        "#{a => 1,{b,-0.0} => #{2.5 => 1.5},2.5 => [x]}",
     ];
 
     fn order(text: &str) -> Vec<u8> {
