@@ -44,6 +44,7 @@ inline_unfenced         | --cfg loom --cfg fyris_small    | -p fyris-index --tes
 inline_old_lives        | --cfg shuttle --cfg fyris_small | -p fyris-index --test shuttle pairs
 inline_zero_is_fresh    | --cfg shuttle --cfg fyris_small | -p fyris-index --test shuttle room_that
 inline_moves_unfreshened | --cfg shuttle --cfg fyris_small | -p fyris-index --test shuttle room_that
+move_forgets_units      |                    | -p fyris-index --test user_code a_map_grows
 tree_pair_is_slot       |                    | -p fyris-index --test inline_tree
 ordered_run_too_far     |                    | -p fyris-index --test ordered_conformance runs
 unlock_is_release       |                    | -p fyris-index --test ordered_conformance crossing

@@ -33,6 +33,7 @@ mod odd_keys;
 pub mod ordered;
 pub mod plug;
 pub mod prefetch;
+mod progress;
 pub mod relaxed_avl;
 mod retired;
 pub mod sequential;

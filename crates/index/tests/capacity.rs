@@ -45,6 +45,28 @@ fn room_for_millions_is_made_at_once() {
     assert!(pinned.get(&10_000).is_none());
 }
 
+/// Who takes pairs out of a map does not lose the room that it was made with, nor does that take memory: a shrinking map
+/// wrote to all of it.
+#[test]
+fn room_that_was_asked_for_stays() {
+    let _alone = alone();
+    let inline = InlineMap::with_capacity(1 << 22);
+    let map = ConcurrentMap::with_capacity(1 << 22);
+    let sizes = || (inline.memory(), map.memory());
+    let before = sizes();
+    for round in 0..20_000u64 {
+        let key = round % 6;
+        inline.insert(key, round);
+        map.pin().insert(key, round);
+        inline.remove(&key);
+        map.pin().remove(&key);
+    }
+    assert_eq!(sizes(), before);
+    // A copy has the room that it needs.
+    let copies = (inline.clone(), map.clone());
+    assert!(copies.0.memory() < before.0 / 1000 && copies.1.memory() < before.1 / 1000);
+}
+
 #[test]
 fn room_for_more_than_there_is_is_refused() {
     let _alone = alone();

@@ -4,13 +4,13 @@
 use std::cell::Cell;
 use std::cmp::Ordering as Order;
 use std::collections::BTreeMap;
-use std::hash::{Hash, Hasher};
+use std::hash::{BuildHasher, Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use fyris_index::key::Opaque;
-use fyris_index::{ConcurrentMap, ConcurrentTree, reclaim};
+use fyris_index::{ConcurrentMap, ConcurrentTree, InlineMap, reclaim};
 use rand::{Rng, SeedableRng};
 
 /// A pin in one test holds up the values of another.
@@ -172,6 +172,68 @@ struct Fussy(bool, #[expect(dead_code, reason = "it is dropped")] Counted);
 impl Drop for Fussy {
     fn drop(&mut self) {
         assert!(!self.0, "on purpose");
+    }
+}
+
+/// Integers by a hasher that is as moody.
+#[derive(Clone, Default)]
+struct Hashes(u64);
+
+impl BuildHasher for Hashes {
+    type Hasher = Self;
+    fn build_hasher(&self) -> Self {
+        Self(0)
+    }
+}
+
+impl Hasher for Hashes {
+    fn write(&mut self, _: &[u8]) {
+        unreachable!("keys are u64");
+    }
+    fn write_u64(&mut self, key: u64) {
+        self.0 = key.wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    }
+    fn finish(&self) -> u64 {
+        Moody::tick();
+        self.0
+    }
+}
+
+/// A hash that panics while pairs move to a larger table: later writes move them, and the map goes on growing.
+#[test]
+fn a_map_grows_on_after_a_hash_that_panicked() {
+    let _alone = alone();
+    const KEYS: u64 = 20_000;
+    let sizes = |patience: u32| {
+        let inline = InlineMap::with_hasher(Hashes::default());
+        let map = ConcurrentMap::with_hasher(Hashes::default());
+        let inserts: [&dyn Fn(u64); 2] = [&|key| _ = inline.insert(key, key), &|key| {
+            _ = map.pin().insert(key, key)
+        }];
+        for insert in inserts {
+            PATIENCE.set(patience);
+            for key in 0..KEYS {
+                while catch_unwind(AssertUnwindSafe(|| insert(key))).is_err() {}
+            }
+            PATIENCE.set(0);
+        }
+        assert_eq!((inline.len(), map.len()), (KEYS as usize, KEYS as usize));
+        assert!((0..KEYS).all(|key| inline.get(&key) == Some(key)));
+        assert!((0..KEYS).all(|key| map.pin().get(&key) == Some(&key)));
+        (
+            inline.memory() / KEYS as usize,
+            map.memory() / KEYS as usize,
+        )
+    };
+    let (inline, map) = sizes(0);
+    // Calls in which some pair or other is moved.
+    for patience in (40..4000).step_by(37) {
+        let (after_inline, after_map) = sizes(patience);
+        let as_large = after_inline * 4 > inline * 3 && after_map * 4 > map * 3;
+        assert!(
+            as_large,
+            "{patience}: {after_inline} {after_map} bytes, not {inline} {map}"
+        );
     }
 }
 

@@ -98,6 +98,8 @@ pub struct HashIndex<E: Entry, S = RandomState> {
     root: AtomicPtr<Table>,
     hasher: S,
     counts: Counts,
+    /// The binary logarithm of the least number of buckets.
+    floor: u32,
     /// Invariant: threads that share the index may put entries in that others take out.
     entries: PhantomData<fn(E) -> E>,
 }
@@ -157,8 +159,14 @@ impl<E: Entry, S> HashIndex<E, S> {
             root: AtomicPtr::new(Box::into_raw(table)),
             hasher,
             counts: Counts { entries, bytes },
+            floor: word::MIN_BITS,
             entries: PhantomData,
         })
+    }
+
+    /// Keeps the room that there is now, however few entries there are.
+    pub(crate) fn keep_room(&mut self) {
+        self.floor = self.root().bits();
     }
 
     /// Returns the hasher.
@@ -197,6 +205,13 @@ impl<E: Entry, S> HashIndex<E, S> {
     /// Returns the number of entries; exact while no thread writes.
     pub(crate) fn count(&self) -> usize {
         usize::try_from(self.counts.entries.sum()).unwrap_or(0)
+    }
+
+    /// Returns the number of bytes allocated, entries not counted.
+    pub(crate) fn bytes(&self) -> usize {
+        // Relaxed: a number.
+        let bytes = self.counts.bytes.load(Ordering::Relaxed);
+        size_of::<Self>() + bytes + self.counts.entries.memory()
     }
 
     /// Returns the number of entries at one moment during the call. May take long under constant
@@ -276,9 +291,7 @@ where
     }
 
     fn memory(&self) -> usize {
-        // Relaxed: a number.
-        let bytes = self.counts.bytes.load(Ordering::Relaxed);
-        size_of::<Self>() + bytes + self.counts.entries.memory()
+        self.bytes()
     }
 
     fn next_entry(&self, after: Option<&E::Key>, _: &impl Guard) -> Option<E> {

@@ -9,7 +9,7 @@
 //! before it was filled.
 //!
 //! A unit is prepared before anything is written, so that a user's hash function which panics
-//! leaves everything as it was; the table then stays half moved for good, which only costs time.
+//! leaves everything as it was: a later write moves it.
 
 use std::hash::{BuildHasher, Hash};
 
@@ -68,7 +68,7 @@ where
     #[inline]
     pub(super) fn shrink_if_empty(&self, table: &Table, nth: u64) {
         let every = (table.len() as u64 / 4).clamp(1, 256);
-        if nth.is_multiple_of(every) && table.bits() > MIN_BITS {
+        if nth.is_multiple_of(every) && table.bits() > self.floor {
             self.shrink_if_empty_now(table);
         }
     }
@@ -108,20 +108,20 @@ where
     pub(super) fn help(&self, table: &Table, next: &Table, pin: &impl Guard) {
         let units = table.len().min(next.len());
         // Relaxed, twice: units are independent; the locks order what is in them.
-        if table.moving.claimed.load(Ordering::Relaxed) >= units {
+        let moving = &table.moving;
+        let first = match moving.claimed.load(Ordering::Relaxed) {
+            claimed if claimed < units => moving.claimed.fetch_add(CHUNK, Ordering::Relaxed),
+            claimed => claimed,
+        };
+        let chunk = if first < units {
+            first..units.min(first + CHUNK)
+        } else if let Some(left) = moving.progress.take_left(0) {
+            left..left + 1
+        } else {
             return;
-        }
-        let first = table.moving.claimed.fetch_add(CHUNK, Ordering::Relaxed);
-        let last = units.min(first.saturating_add(CHUNK));
-        if first >= last {
-            return;
-        }
-        for unit in first..last {
-            self.move_unit(table, next, unit, pin);
-        }
-        // AcqRel: pairs with itself; the thread that is last has all moves behind it.
-        let done = table.moving.done.fetch_add(last - first, Ordering::AcqRel) + (last - first);
-        if done == units {
+        };
+        let one = |unit| self.move_unit(table, next, unit, pin);
+        if moving.progress.run(0, chunk, units, one) {
             self.finish(table, next, pin);
         }
     }

@@ -9,6 +9,7 @@ use fyris_sync::reclaim::{PROTECT, Retire};
 
 use super::bucket::Bucket;
 use super::word::window;
+use crate::progress::Progress;
 
 /// One size of the hash table.
 ///
@@ -39,8 +40,7 @@ pub(super) struct Moving {
     pub(super) begun: AtomicUsize,
     /// Units that threads have taken on.
     pub(super) claimed: AtomicUsize,
-    /// Units that are done.
-    pub(super) done: AtomicUsize,
+    pub(super) progress: Progress,
 }
 
 // SAFETY: `buckets` points into `memory`, which the table owns; all else is atomic.

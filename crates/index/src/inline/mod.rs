@@ -56,6 +56,7 @@ use crate::Action;
 use crate::capacity::{CapacityError, TRUSTED, or_panic};
 use crate::hash::RandomState;
 use crate::into_iter::IntoIter;
+use crate::progress::Progress;
 
 /// A concurrent hash map of keys and values of one word each: integers, `bool`, `char`, `f64`.
 ///
@@ -86,6 +87,8 @@ pub struct InlineMap<K, V, S = RandomState> {
     root: AtomicU64,
     hasher: S,
     space: Space,
+    /// The binary logarithm of the least number of buckets.
+    floor: u32,
     shared: Shared,
     pairs: PhantomData<Invariant<K, V>>,
 }
@@ -102,8 +105,7 @@ struct Shared {
     resizing: AtomicBool,
     /// Generation of the move and units taken on.
     claimed: AtomicU64,
-    /// Units done.
-    done: AtomicU64,
+    progress: Progress,
 }
 
 /// The sizes in use: bits 0-7 the present, 8-15 the next (the same when nothing moves), above a
@@ -149,8 +151,8 @@ impl<K: Word + Hash, V: Word> InlineMap<K, V> {
         Self::with_hasher(RandomState::default())
     }
 
-    /// Makes an empty map that holds `capacity` pairs before it grows. O(1): memory is mapped, and taken from the system
-    /// when pairs come.
+    /// Makes an empty map that holds `capacity` pairs before its table grows (some lie beside it), and never shrinks below
+    /// that. O(1): its memory is the system's until it is written, by pages (of 2 MiB, where the system has such).
     ///
     /// # Panics
     ///
@@ -230,7 +232,7 @@ impl<K, V, S> InlineMap<K, V, S> {
 impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
     /// Makes an empty map with this hasher.
     pub fn with_hasher(hasher: S) -> Self {
-        Self::with_capacity_and_hasher(0, hasher)
+        or_panic(Self::try_sized(0, hasher))
     }
 
     /// Makes an empty map with this hasher that holds `capacity` pairs before it grows, as
@@ -241,6 +243,13 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
 
     /// Works like [`InlineMap::with_capacity_and_hasher`], with an error where that panics.
     pub fn try_with_capacity_and_hasher(capacity: usize, hasher: S) -> Result<Self, CapacityError> {
+        let map = Self::try_sized(capacity, hasher)?;
+        let floor = map.root().now();
+        Ok(Self { floor, ..map })
+    }
+
+    /// Makes an empty map with room for `capacity` pairs, which it need not keep.
+    fn try_sized(capacity: usize, hasher: S) -> Result<Self, CapacityError> {
         let space = Space::new();
         let bits = resize::bits_for(capacity).filter(|&bits| space.provide_fresh(bits));
         let bits = bits.ok_or(CapacityError::new(capacity))?;
@@ -254,6 +263,7 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
             root,
             hasher,
             space,
+            floor: resize::MIN_BITS,
             shared,
             pairs: PhantomData,
         })
@@ -541,7 +551,7 @@ where
 impl<K: Word + Hash, V: Word, S: BuildHasher + Clone> Clone for InlineMap<K, V, S> {
     /// Copies the pairs as [`InlineMap::iter`] meets them.
     fn clone(&self) -> Self {
-        let mut copy = Self::with_capacity_and_hasher(self.len(), self.hasher.clone());
+        let mut copy = or_panic(Self::try_sized(self.len(), self.hasher.clone()));
         copy.extend(self);
         copy
     }
@@ -589,8 +599,10 @@ where
 {
     fn from_iter<T: IntoIterator<Item = (K, V)>>(pairs: T) -> Self {
         let pairs = pairs.into_iter();
-        let mut map =
-            Self::with_capacity_and_hasher(pairs.size_hint().0.min(TRUSTED), S::default());
+        let mut map = or_panic(Self::try_sized(
+            pairs.size_hint().0.min(TRUSTED),
+            S::default(),
+        ));
         map.extend(pairs);
         map
     }

@@ -15,7 +15,7 @@ use super::space::MAX_BITS;
 use super::{InlineMap, Root, Word};
 
 /// Units one writer takes on at a time.
-const CHUNK: u64 = if cfg!(fyris_small) { 1 } else { 16 };
+const CHUNK: usize = if cfg!(fyris_small) { 1 } else { 16 };
 /// Pairs in ten buckets above which a table grows.
 const FULL: u64 = if cfg!(fyris_small) { 12 } else { 48 };
 /// Pairs in ten buckets below which a table shrinks.
@@ -24,7 +24,7 @@ const EMPTY: u64 = 6;
 /// memory of half as many arrays, and moves what stays half as often.
 const SHRINK_BITS: u32 = 2;
 /// The smallest table has two buckets.
-const MIN_BITS: u32 = 1;
+pub(super) const MIN_BITS: u32 = 1;
 /// From this size on, counts are kept in stripes.
 pub(super) const INFLATE_BITS: u32 = 6;
 
@@ -51,7 +51,7 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
     pub(super) fn shrink_if_empty(&self, bits: u32, nth: u64) {
         // A power of two, so that no division is needed.
         let every = 1u64 << bits.saturating_sub(2).min(8);
-        if nth & (every - 1) == 0 && bits > MIN_BITS {
+        if nth & (every - 1) == 0 && bits > self.floor {
             self.shrink_if_empty_now(bits);
         }
     }
@@ -59,7 +59,7 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
     #[cold]
     fn shrink_if_empty_now(&self, bits: u32) {
         if (self.len() as u64).saturating_mul(10) < EMPTY << bits {
-            self.begin(bits, bits.saturating_sub(SHRINK_BITS).max(MIN_BITS));
+            self.begin(bits, bits.saturating_sub(SHRINK_BITS).max(self.floor));
         }
     }
 
@@ -79,8 +79,7 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
             self.shared.entries.inflate();
         }
         let root = Root::new(root.generation() + 1, from, to);
-        // Relaxed: published with the root.
-        self.shared.done.store(0, Ordering::Relaxed);
+        self.shared.progress.begin();
         // Release: pairs with the Acquire in `help`.
         self.shared.claimed.store(claims(root), Ordering::Release);
         self.set_root(root);
@@ -90,28 +89,36 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
     #[cold]
     pub(super) fn help(&self, root: Root) {
         let units = 1 << root.now().min(root.next());
-        // Acquire: pairs with the Release in `begin`. A claim is taken only in its own generation: a
-        // helper that comes late must not take one of a later move for its own.
-        let seen = self.shared.claimed.load(Ordering::Acquire);
-        let first = seen.wrapping_sub(claims(root));
-        let claim = || {
-            // Acquire: as above. Relaxed: another thread took the chunk, which is all that this one needs to know.
-            let (acquire, relaxed) = (Ordering::Acquire, Ordering::Relaxed);
-            self.shared
-                .claimed
-                .compare_exchange(seen, seen + CHUNK, acquire, relaxed)
-        };
-        if first >= units || claim().is_err() {
+        let progress = &self.shared.progress;
+        let chunk = if let Some(first) = self.claim(root, units) {
+            first..units.min(first + CHUNK)
+        } else if let Some(left) = progress.take_left(root.generation()) {
+            left..left + 1
+        } else {
             return;
-        }
-        let last = units.min(first + CHUNK);
-        for unit in first..last {
-            self.move_unit(root, unit as usize);
-        }
-        // AcqRel: pairs with itself; the thread that is last has all moves behind it.
-        if self.shared.done.fetch_add(last - first, Ordering::AcqRel) + (last - first) == units {
+        };
+        let one = |unit| self.move_unit(root, unit);
+        if progress.run(root.generation(), chunk, units, one) {
             self.finish(root);
         }
+    }
+
+    /// Takes on a chunk; returns its first unit. A claim is taken only in its own generation: a helper that comes late must
+    /// not take one of a later move for its own.
+    fn claim(&self, root: Root, units: usize) -> Option<usize> {
+        // Acquire: pairs with the Release in `begin`.
+        let seen = self.shared.claimed.load(Ordering::Acquire);
+        let first = seen.wrapping_sub(claims(root));
+        if first >= units as u64 {
+            return None;
+        }
+        // Acquire: as above. Relaxed: another thread took the chunk, which is all that this one needs to know.
+        let (acquire, relaxed) = (Ordering::Acquire, Ordering::Relaxed);
+        self.shared
+            .claimed
+            .compare_exchange(seen, seen + CHUNK as u64, acquire, relaxed)
+            .ok()
+            .map(|_| first as usize)
     }
 
     fn finish(&self, root: Root) {

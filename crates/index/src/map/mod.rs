@@ -155,8 +155,8 @@ pub type BytesMap<V, H = RandomState> = Map<[u8], V, Packed, H>;
 ///
 /// Closures run with no lock held, values are dropped with no lock held. But a write compares keys, and hashes them when the table grows, while it
 /// has the bucket's lock: a comparison that waits holds up writers of the bucket, and one that writes the same map
-/// may wait for itself for ever. If one panics the operation has not been done, and nothing else is lost. (The shape of
-/// a map adapts at the end of some operations; a panic there is reported by the panic hook and goes no further.)
+/// may wait for itself for ever. If one panics the operation has not been done, and nothing else is lost. (A write moves
+/// some pairs of others while a table grows or shrinks: a key's hash that panics there makes later writes try again.)
 /// If the drops of values panic when a map is dropped, the others are dropped all the same; a second panic ends the
 /// process, as in the drop of a `Vec`.
 ///
@@ -214,8 +214,8 @@ impl<K: ?Sized, V, S: MapStorage<K, V>> Map<K, V, S> {
         Self::with_hasher(RandomState::default())
     }
 
-    /// Makes an empty map that holds `capacity` pairs before it grows. O(1): its memory is the system's until it is
-    /// written.
+    /// Makes an empty map that holds `capacity` pairs before its table grows, and never shrinks below that. O(1): its memory
+    /// is the system's until it is written, by pages (of 2 MiB, where the system has such).
     ///
     /// # Panics
     ///
@@ -252,7 +252,7 @@ impl<K: ?Sized, V, S: MapStorage<K, V>, H> Map<K, V, S, H> {
     /// assert!(map.is_empty());
     /// ```
     pub fn with_hasher(hasher: H) -> Self {
-        Self::with_capacity_and_hasher(0, hasher)
+        or_panic(Self::try_sized(0, hasher))
     }
 
     /// Makes an empty map with this hasher that holds `capacity` pairs before it grows, as
@@ -270,6 +270,13 @@ impl<K: ?Sized, V, S: MapStorage<K, V>, H> Map<K, V, S, H> {
 
     /// Works like [`with_capacity_and_hasher`](Self::with_capacity_and_hasher), with an error where that panics.
     pub fn try_with_capacity_and_hasher(capacity: usize, hasher: H) -> Result<Self, CapacityError> {
+        let mut map = Self::try_sized(capacity, hasher)?;
+        map.index.keep_room();
+        Ok(map)
+    }
+
+    /// Makes an empty map with room for `capacity` pairs, which it need not keep.
+    fn try_sized(capacity: usize, hasher: H) -> Result<Self, CapacityError> {
         Ok(Self {
             index: HashIndex::try_with_capacity_and_hasher(capacity, hasher)?,
             retired: Retired::new(),
@@ -333,6 +340,16 @@ impl<K: ?Sized, V, S: MapStorage<K, V>, H> Map<K, V, S, H> {
     /// ```
     pub fn exact_len(&self) -> usize {
         self.index.exact_len()
+    }
+
+    /// Returns how many bytes are allocated for the map itself, pairs not counted. O(processors).
+    ///
+    /// ```
+    /// let map = fyris_index::ConcurrentMap::<u64, u64>::with_capacity(1000);
+    /// assert!(map.memory() > 8 * 1000);
+    /// ```
+    pub fn memory(&self) -> usize {
+        self.index.bytes()
     }
 
     /// Pins this thread and returns a view of the map whose methods need no pin. A few nanoseconds.

@@ -7,7 +7,7 @@ use fyris_sync::reclaim::{LocalGuard, pin};
 
 use super::storage::{Make, MapStorage, Remake};
 use super::{Iter, Map, PinnedMap};
-use crate::capacity::TRUSTED;
+use crate::capacity::{TRUSTED, or_panic};
 use crate::hash::Entries;
 use crate::into_iter::{IntoIter, OwnedPair};
 
@@ -53,7 +53,7 @@ where
 {
     /// Copies the pairs as [`Map::iter`] meets them.
     fn clone(&self) -> Self {
-        let copy = Self::with_capacity_and_hasher(self.len(), self.hasher().clone());
+        let copy = or_panic(Self::try_sized(self.len(), self.hasher().clone()));
         let pin = pin();
         for entry in Entries::new(&self.index, &pin) {
             // SAFETY: met under the pin (RECLAIM).
@@ -85,8 +85,8 @@ where
 {
     fn from_iter<T: IntoIterator<Item = (G, V)>>(pairs: T) -> Self {
         let pairs = pairs.into_iter();
-        let mut map =
-            Self::with_capacity_and_hasher(pairs.size_hint().0.min(TRUSTED), H::default());
+        let room = pairs.size_hint().0.min(TRUSTED);
+        let mut map = or_panic(Self::try_sized(room, H::default()));
         map.extend(pairs);
         map
     }
