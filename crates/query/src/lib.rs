@@ -54,9 +54,10 @@
 //! A binding is a place in the stored bytes (`run::value::Ref`); it is decoded when an expression needs its content,
 //! and integers, floats, atoms and binaries are read in place. A constant in a head is compared as bytes: a value has
 //! one encoding, so stored bytes that start with those of the constant are the constant. The parts of a key that is a
-//! tuple, a list or a map are matched on its bytes, too, and variables bound to them. It is decoded, once an object, where
-//! its bytes cannot decide: with an integral float in it, a fun, a port or a very large integer in front of another part,
-//! or a float in a key of a map; and only if they have the prefix of a match.
+//! tuple, a list or a map are matched on its bytes, too, and variables bound to them. It is decoded, once an object,
+//! where its bytes cannot decide: with an integral float in it, a fun, a port or a very large integer in front of
+//! another part, or where a map of the head has a key that is no integer, atom or binary; and only if they have the
+//! prefix of a match.
 //!
 //! # Plans
 //!

@@ -49,19 +49,38 @@ fn an_empty_map_that_may_grow_far_takes_little() {
     }
 }
 
-/// Docker's `/dev/shm`.
+/// A file system in memory, as large as Docker's `/dev/shm`.
+struct Small(tempfile::TempDir);
+
+impl Small {
+    fn mount() -> Option<Small> {
+        let folder = tempfile::tempdir().unwrap();
+        let mount = std::process::Command::new("mount")
+            .args(["-t", "tmpfs", "-o", "size=64m", "none"])
+            .arg(folder.path())
+            .output();
+        mount
+            .is_ok_and(|it| it.status.success())
+            .then_some(Small(folder))
+    }
+}
+
+impl Drop for Small {
+    fn drop(&mut self) {
+        let umount = std::process::Command::new("umount")
+            .arg(self.0.path())
+            .status();
+        eprintln!("umount: {umount:?}");
+    }
+}
+
 #[test]
 fn a_map_fills_a_small_file_system_and_stays_whole() {
-    let folder = tempfile::tempdir().unwrap();
-    let limited = std::process::Command::new("mount")
-        .args(["-t", "tmpfs", "-o", "size=64m", "none"])
-        .arg(folder.path())
-        .output();
-    if !limited.is_ok_and(|output| output.status.success()) {
+    let Some(small) = Small::mount() else {
         eprintln!("skipped: may not mount a small tmpfs here");
         return;
-    }
-    let path = folder.path().join("map");
+    };
+    let path = small.0.path().join("map");
     let mut map =
         VersionedMap::checkout(&path, 1 << 20, &Options::new().max_size(8 << 30)).unwrap();
     let mut reader = VersionedMap::checkout(&path, 0, &Options::new()).unwrap();
@@ -116,10 +135,6 @@ fn a_map_fills_a_small_file_system_and_stays_whole() {
         (len, version)
     );
     doctor.check().unwrap();
-    drop((map, reader, segment, doctor));
-    let _ = std::process::Command::new("umount")
-        .arg(folder.path())
-        .status();
 }
 
 /// A copy of a file has holes where the file has zeros. Looking at it takes no space, where pages are, and beyond them.
