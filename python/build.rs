@@ -1,4 +1,5 @@
-//! Once loaded the extension stays, see the build script of `fyris-capi`. Linux only: other linkers have no such option.
+//! Once loaded the extension stays, see the build script of `fyris-capi`. Linux only: other linkers have no such
+//! option.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");

@@ -1,6 +1,6 @@
 //! `ConcurrentJudy` beside congee on words that threads share, interleaved: a hit, and a mix of half lookups, a quarter
-//! insertions and a quarter removals, of 1,000,000 keys of a range of 2,000,000. Prints medians of the processor's time.
-//! It needs none of the store, so that it is built in a fraction of the time of `fyris-compare core`.
+//! insertions and a quarter removals, of 1,000,000 keys of a range of 2,000,000. Prints medians of the processor's
+//! time. It needs none of the store, so that it is built in a fraction of the time of `fyris-compare core`.
 //!
 //! `cargo run --release --example shared_words [THREADS [RUNS]]`, 2 and 5 if they are not given.
 #![allow(missing_docs)]

@@ -1,6 +1,6 @@
-//! `JudyMap` beside libJudy's JudyL and two adaptive radix trees on words, one thread, interleaved: keys that are dense, of
-//! a range of twice their number, and spread over 2^64. Prints medians of the processor's time, the live blocks of the
-//! allocator, and the ratios of `JudyMap` to JudyL and to the better of the radix trees.
+//! `JudyMap` beside libJudy's JudyL and two adaptive radix trees on words, one thread, interleaved: keys that are
+//! dense, of a range of twice their number, and spread over 2^64. Prints medians of the processor's time, the live
+//! blocks of the allocator, and the ratios of `JudyMap` to JudyL and to the better of the radix trees.
 //!
 //! `cargo run --release --example words [ENTRIES [RUNS [judy]]]`, 1,000,000 and 5 if they are not given; with `judy`
 //! without the radix trees.

@@ -56,10 +56,10 @@ pub(crate) use versions::Updated;
 /// in memory may permit at most. read_only=True needs no more than permission to read. tracking says how writes are
 /// noticed: 'auto', 'userfault', 'signal', or 'declared' for not at all, then touch() declares them. private is a list
 /// of (start, stop): what this process writes there is never committed. foreign_writes: every commit looks for writes
-/// of other processes into the copy (a debugger, process_vm_writev), at half a microsecond a MiB; otherwise such a write
-/// is noticed after this process's next page fault, and a commit that follows none costs the same whatever the segment's
-/// size. one_writer: always the same thread writes and commits, whose faults are counted faster. after_unlink: commits
-/// and waits go on when the name was removed, and do not raise Unlinked.
+/// of other processes into the copy (a debugger, process_vm_writev), at half a microsecond a MiB; otherwise such a
+/// write is noticed after this process's next page fault, and a commit that follows none costs the same whatever the
+/// segment's size. one_writer: always the same thread writes and commits, whose faults are counted faster.
+/// after_unlink: commits and waits go on when the name was removed, and do not raise Unlinked.
 ///
 /// A pickled segment is checked out anew where it is unpickled (multiprocessing with spawn); pickles of different
 /// contents differ. After a fork the child calls reattach().

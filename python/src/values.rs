@@ -79,8 +79,9 @@ impl Atom {
     }
 }
 
-/// A term that Python has no value for: a pid, a port, a reference, a fun, a bitstring, an improper list, a native record
-/// of OTP 29, a map that no dict can hold. It is kept as it is, and can be compared, hashed, printed and pickled.
+/// A term that Python has no value for: a pid, a port, a reference, a fun, a bitstring, an improper list, a native
+/// record of OTP 29, a map that no dict can hold. It is kept as it is, and can be compared, hashed, printed and
+/// pickled.
 #[pyclass(frozen, module = "fyris", name = "Term")]
 pub(crate) struct Other(Term);
 
@@ -179,7 +180,8 @@ impl Other {
 
 /// The value of a term in Erlang's syntax: parse("{user, [1, 2.5], #{a => <<1>>}}").
 ///
-/// Raises BadValue, with line and column, for text that is no term; LimitReached when there is no room for another atom.
+/// Raises BadValue, with line and column, for text that is no term; LimitReached when there is no room for another
+/// atom.
 #[pyfunction]
 pub(crate) fn parse<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
     let term = Term::parse(text).map_err(|error| match error.kind {

@@ -1,5 +1,5 @@
-//! `JudyBytes` beside libJudy's JudySL, two adaptive radix trees and the standard library's `BTreeMap` on byte strings, one
-//! thread, interleaved. Prints medians of the processor's time, the live blocks of the allocator, and the ratios of
+//! `JudyBytes` beside libJudy's JudySL, two adaptive radix trees and the standard library's `BTreeMap` on byte strings,
+//! one thread, interleaved. Prints medians of the processor's time, the live blocks of the allocator, and the ratios of
 //! `JudyBytes` to JudySL and to the better of the radix trees. (congee is not here: it takes keys of eight bytes only.)
 //!
 //! `cargo run --release --example strings [ENTRIES [RUNS]]`, 1,000,000 and 5 if they are not given.

@@ -88,9 +88,9 @@ typedef struct fyris_term fyris_term;
 /**
  * The version of the binary interface that this header describes.
  *
- * It changes when a program compiled with an older header would no longer work, and with it the number in the name of the
- * shared library, libfyris.so.0, which is one less; additions leave both as they are: functions, codes, and fields of
- * structs that begin with `struct_size`.
+ * It changes when a program compiled with an older header would no longer work, and with it the number in the name of
+ * the shared library, libfyris.so.0, which is one less; additions leave both as they are: functions, codes, and fields
+ * of structs that begin with `struct_size`.
  */
 #define FYRIS_ABI_VERSION 1
 
@@ -148,8 +148,8 @@ typedef enum fyris_code {
    */
   FYRIS_E_FORMAT = 7,
   /**
-   * Something grew beyond what Fyris can hold: a term, the number of tables or of atoms. erlang/FROM_ETS.md lists all
-   * limits.
+   * Something grew beyond what Fyris can hold: a term, the number of tables or of atoms. erlang/FROM_ETS.md lists
+   * all limits.
    */
   FYRIS_E_LIMIT = 8,
   /**
@@ -177,9 +177,9 @@ typedef enum fyris_code {
    */
   FYRIS_E_DAMAGED = 31,
   /**
-   * No memory or disk for what was asked. Single large requests, such as a binary, a term to be decoded or printed, or
-   * the objects of a table, are told so, and a table on the index `hash` goes on with the array that it has when there is
-   * no memory for a larger one; where a small piece of memory cannot be had the process ends by `abort`.
+   * No memory or disk for what was asked. Single large requests, such as a binary, a term to be decoded or printed,
+   * or the objects of a table, are told so, and a table on the index `hash` goes on with the array that it has when
+   * there is no memory for a larger one; where a small piece of memory cannot be had the process ends by `abort`.
    */
   FYRIS_E_NO_SPACE = 32,
   /**
@@ -329,10 +329,10 @@ typedef struct fyris_selection fyris_selection;
  * A store of tables, and an owner in it. The tables that the owner made are deleted when the handle is freed, unless
  * their options say otherwise.
  *
- * When a process that has made a store forks, the child may call `exec` or `_exit`, free its handles, and use segments:
- * whatever it asks of stores, tables, walks and queries is FYRIS_E_FORKED, at once, for what another thread of the
- * parent had locked stays locked in the child. A process that forks before it makes its first store may use stores in
- * its children.
+ * When a process that has made a store forks, the child may call `exec` or `_exit`, free its handles, and use
+ * segments: whatever it asks of stores, tables, walks and queries is FYRIS_E_FORKED, at once, for what another thread
+ * of the parent had locked stays locked in the child. A process that forks before it makes its first store may use
+ * stores in its children.
  */
 typedef struct fyris_store fyris_store;
 
@@ -495,8 +495,8 @@ typedef struct fyris_segment_state {
 /**
  * Changes the working copy, of `size` bytes at `data`. 0: commit; anything else: give up, and nothing of it remains.
  * May be called several times, each time on a newer version, so what it does beside must bear repetition. It must not
- * leave by `longjmp` or an exception. With the option `declared` it calls `fyris_segment_touch`; calls with the segment
- * that update, commit, discard or begin say FYRIS_E_BUSY.
+ * leave by `longjmp` or an exception. With the option `declared` it calls `fyris_segment_touch`; calls with the
+ * segment that update, commit, discard or begin say FYRIS_E_BUSY.
  */
 typedef int32_t (*fyris_segment_change)(void *context, void *data, size_t size);
 
@@ -554,8 +554,8 @@ extern "C" {
 #endif // __cplusplus
 
 /**
- * Returns the name of a code, like "FYRIS_E_NO_KEY", never freed; "FYRIS_OK" for success, and "unknown" for a number that
- * is no code of this version.
+ * Returns the name of a code, like "FYRIS_E_NO_KEY", never freed; "FYRIS_OK" for success, and "unknown" for a number
+ * that is no code of this version.
  *
  * Threads: any.
  */
@@ -872,7 +872,8 @@ enum fyris_code fyris_map_commit(const struct fyris_map *map,
                                  struct fyris_error *err);
 
 /**
- * Sleeps until others have committed, as `fyris_segment_wait`. Other threads may use the map meanwhile, but not free it.
+ * Sleeps until others have committed, as `fyris_segment_wait`. Other threads may use the map meanwhile, but not free
+ * it.
  *
  * Fails as there.
  *
@@ -1154,8 +1155,9 @@ enum fyris_code fyris_segment_incoming(const struct fyris_segment *segment,
 
 /**
  * Looks a segment over without checking it out, repairs what dead processes have left, and checks every invariant.
- * `report`, which may be NULL, is a map: `size`, `max_size`, `unit`, `version`, `frames_free` and so on; `processes`, a
- * list of maps; `longest_runs`, what readers with `in_place` map in one piece, as a list of {Start, End} in pages. O(size).
+ * `report`, which may be NULL, is a map: `size`, `max_size`, `unit`, `version`, `frames_free` and so on; `processes`,
+ * a list of maps; `longest_runs`, what readers with `in_place` map in one piece, as a list of {Start, End} in pages.
+ * O(size).
  *
  * Fails with FYRIS_E_DAMAGED and the first thing that is wrong; else as `fyris_segment_checkout`; FYRIS_E_TIMEOUT.
  *
@@ -1393,8 +1395,8 @@ enum fyris_code fyris_table_select_replace(const struct fyris_table *handle,
                                            struct fyris_error *err);
 
 /**
- * What the variables of a pattern stand for in the objects that match, like `ets:match/2`: a list of lists, in the order
- * of the variables' numbers.
+ * What the variables of a pattern stand for in the objects that match, like `ets:match/2`: a list of lists, in the
+ * order of the variables' numbers.
  *
  * Fails as `fyris_table_select`.
  *
@@ -1596,8 +1598,8 @@ enum fyris_code fyris_store_tables(const struct fyris_store *store,
 
 /**
  * Gives the table to another owner of the same store, who may write to it if it is protected; it is deleted when the
- * new owner ends. Returns a handle in the new owner's name. `handle` stays valid, with the access that the table grants
- * to everybody.
+ * new owner ends. Returns a handle in the new owner's name. `handle` stays valid, with the access that the table
+ * grants to everybody.
  *
  * Fails with FYRIS_E_NO_ACCESS if the handle is not the owner's, FYRIS_E_ARGUMENT if `to` owns the table already or
  * belongs to another store, FYRIS_E_NO_TABLE.
@@ -1611,8 +1613,8 @@ struct fyris_table *fyris_table_give_away(const struct fyris_table *handle,
 
 /**
  * Changes the protection of a table: `options` is `{protection, public}`, `{protection, protected}` or `{protection,
- * private}`, or a list of one of these, as for `ets:setopts/2`. Once it has returned, an owner who has lost a right can
- * no longer use it.
+ * private}`, or a list of one of these, as for `ets:setopts/2`. Once it has returned, an owner who has lost a right
+ * can no longer use it.
  *
  * Fails with FYRIS_E_NO_ACCESS if the handle is not the owner's, FYRIS_E_ARGUMENT, FYRIS_E_SYNTAX, FYRIS_E_NO_TABLE.
  *
@@ -2181,8 +2183,8 @@ enum fyris_code fyris_term_get_atom(const fyris_term *term,
 bool fyris_term_is_atom(const fyris_term *term, const char *name);
 
 /**
- * Returns the number of parts of a term: the elements of a tuple or a list, the keys and values of a map, the values of
- * a native record; 0 for everything else.
+ * Returns the number of parts of a term: the elements of a tuple or a list, the keys and values of a map, the values
+ * of a native record; 0 for everything else.
  *
  * Threads: any.
  */

@@ -31,8 +31,8 @@ pub enum fyris_code {
     FYRIS_E_SYNTAX = 6,
     /// Bytes that are no term in external format; the error's text says at which byte.
     FYRIS_E_FORMAT = 7,
-    /// Something grew beyond what Fyris can hold: a term, the number of tables or of atoms. erlang/FROM_ETS.md lists all
-    /// limits.
+    /// Something grew beyond what Fyris can hold: a term, the number of tables or of atoms. erlang/FROM_ETS.md lists
+    /// all limits.
     FYRIS_E_LIMIT = 8,
     /// There is no such table, or no longer.
     FYRIS_E_NO_TABLE = 20,
@@ -46,9 +46,9 @@ pub enum fyris_code {
     FYRIS_E_IO = 30,
     /// A file or a segment is not what it should be, damaged, or of another version; the error's text says where.
     FYRIS_E_DAMAGED = 31,
-    /// No memory or disk for what was asked. Single large requests, such as a binary, a term to be decoded or printed, or
-    /// the objects of a table, are told so, and a table on the index `hash` goes on with the array that it has when there is
-    /// no memory for a larger one; where a small piece of memory cannot be had the process ends by `abort`.
+    /// No memory or disk for what was asked. Single large requests, such as a binary, a term to be decoded or printed,
+    /// or the objects of a table, are told so, and a table on the index `hash` goes on with the array that it has when
+    /// there is no memory for a larger one; where a small piece of memory cannot be had the process ends by `abort`.
     FYRIS_E_NO_SPACE = 32,
     /// The kernel cannot do what was asked.
     FYRIS_E_UNSUPPORTED = 33,
@@ -122,8 +122,8 @@ names! {
     FYRIS_E_UNLINKED
 }
 
-/// Returns the name of a code, like "FYRIS_E_NO_KEY", never freed; "FYRIS_OK" for success, and "unknown" for a number that
-/// is no code of this version.
+/// Returns the name of a code, like "FYRIS_E_NO_KEY", never freed; "FYRIS_OK" for success, and "unknown" for a number
+/// that is no code of this version.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -172,8 +172,8 @@ impl Failure {
         Failure::new(FYRIS_E_PANIC, format!("fyris panicked: {said}"))
     }
 
-    /// Returns the text as one line: what would end it, or change what a terminal shows, is escaped. It comes from names
-    /// and terms of others.
+    /// Returns the text as one line: what would end it, or change what a terminal shows, is escaped. It comes from
+    /// names and terms of others.
     fn line(&self) -> Cow<'_, str> {
         if !self.text.contains(char::is_control) {
             return Cow::Borrowed(&self.text);

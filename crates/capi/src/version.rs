@@ -4,9 +4,9 @@ use std::ffi::c_char;
 
 /// The version of the binary interface that this header describes.
 ///
-/// It changes when a program compiled with an older header would no longer work, and with it the number in the name of the
-/// shared library, libfyris.so.0, which is one less; additions leave both as they are: functions, codes, and fields of
-/// structs that begin with `struct_size`.
+/// It changes when a program compiled with an older header would no longer work, and with it the number in the name of
+/// the shared library, libfyris.so.0, which is one less; additions leave both as they are: functions, codes, and fields
+/// of structs that begin with `struct_size`.
 pub const FYRIS_ABI_VERSION: u32 = 1;
 
 /// The version of this header: that of the library it came with.

@@ -6,8 +6,8 @@ use std::sync::PoisonError;
 use fyris_sync::atomic::{AtomicUsize, Ordering};
 use fyris_sync::lock::{Mutex, MutexGuard};
 
-/// The units of a move that are done, and those that a panic has left: a user's hash function may panic, and a unit is as
-/// it was then. They are taken up again by later writes; else the move would never end.
+/// The units of a move that are done, and those that a panic has left: a user's hash function may panic, and a unit is
+/// as it was then. They are taken up again by later writes; else the move would never end.
 #[derive(Default)]
 pub(crate) struct Progress {
     done: AtomicUsize,

@@ -45,8 +45,8 @@ fn room_for_millions_is_made_at_once() {
     assert!(pinned.get(&10_000).is_none());
 }
 
-/// Who takes pairs out of a map does not lose the room that it was made with, nor does that take memory: a shrinking map
-/// wrote to all of it.
+/// Who takes pairs out of a map does not lose the room that it was made with, nor does that take memory: a shrinking
+/// map wrote to all of it.
 #[test]
 fn room_that_was_asked_for_stays() {
     let _alone = alone();
@@ -136,7 +136,8 @@ fn resident() -> usize {
     pages.expect("a number") * 4096
 }
 
-/// A tree that was emptied key by key kept nine tenths of its memory. With tiny leaves other memory than theirs decides.
+/// A tree that was emptied key by key kept nine tenths of its memory. With tiny leaves other memory than theirs
+/// decides.
 #[cfg(all(target_os = "linux", not(fyris_small)))]
 #[test]
 fn a_tree_that_is_emptied_gives_its_memory_back() {

@@ -15,8 +15,8 @@ use fyris_index::ordered::{ByteKey, PrefixKey, Separator, TreeKey};
 use fyris_index::{ConcurrentTree, InlineTree};
 use proptest::prelude::*;
 
-/// Checks the promises of [`TreeKey`] over all pairs and triples of some keys; returns them sorted. More than these promises
-/// a tree does not ask of a type: one of each kind is enough for [`check_tree`], which is long to compile.
+/// Checks the promises of [`TreeKey`] over all pairs and triples of some keys; returns them sorted. More than these
+/// promises a tree does not ask of a type: one of each kind is enough for [`check_tree`], which is long to compile.
 fn check<K: TreeKey + Debug>(keys: Vec<K>) -> Vec<K> {
     let sorted: Vec<K> = BTreeSet::from_iter(keys).into_iter().collect();
     for (i, low) in sorted.iter().enumerate() {

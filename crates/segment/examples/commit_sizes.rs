@@ -1,5 +1,5 @@
-//! Measures commits by the size of the segment: of nothing, of a page that is written each time, and of one that was not
-//! written before.
+//! Measures commits by the size of the segment: of nothing, of a page that is written each time, and of one that was
+//! not written before.
 //!
 //! `cargo run --release -p fyris-segment --example commit_sizes`: medians in microseconds, the sizes in turns.
 

@@ -43,8 +43,8 @@ pub enum Error {
     },
     /// A call on the same segment is under way in this process: of another thread, or of the callback's own caller; or
     /// another process has kept its file locked for ten seconds, as the first to open it does while it repairs; or
-    /// others commit so fast that this process cannot catch up: the log went on without it a thousand times, or a reader
-    /// without permission to write found no quiet moment for ten seconds
+    /// others commit so fast that this process cannot catch up: the log went on without it a thousand times, or a
+    /// reader without permission to write found no quiet moment for ten seconds
     /// ([`Options::read_only`](crate::Options::read_only)).
     #[error("in use: a call on this segment is under way, or other processes keep it busy")]
     Busy,

@@ -67,14 +67,14 @@
 //! # The cost of a process that stalls or lags
 //!
 //! It keeps the log, and the frames replaced since, up to the log's length: twice as many entries as the segment has
-//! pages, rounded up to a power of two, and at least 1,024. Then the log goes on without it (it is *overrun*), and the segment keeps the frames that its merge
-//! will need: the replaced pages that its copy started from, at most as many as the segment has, and twice as many
-//! during an update. So changes of different units merge however far apart the processes are; an update then compares
-//! page heads instead of reading the log. The frames kept for all laggards together are bounded ([`Options::history`]):
-//! beyond that the one that is furthest behind is *evicted*, and pages that were changed both here and in the trunk
-//! have no common base any more: [`Error::BaseLost`]. Hot pages, which are not tracked, count as changed here: a busy
-//! writer that is evicted may be told so of pages it has just committed. [`Segment::discard`] and trying again, as
-//! after a conflict, is the answer.
+//! pages, rounded up to a power of two, and at least 1,024. Then the log goes on without it (it is *overrun*), and the
+//! segment keeps the frames that its merge will need: the replaced pages that its copy started from, at most as many as
+//! the segment has, and twice as many during an update. So changes of different units merge however far apart the
+//! processes are; an update then compares page heads instead of reading the log. The frames kept for all laggards
+//! together are bounded ([`Options::history`]): beyond that the one that is furthest behind is *evicted*, and pages
+//! that were changed both here and in the trunk have no common base any more: [`Error::BaseLost`]. Hot pages, which are
+//! not tracked, count as changed here: a busy writer that is evicted may be told so of pages it has just committed.
+//! [`Segment::discard`] and trying again, as after a conflict, is the answer.
 //!
 //! # The memory of a working copy
 //!

@@ -233,13 +233,14 @@ impl Options {
         self
     }
 
-    /// Makes every commit look for writes that others make into the copy, if `yes` (default: no): a debugger, or another
-    /// process by `process_vm_writev` or `/proc/PID/mem`. A commit then costs O(segment), half a microsecond a MiB.
+    /// Makes every commit look for writes that others make into the copy, if `yes` (default: no): a debugger, or
+    /// another process by `process_vm_writev` or `/proc/PID/mem`. A commit then costs O(segment), half a microsecond a
+    /// MiB.
     ///
-    /// The first write to a tracked page is a page fault. So commits of a process that has taken no fault since the last
-    /// one need not look at the segment, and cost the same whatever its size. But a fault of another process is not this
-    /// process's: unless this is set such a write stays local, and is part of the first commit that looks, after this
-    /// process's next fault.
+    /// The first write to a tracked page is a page fault. So commits of a process that has taken no fault since the
+    /// last one need not look at the segment, and cost the same whatever its size. But a fault of another process is
+    /// not this process's: unless this is set such a write stays local, and is part of the first commit that looks,
+    /// after this process's next fault.
     ///
     /// It makes a difference only where writes are tracked by userfaultfd. By signals (and with
     /// [`Tracking::Declared`]) writes of other processes are never noticed.
@@ -270,7 +271,8 @@ impl Options {
     }
 
     /// Lets commits and waits go on when the segment's name was removed, if `yes` (default: no, they are
-    /// [`Error::Unlinked`](crate::Error::Unlinked)): for processes that remove it once all have checked the segment out.
+    /// [`Error::Unlinked`](crate::Error::Unlinked)): for processes that remove it once all have checked the segment
+    /// out.
     pub fn after_unlink(mut self, yes: bool) -> Self {
         self.after_unlink = yes;
         self

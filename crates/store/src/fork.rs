@@ -1,8 +1,9 @@
 //! Tables in the child of a fork.
 //!
-//! A child has one thread, and the memory of its parent as it was: what another thread had locked stays locked, and what
-//! it was changing stays half changed. So a child touches nothing of a store: whatever it asks is [`Error::Forked`], at
-//! once, and so is what its own children ask. It may call `exec` or `_exit`, and use what is no table.
+//! A child has one thread, and the memory of its parent as it was: what another thread had locked stays locked, and
+//! what it was changing stays half changed. So a child touches nothing of a store: whatever it asks is
+//! [`Error::Forked`], at once, and so is what its own children ask. It may call `exec` or `_exit`, and use what is no
+//! table.
 //!
 //! A process that forks before it makes its first store may use stores in all its children.
 

@@ -53,8 +53,8 @@ pub trait AsObject {
     ///
     /// # Errors
     ///
-    /// [`Error::NotATuple`](crate::Error::NotATuple), [`Error::BadKeyPosition`](crate::Error::BadKeyPosition); nothing is
-    /// inserted then.
+    /// [`Error::NotATuple`](crate::Error::NotATuple), [`Error::BadKeyPosition`](crate::Error::BadKeyPosition); nothing
+    /// is inserted then.
     fn write(&self, keypos: usize, out: &mut ObjectWriter<'_>) -> Result<usize>;
 
     /// Returns the key and the other element, if the object is a pair of integers of 64 bits: such an object may be

@@ -259,13 +259,13 @@ impl Options {
     /// section 5.2.1). `linear_hash` has one lock without `write_concurrency`, which has reader groups for
     /// `read_concurrency`; with `{write_concurrency, true}` that lock has reader groups, and there are 64 bucket locks,
     /// which have reader groups for `read_concurrency`; with `auto` as many bucket locks as contention asks for.
-    /// `{bucket_locks, N | auto}` sets their number whatever `write_concurrency` is. `avl`, `treap`, `btree` and the Judy
-    /// arrays have one lock, with reader groups for `read_concurrency`; `ca_avl` and `ca_treap` one for each base node,
-    /// which readers share for `read_concurrency`, in reader groups, and take alone otherwise.
-    /// `{reader_groups, N}` is the number of groups of each lock that has them. `{decentralized_counters, _}`, where it
-    /// is given, chooses whether these indexes count objects in a place for each thread or in one word. An index passes
-    /// over what it has no use for, as `hash` and `ordered` do; but a table is not made with `bucket_locks` or
-    /// `reader_groups` on one that has none.
+    /// `{bucket_locks, N | auto}` sets their number whatever `write_concurrency` is. `avl`, `treap`, `btree` and the
+    /// Judy arrays have one lock, with reader groups for `read_concurrency`; `ca_avl` and `ca_treap` one for each base
+    /// node, which readers share for `read_concurrency`, in reader groups, and take alone otherwise. `{reader_groups,
+    /// N}` is the number of groups of each lock that has them. `{decentralized_counters, _}`, where it is given,
+    /// chooses whether these indexes count objects in a place for each thread or in one word. An index passes over what
+    /// it has no use for, as `hash` and `ordered` do; but a table is not made with `bucket_locks` or `reader_groups` on
+    /// one that has none.
     ///
     /// # Errors
     ///

@@ -42,9 +42,9 @@ impl Store {
     }
 
     /// Returns whether this process is a forked child of one that had made a store. Then every operation on tables,
-    /// inherited or new, is [`Error::Forked`], as another thread of the parent may have had locked, or half changed, what
-    /// it needs: the child may `exec` or `_exit`, and drop what it has. A process that forks before it makes its first
-    /// store may use stores in its children.
+    /// inherited or new, is [`Error::Forked`], as another thread of the parent may have had locked, or half changed,
+    /// what it needs: the child may `exec` or `_exit`, and drop what it has. A process that forks before it makes its
+    /// first store may use stores in its children.
     pub fn is_forked() -> bool {
         fork::is_child()
     }

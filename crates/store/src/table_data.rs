@@ -102,8 +102,8 @@ where
 
     /// Runs `f` once on what the key holds, with the slot protected, and does as it says.
     ///
-    /// The contract of `f` is that of [`Index::upsert`]. Objects that come are counted here, before they can be seen. The
-    /// caller retires the content that `f` displaces, and accounts for objects that go, and for bytes.
+    /// The contract of `f` is that of [`Index::upsert`]. Objects that come are counted here, before they can be seen.
+    /// The caller retires the content that `f` displaces, and accounts for objects that go, and for bytes.
     #[inline]
     pub(crate) fn write<R>(
         &self,

@@ -1,7 +1,7 @@
 //! Whether there is memory for a large request.
 //!
-//! Rust ends the process where an ordinary allocation fails. What asks for much at once, because its input says so, asks
-//! here first, and fails by an error instead.
+//! Rust ends the process where an ordinary allocation fails. What asks for much at once, because its input says so,
+//! asks here first, and fails by an error instead.
 
 /// Requests below this are not asked about: a process that cannot have as much will hardly go on.
 const LARGE: usize = 1 << 20;

@@ -52,8 +52,8 @@ impl From<NativeRecord> for Term {
     }
 }
 
-/// What native records of a kind have in common: module, name, whether the module exports the name, and the names of the
-/// fields in the order in which they are declared. Shared: a copy costs a count.
+/// What native records of a kind have in common: module, name, whether the module exports the name, and the names of
+/// the fields in the order in which they are declared. Shared: a copy costs a count.
 #[derive(Debug, Clone)]
 pub struct Definition(Arc<DefinitionData>);
 

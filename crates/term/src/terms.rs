@@ -1,8 +1,8 @@
 //! The elements of tuples and lists, dropped without recursion.
 //!
-//! The drop of an enum's fields goes one call deeper with every level, and [`Term`] cannot have a drop of its own, or its
-//! fields could not be moved out. So the containers in it drop what they hold: a few levels by recursion, which takes no
-//! memory, and what is deeper by a list on the heap.
+//! The drop of an enum's fields goes one call deeper with every level, and [`Term`] cannot have a drop of its own, or
+//! its fields could not be moved out. So the containers in it drop what they hold: a few levels by recursion, which
+//! takes no memory, and what is deeper by a list on the heap.
 
 use std::fmt;
 use std::mem::take;

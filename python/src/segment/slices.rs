@@ -102,8 +102,8 @@ impl Segment {
         let to = segment.as_mut_slice();
         if step == 1 {
             let to = to[start as usize..][..count].as_mut_ptr();
-            // SAFETY: `count` bytes at both places: those given are held by `bytes`, or are the one; they may be of this
-            // very segment.
+            // SAFETY: `count` bytes at both places: those given are held by `bytes`, or are the one; they may be of
+            // this very segment.
             unsafe { std::ptr::copy(from, to, count) };
             return Ok(());
         }

@@ -54,8 +54,8 @@ impl Segment {
     /// change(self), commits, and returns what change returned. It is called again, on a newer version, whenever
     /// another process committed meanwhile, so what it does beside must bear repetition. If it raises, nothing of what
     /// it did remains. Raises Uncommitted if there were changes before; BaseLost if that cannot be told because this
-    /// process lagged too far (discard() first). While change runs it may read and write the segment; update(), commit(),
-    /// discard() and another transaction raise Busy.
+    /// process lagged too far (discard() first). While change runs it may read and write the segment; update(),
+    /// commit(), discard() and another transaction raise Busy.
     fn transaction<'py>(
         slf: &Bound<'py, Self>,
         change: &Bound<'py, PyAny>,

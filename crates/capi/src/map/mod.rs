@@ -1,7 +1,8 @@
 //! Ordered maps in segments: byte-string keys, byte-string values, shared by processes.
 //!
 //! A pointer that a call lends out points into the working copy. It stays until a call changes the copy, of whatever
-//! thread: an update, an insert, a removal, a commit's retry. As with segments, a second thread inside is told FYRIS_E_BUSY.
+//! thread: an update, an insert, a removal, a commit's retry. As with segments, a second thread inside is told
+//! FYRIS_E_BUSY.
 
 mod batch;
 mod read;

@@ -120,7 +120,8 @@ pub unsafe extern "C" fn fyris_map_commit(
     })
 }
 
-/// Sleeps until others have committed, as `fyris_segment_wait`. Other threads may use the map meanwhile, but not free it.
+/// Sleeps until others have committed, as `fyris_segment_wait`. Other threads may use the map meanwhile, but not free
+/// it.
 ///
 /// Fails as there.
 ///

@@ -64,8 +64,9 @@ pub unsafe extern "C" fn fyris_segment_incoming(
 }
 
 /// Looks a segment over without checking it out, repairs what dead processes have left, and checks every invariant.
-/// `report`, which may be NULL, is a map: `size`, `max_size`, `unit`, `version`, `frames_free` and so on; `processes`, a
-/// list of maps; `longest_runs`, what readers with `in_place` map in one piece, as a list of {Start, End} in pages. O(size).
+/// `report`, which may be NULL, is a map: `size`, `max_size`, `unit`, `version`, `frames_free` and so on; `processes`,
+/// a list of maps; `longest_runs`, what readers with `in_place` map in one piece, as a list of {Start, End} in pages.
+/// O(size).
 ///
 /// Fails with FYRIS_E_DAMAGED and the first thing that is wrong; else as `fyris_segment_checkout`; FYRIS_E_TIMEOUT.
 ///

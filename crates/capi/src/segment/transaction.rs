@@ -35,8 +35,8 @@ pub unsafe extern "C" fn fyris_segment_begin(
 
 /// Changes the working copy, of `size` bytes at `data`. 0: commit; anything else: give up, and nothing of it remains.
 /// May be called several times, each time on a newer version, so what it does beside must bear repetition. It must not
-/// leave by `longjmp` or an exception. With the option `declared` it calls `fyris_segment_touch`; calls with the segment
-/// that update, commit, discard or begin say FYRIS_E_BUSY.
+/// leave by `longjmp` or an exception. With the option `declared` it calls `fyris_segment_touch`; calls with the
+/// segment that update, commit, discard or begin say FYRIS_E_BUSY.
 pub type fyris_segment_change =
     Option<unsafe extern "C" fn(context: *mut c_void, data: *mut c_void, size: usize) -> i32>;
 

@@ -202,8 +202,8 @@ pub unsafe extern "C" fn fyris_table_select_replace(
     })
 }
 
-/// What the variables of a pattern stand for in the objects that match, like `ets:match/2`: a list of lists, in the order
-/// of the variables' numbers.
+/// What the variables of a pattern stand for in the objects that match, like `ets:match/2`: a list of lists, in the
+/// order of the variables' numbers.
 ///
 /// Fails as `fyris_table_select`.
 ///

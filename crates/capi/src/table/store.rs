@@ -14,10 +14,10 @@ use crate::term::{fyris_term, parse};
 /// A store of tables, and an owner in it. The tables that the owner made are deleted when the handle is freed, unless
 /// their options say otherwise.
 ///
-/// When a process that has made a store forks, the child may call `exec` or `_exit`, free its handles, and use segments:
-/// whatever it asks of stores, tables, walks and queries is FYRIS_E_FORKED, at once, for what another thread of the
-/// parent had locked stays locked in the child. A process that forks before it makes its first store may use stores in
-/// its children.
+/// When a process that has made a store forks, the child may call `exec` or `_exit`, free its handles, and use
+/// segments: whatever it asks of stores, tables, walks and queries is FYRIS_E_FORKED, at once, for what another thread
+/// of the parent had locked stays locked in the child. A process that forks before it makes its first store may use
+/// stores in its children.
 pub struct fyris_store(Owner);
 
 /// Makes a new store without tables.
@@ -157,8 +157,8 @@ pub unsafe extern "C" fn fyris_store_tables(
 }
 
 /// Gives the table to another owner of the same store, who may write to it if it is protected; it is deleted when the
-/// new owner ends. Returns a handle in the new owner's name. `handle` stays valid, with the access that the table grants
-/// to everybody.
+/// new owner ends. Returns a handle in the new owner's name. `handle` stays valid, with the access that the table
+/// grants to everybody.
 ///
 /// Fails with FYRIS_E_NO_ACCESS if the handle is not the owner's, FYRIS_E_ARGUMENT if `to` owns the table already or
 /// belongs to another store, FYRIS_E_NO_TABLE.
@@ -186,8 +186,8 @@ pub unsafe extern "C" fn fyris_table_give_away(
 }
 
 /// Changes the protection of a table: `options` is `{protection, public}`, `{protection, protected}` or `{protection,
-/// private}`, or a list of one of these, as for `ets:setopts/2`. Once it has returned, an owner who has lost a right can
-/// no longer use it.
+/// private}`, or a list of one of these, as for `ets:setopts/2`. Once it has returned, an owner who has lost a right
+/// can no longer use it.
 ///
 /// Fails with FYRIS_E_NO_ACCESS if the handle is not the owner's, FYRIS_E_ARGUMENT, FYRIS_E_SYNTAX, FYRIS_E_NO_TABLE.
 ///

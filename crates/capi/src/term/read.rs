@@ -245,8 +245,8 @@ pub unsafe extern "C" fn fyris_term_is_atom(term: *const fyris_term, name: *cons
     })
 }
 
-/// Returns the number of parts of a term: the elements of a tuple or a list, the keys and values of a map, the values of
-/// a native record; 0 for everything else.
+/// Returns the number of parts of a term: the elements of a tuple or a list, the keys and values of a map, the values
+/// of a native record; 0 for everything else.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

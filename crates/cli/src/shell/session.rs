@@ -306,8 +306,8 @@ impl Session {
 
     // Results.
 
-    /// Returns the number of objects that a listing without a limit shows: all of them, but where they run over a screen
-    /// that no person can stop.
+    /// Returns the number of objects that a listing without a limit shows: all of them, but where they run over a
+    /// screen that no person can stop.
     pub(crate) fn most(&self) -> usize {
         if self.display.runs_over() {
             MANY

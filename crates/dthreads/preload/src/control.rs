@@ -47,7 +47,8 @@ pub(crate) struct Thread {
     pub(crate) begun: AtomicU32,
     /// Where it is with a system call that may last: see `outside.rs`.
     pub(crate) outside: AtomicU32,
-    /// A signal to the first of a round: this thread is at a synchronization point (`fence.rs`); the round of its last turn.
+    /// A signal to the first of a round: this thread is at a synchronization point (`fence.rs`); the round of its last
+    /// turn.
     pub(crate) arrived: AtomicU32,
     pub(crate) round: Number,
     /// Signals that end this call, those that it holds back otherwise, and the one that has called it back.

@@ -1,9 +1,9 @@
 //! What the loader has put into memory: the globals that threads share, and the thread-local variables that they do
 //! not.
 //!
-//! Globals of the program and of its libraries are shared. Those of libc, of the loader and of this library stay private
-//! to each process: there they are what a process needs to run. Thread-local variables are private by nature; a new
-//! thread's process inherits its creator's, so they are given their initial values again.
+//! Globals of the program and of its libraries are shared. Those of libc, of the loader and of this library stay
+//! private to each process: there they are what a process needs to run. Thread-local variables are private by nature; a
+//! new thread's process inherits its creator's, so they are given their initial values again.
 
 use std::ffi::{CStr, c_int, c_void};
 use std::ops::Range;

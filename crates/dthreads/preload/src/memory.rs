@@ -224,9 +224,9 @@ impl Memory {
         }
     }
 
-    /// Finds what may have been written: all but the unused end of this thread's stack. What a dead frame has left there
-    /// is committed when the stack has grown over it. The ranges only grow, so a process that has taken no page fault
-    /// has nothing to look for.
+    /// Finds what may have been written: all but the unused end of this thread's stack. What a dead frame has left
+    /// there is committed when the stack has grown over it. The ranges only grow, so a process that has taken no page
+    /// fault has nothing to look for.
     fn find_ranges(&mut self) {
         let (heap, own) = (self.globals + STACK_LEN, control().thread(LOCAL.me.get()));
         let stack = stack_of(LOCAL.me.get(), own);

@@ -9,8 +9,8 @@
 //!   back, and the holder of the token puts it into the ring at the end of the turn.
 //!
 //! Invariant **PARKED**: when the ring is empty and no sleeper has a deadline, the token is parked, and the next thread
-//! to come back takes it. A parker looks for arrivals after parking, an arriving thread looks for the parked token after
-//! announcing itself: all of these accesses are SeqCst, so one of the two sees the other.
+//! to come back takes it. A parker looks for arrivals after parking, an arriving thread looks for the parked token
+//! after announcing itself: all of these accesses are SeqCst, so one of the two sees the other.
 
 use fyris_sync::atomic::Ordering;
 

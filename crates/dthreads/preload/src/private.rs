@@ -1,7 +1,8 @@
 //! Memory of the library itself: private to each process, inherited by its forks.
 //!
 //! Not the program's: what the library allocates must not be seen by other threads, and must not move the program's
-//! blocks. Blocks of powers of two from one reserved range, a list of free ones for each power; no lock (invariant ONE).
+//! blocks. Blocks of powers of two from one reserved range, a list of free ones for each power; no lock (invariant
+//! ONE).
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::cell::Cell;

@@ -1,9 +1,9 @@
 //! Signals between threads, and waits for them.
 //!
-//! A thread that waits for a signal waits outside of the ring (`outside.rs`), with the signal held back: it is taken from
-//! the kernel, and a handler runs only after the thread is back in the ring, with its memory up to date. So a signal
-//! that one thread sends to another that waits for it is decided in the sender's turn, and has the same effect in
-//! every run. A signal from outside, or to a thread that computes, comes when it comes.
+//! A thread that waits for a signal waits outside of the ring (`outside.rs`), with the signal held back: it is taken
+//! from the kernel, and a handler runs only after the thread is back in the ring, with its memory up to date. So a
+//! signal that one thread sends to another that waits for it is decided in the sender's turn, and has the same effect
+//! in every run. A signal from outside, or to a thread that computes, comes when it comes.
 
 use std::ffi::{c_int, c_void};
 use std::ptr;

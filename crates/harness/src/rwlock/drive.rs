@@ -103,8 +103,8 @@ fn work<L: Lock>(lock: &L, case: &Case, worker: usize, mut rng: Rng, over: &Atom
     tally
 }
 
-/// Does one operation with `turns` of work under the lock: a read in `share` of a hundred cases, else a write. Notes how
-/// long it waited for the lock if that is timed.
+/// Does one operation with `turns` of work under the lock: a read in `share` of a hundred cases, else a write. Notes
+/// how long it waited for the lock if that is timed.
 #[inline]
 fn one<L: Lock>(
     lock: &L,

@@ -72,8 +72,8 @@ impl<B: Base> Tree<B> {
         }
     }
 
-    /// Changes the shape of the base node, or finds that it should stay, and unlocks it. If a comparison panics the shape
-    /// stays as it is, and the operation that was to adapt it, which has been done, returns as always.
+    /// Changes the shape of the base node, or finds that it should stay, and unlocks it. If a comparison panics the
+    /// shape stays as it is, and the operation that was to adapt it, which has been done, returns as always.
     #[cold]
     fn adapt<'p>(
         &'p self,

@@ -62,9 +62,9 @@ impl Census {
 
     /// Waits until everything made is freed; fails if that does not happen.
     ///
-    /// Other tests of the process may be pinned for a moment (under a sanitizer, on a machine that has more to do: half a
-    /// minute), and batches of threads that ended wait for a thread that takes their place: so this flushes, and sends
-    /// threads to flush.
+    /// Other tests of the process may be pinned for a moment (under a sanitizer, on a machine that has more to do: half
+    /// a minute), and batches of threads that ended wait for a thread that takes their place: so this flushes, and
+    /// sends threads to flush.
     pub fn assert_all_freed(&self) {
         self.assert_freed_once();
         let deadline = Instant::now() + Duration::from_secs(120);

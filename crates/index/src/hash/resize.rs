@@ -42,8 +42,8 @@ pub(super) const INFLATE_BITS: u32 = 6;
 /// The largest table: 2^40 buckets, more than there is memory for.
 const MAX_BITS: u32 = 40;
 
-/// Returns the size (its binary logarithm) of the smallest table that holds `capacity` entries without growing, if there
-/// is one.
+/// Returns the size (its binary logarithm) of the smallest table that holds `capacity` entries without growing, if
+/// there is one.
 pub(super) fn bits_for(capacity: usize) -> Option<u32> {
     let buckets = capacity.checked_mul(10)? / FULL + 1;
     let bits = buckets.checked_next_power_of_two()?.ilog2();

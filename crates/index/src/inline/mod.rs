@@ -151,8 +151,9 @@ impl<K: Word + Hash, V: Word> InlineMap<K, V> {
         Self::with_hasher(RandomState::default())
     }
 
-    /// Makes an empty map that holds `capacity` pairs before its table grows (some lie beside it), and never shrinks below
-    /// that. O(1): its memory is the system's until it is written, by pages (of 2 MiB, where the system has such).
+    /// Makes an empty map that holds `capacity` pairs before its table grows (some lie beside it), and never shrinks
+    /// below that. O(1): its memory is the system's until it is written, by pages (of 2 MiB, where the system has
+    /// such).
     ///
     /// # Panics
     ///
@@ -211,8 +212,8 @@ impl<K, V, S> InlineMap<K, V, S> {
         self.root.store(root.0, Ordering::Release);
     }
 
-    /// Returns whether a bucket of this size is live, and empty, because nobody has written it (FRESH). The root is loaded
-    /// after the bucket.
+    /// Returns whether a bucket of this size is live, and empty, because nobody has written it (FRESH). The root is
+    /// loaded after the bucket.
     fn is_fresh(&self, root: Root, bits: u32, bucket: &Bucket) -> bool {
         root.is_first(bits)
             && bucket.is_zero()

@@ -63,8 +63,8 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
         }
     }
 
-    /// Begins to move from one size to another, unless a move is under way, or there is no memory for the other size: then
-    /// the table stays as it is, and a later overflow tries again.
+    /// Begins to move from one size to another, unless a move is under way, or there is no memory for the other size:
+    /// then the table stays as it is, and a later overflow tries again.
     fn begin(&self, from: u32, to: u32) {
         // Acquire: pairs with the Release in `finish`.
         if self.shared.resizing.swap(true, Ordering::Acquire) {
@@ -103,8 +103,8 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
         }
     }
 
-    /// Takes on a chunk; returns its first unit. A claim is taken only in its own generation: a helper that comes late must
-    /// not take one of a later move for its own.
+    /// Takes on a chunk; returns its first unit. A claim is taken only in its own generation: a helper that comes late
+    /// must not take one of a later move for its own.
     fn claim(&self, root: Root, units: usize) -> Option<usize> {
         // Acquire: pairs with the Release in `begin`.
         let seen = self.shared.claimed.load(Ordering::Acquire);

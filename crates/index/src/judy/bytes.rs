@@ -15,9 +15,9 @@ use super::zeroless::{decode, encode, encode_bound};
 /// An ordered map from byte strings to words: a Judy array of strings (JudySL, and JudyESL: keys are any bytes, also
 /// zeros). See the [module](super) for the structure.
 ///
-/// Keys that are asked for are whatever is bytes: `str`, `String`, `Vec<u8>`, `[u8; N]`, `[u8]`. Values are of any type of
-/// at most eight bytes (a larger one goes into a `Box`). What keys have in common at their beginning is kept once, in
-/// steps of eight bytes. A byte 0 or 1 takes the room of two.
+/// Keys that are asked for are whatever is bytes: `str`, `String`, `Vec<u8>`, `[u8; N]`, `[u8]`. Values are of any type
+/// of at most eight bytes (a larger one goes into a `Box`). What keys have in common at their beginning is kept once,
+/// in steps of eight bytes. A byte 0 or 1 takes the room of two.
 ///
 /// ```
 /// use fyris_index::JudyBytes;
@@ -38,8 +38,8 @@ use super::zeroless::{decode, encode, encode_bound};
 ///
 /// Every operation that names a key or a number takes O(bytes of the key) steps, whatever the number of keys: at most
 /// eight nodes for eight bytes that tell keys apart, and none for bytes that all keys behind a place share. Operations
-/// that count look at up to 32 children, eight counts and 51 words at each place. An operation copies a key that has bytes
-/// 0 or 1 first.
+/// that count look at up to 32 children, eight counts and 51 words at each place. An operation copies a key that has
+/// bytes 0 or 1 first.
 ///
 /// # Consistency
 ///

@@ -1,7 +1,7 @@
 //! `judyeh`: the index of unordered tables over a Judy array of hash values.
 //!
-//! A word is the hash value of a key, and its value an entry, or the list of the entries with this hash value (JudyEH of
-//! Fritchie's study of 2003, section 5.4). The order of the index is that of hash values, and of keys in a list.
+//! A word is the hash value of a key, and its value an entry, or the list of the entries with this hash value (JudyEH
+//! of Fritchie's study of 2003, section 5.4). The order of the index is that of hash values, and of keys in a list.
 //!
 //! A value is the entry's 48 bits; or the address of a list, with the highest bit set.
 

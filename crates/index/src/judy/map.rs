@@ -50,7 +50,8 @@ unsafe impl<K: Send, V: Send> Send for JudyMap<K, V> {}
 // SAFETY: as above; through a shared map values are only lent as shared.
 unsafe impl<K: Sync, V: Sync> Sync for JudyMap<K, V> {}
 
-/// Bytes of the nodes of a [`JudyMap`], or of a [`JudyBytes`](super::JudyBytes), by their kind, as they are asked of the allocator.
+/// Bytes of the nodes of a [`JudyMap`], or of a [`JudyBytes`](super::JudyBytes), by their kind, as they are asked of
+/// the allocator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NodeBytes {

@@ -95,10 +95,10 @@
 //! digits between. A key that does not share them is put in by a branch above the node (`change::part`), of the level
 //! of the first digit that differs.
 //!
-//! **COUNTED.** The keys below a branch (words, or what these stand for) are counted in the branch: in all (linear), or for each 32 digits (the others).
-//! An insertion or a removal adds to the counts of the branches on its way after it has succeeded. Counts lie on other
-//! lines than what a lookup reads (in a linear branch, beside it), and never in a pointer: so lookups by other threads,
-//! once there are such, need not look again because a key was counted.
+//! **COUNTED.** The keys below a branch (words, or what these stand for) are counted in the branch: in all (linear), or
+//! for each 32 digits (the others). An insertion or a removal adds to the counts of the branches on its way after it
+//! has succeeded. Counts lie on other lines than what a lookup reads (in a linear branch, beside it), and never in a
+//! pointer: so lookups by other threads, once there are such, need not look again because a key was counted.
 //!
 //! # Bytes
 //!

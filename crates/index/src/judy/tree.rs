@@ -9,8 +9,8 @@ use super::leaf::{self, View};
 use super::limits::{LEAF_MOST, few_most};
 use super::weigh::Weigh;
 
-/// A map of words to words, whose values are the owner's to drop. The owner has the account of its nodes too: an array of
-/// byte strings has many trees and one account.
+/// A map of words to words, whose values are the owner's to drop. The owner has the account of its nodes too: an array
+/// of byte strings has many trees and one account.
 pub(super) struct Tree {
     pub(super) root: Jp,
     /// The bits of all keys above the root's level, and which bits these are (ROOT).
@@ -476,8 +476,8 @@ impl Tree {
         std::mem::replace(self, empty)
     }
 
-    /// Takes all out: calls `f` with the lowest byte of each word and the place of its value, in the order of words, and
-    /// frees the nodes.
+    /// Takes all out: calls `f` with the lowest byte of each word and the place of its value, in the order of words,
+    /// and frees the nodes.
     pub(super) fn clear(&mut self, account: &mut Account, f: &mut impl FnMut(u64, *mut Slot)) {
         let old = self.take();
         let (root, _) = old.root();

@@ -45,9 +45,9 @@ pub trait Separator: Ord + Send + Sync + 'static {
 /// A key of the `ordered` index, and of contention adapting trees over other base nodes.
 ///
 /// Implemented for integers, `bool`, `char`, byte strings and text (owned, shared or borrowed; also those of the
-/// operating system), paths, addresses of the Internet and of sockets, times, and arrays, tuples of up to eight, `Option` and [`Reverse`](std::cmp::Reverse) of keys; through
-/// [`Opaque`] for every other ordered type. A type that can show itself as bytes in the right order implements
-/// [`ByteKey`] instead.
+/// operating system), paths, addresses of the Internet and of sockets, times, and arrays, tuples of up to eight,
+/// `Option` and [`Reverse`](std::cmp::Reverse) of keys; through [`Opaque`] for every other ordered type. A type that
+/// can show itself as bytes in the right order implements [`ByteKey`] instead.
 ///
 /// The first part of a tuple is a key; of the others it is enough that they are `Ord`.
 ///

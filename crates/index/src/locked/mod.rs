@@ -19,8 +19,9 @@
 //!
 //! # Complexity
 //!
-//! O(log n) for what names a key, and O(1) for the sizes; a scan adds what it appends, and `slot` takes O(slot). On a Judy
-//! array, what names a key takes a step for each byte of it that tells keys apart, and so do `slot`, `nth` and `count`.
+//! O(log n) for what names a key, and O(1) for the sizes; a scan adds what it appends, and `slot` takes O(slot). On a
+//! Judy array, what names a key takes a step for each byte of it that tells keys apart, and so do `slot`, `nth` and
+//! `count`.
 
 use std::marker::PhantomData;
 use std::ops::Bound;
@@ -198,8 +199,8 @@ unsafe impl<B: Balance> IndexFactory for LockedTrees<B> {
     }
 }
 
-/// Makes Judy arrays of keys that `S` cuts into words, under one lock: `{index, judysl}` and `{index, judyesl}`. They are
-/// ordered.
+/// Makes Judy arrays of keys that `S` cuts into words, under one lock: `{index, judysl}` and `{index, judyesl}`. They
+/// are ordered.
 pub struct LockedStrings<S>(PhantomData<fn() -> S>);
 
 impl<S> LockedStrings<S> {

@@ -153,12 +153,12 @@ pub type BytesMap<V, H = RandomState> = Map<[u8], V, Packed, H>;
 ///
 /// # Keys of your own
 ///
-/// Closures run with no lock held, values are dropped with no lock held. But a write compares keys, and hashes them when the table grows, while it
-/// has the bucket's lock: a comparison that waits holds up writers of the bucket, and one that writes the same map
-/// may wait for itself for ever. If one panics the operation has not been done, and nothing else is lost. (A write moves
-/// some pairs of others while a table grows or shrinks: a key's hash that panics there makes later writes try again.)
-/// If the drops of values panic when a map is dropped, the others are dropped all the same; a second panic ends the
-/// process, as in the drop of a `Vec`.
+/// Closures run with no lock held, values are dropped with no lock held. But a write compares keys, and hashes them
+/// when the table grows, while it has the bucket's lock: a comparison that waits holds up writers of the bucket, and
+/// one that writes the same map may wait for itself for ever. If one panics the operation has not been done, and
+/// nothing else is lost. (A write moves some pairs of others while a table grows or shrinks: a key's hash that panics
+/// there makes later writes try again.) If the drops of values panic when a map is dropped, the others are dropped all
+/// the same; a second panic ends the process, as in the drop of a `Vec`.
 ///
 /// # Forks
 ///
@@ -172,10 +172,10 @@ pub type BytesMap<V, H = RandomState> = Map<[u8], V, Packed, H>;
 /// gathered: at the latest when it has retired 512 blocks or ends, or, of 16 blocks and more that have waited for two
 /// milliseconds, at its next write. What a thread that has gone quiet has left is dropped within a tenth of a second of
 /// a write by which another thread replaces or removes something; at once by
-/// [`reclaim::flush`](crate::reclaim::flush) on any thread that is not pinned; and when the map itself is dropped, which
-/// flushes if the map has ever replaced or removed anything. A value's drop that panics comes out of whatever freed it:
-/// the end of a pin, of any thread, a flush, or the drop of a map. What a value owns is not known: a map of large
-/// values [weighs](Self::with_weigher) them, so that at most 256 KiB wait for each thread.
+/// [`reclaim::flush`](crate::reclaim::flush) on any thread that is not pinned; and when the map itself is dropped,
+/// which flushes if the map has ever replaced or removed anything. A value's drop that panics comes out of whatever
+/// freed it: the end of a pin, of any thread, a flush, or the drop of a map. What a value owns is not known: a map of
+/// large values [weighs](Self::with_weigher) them, so that at most 256 KiB wait for each thread.
 ///
 /// # Variance
 ///
@@ -214,8 +214,8 @@ impl<K: ?Sized, V, S: MapStorage<K, V>> Map<K, V, S> {
         Self::with_hasher(RandomState::default())
     }
 
-    /// Makes an empty map that holds `capacity` pairs before its table grows, and never shrinks below that. O(1): its memory
-    /// is the system's until it is written, by pages (of 2 MiB, where the system has such).
+    /// Makes an empty map that holds `capacity` pairs before its table grows, and never shrinks below that. O(1): its
+    /// memory is the system's until it is written, by pages (of 2 MiB, where the system has such).
     ///
     /// # Panics
     ///

@@ -248,7 +248,8 @@ where
     }
 
     /// Replaces a key's value by one made of it, or puts `value` there if there is none; returns the value that is
-    /// there then. The stored key is replaced too. O(1) without the closure, which is called as [`Map::compute`] says. Consistency as there.
+    /// there then. The stored key is replaced too. O(1) without the closure, which is called as [`Map::compute`] says.
+    /// Consistency as there.
     ///
     /// ```
     /// let words = fyris_index::ConcurrentMap::new();

@@ -50,12 +50,12 @@
 //!
 //! # Progress and consistency
 //!
-//! `get` is wait-free but for nodes that others put in on its way; it takes no lock, writes nothing and repeats nothing,
-//! and so do `seek` and scans. `upsert` waits for writers of the same key, and of the nodes before it on each of its
-//! levels, which may be far away and may wait in turn for those before them: each for the length of a closure at most
-//! or until a node has been put in or taken out. `get` and `upsert` are linearizable. `seek` and `seek_back` return an
-//! entry that was there at a moment of the call, such that none that is there throughout the call lies between it and
-//! the bound.
+//! `get` is wait-free but for nodes that others put in on its way; it takes no lock, writes nothing and repeats
+//! nothing, and so do `seek` and scans. `upsert` waits for writers of the same key, and of the nodes before it on each
+//! of its levels, which may be far away and may wait in turn for those before them: each for the length of a closure at
+//! most or until a node has been put in or taken out. `get` and `upsert` are linearizable. `seek` and `seek_back`
+//! return an entry that was there at a moment of the call, such that none that is there throughout the call lies
+//! between it and the bound.
 //!
 //! # Complexity
 //!

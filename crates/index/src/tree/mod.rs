@@ -132,10 +132,10 @@ pub type BytesTree<V> = TreeMap<[u8], V, Packed>;
 /// gathered: at the latest when it has retired 512 blocks or ends, or, of 16 blocks and more that have waited for two
 /// milliseconds, at its next write. What a thread that has gone quiet has left is dropped within a tenth of a second of
 /// a write by which another thread replaces or removes something; at once by
-/// [`reclaim::flush`](crate::reclaim::flush) on any thread that is not pinned; and when the tree itself is dropped, which
-/// flushes if the tree has ever replaced or removed anything. A value's drop that panics comes out of whatever freed it:
-/// the end of a pin, of any thread, a flush, or the drop of a tree. What a value owns is not known: a tree of large
-/// values [weighs](Self::with_weigher) them, so that at most 256 KiB wait for each thread.
+/// [`reclaim::flush`](crate::reclaim::flush) on any thread that is not pinned; and when the tree itself is dropped,
+/// which flushes if the tree has ever replaced or removed anything. A value's drop that panics comes out of whatever
+/// freed it: the end of a pin, of any thread, a flush, or the drop of a tree. What a value owns is not known: a tree of
+/// large values [weighs](Self::with_weigher) them, so that at most 256 KiB wait for each thread.
 ///
 /// # Pins
 ///

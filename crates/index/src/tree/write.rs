@@ -41,8 +41,8 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
         self.taken_out(old, pin)
     }
 
-    /// Takes a key out and returns its value. O(log n). Consistency as [`TreeMap::insert`]. When the value is dropped is
-    /// said [there](TreeMap#when-values-are-dropped).
+    /// Takes a key out and returns its value. O(log n). Consistency as [`TreeMap::insert`]. When the value is dropped
+    /// is said [there](TreeMap#when-values-are-dropped).
     ///
     /// ```
     /// let tree = fyris_index::ConcurrentTree::from([(1, "value")]);
@@ -270,7 +270,8 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
     }
 
     /// Replaces a key's value by one made of it, or puts `value` there if there is none; returns the value that is
-    /// there then. The stored key is replaced too. O(log n) without the closure, which is called as [`TreeMap::compute`] says. Consistency as there.
+    /// there then. The stored key is replaced too. O(log n) without the closure, which is called as
+    /// [`TreeMap::compute`] says. Consistency as there.
     ///
     /// ```
     /// let words = fyris_index::BytesTree::new();
@@ -328,8 +329,8 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
         }
     }
 
-    /// Takes out every pair that is there throughout; those that come meanwhile may stay. O(n log n). When the values are
-    /// dropped is said [there](TreeMap#when-values-are-dropped).
+    /// Takes out every pair that is there throughout; those that come meanwhile may stay. O(n log n). When the values
+    /// are dropped is said [there](TreeMap#when-values-are-dropped).
     ///
     /// ```
     /// let tree = fyris_index::InlineTree::from([(1, 1.5)]);

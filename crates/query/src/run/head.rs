@@ -215,8 +215,8 @@ impl<'a> Matcher<'_, 'a> {
         }
     }
 
-    /// Matches what is left of a pattern, and returns the bytes behind those that it matches from the front of `values`;
-    /// `None` if it does not match.
+    /// Matches what is left of a pattern, and returns the bytes behind those that it matches from the front of
+    /// `values`; `None` if it does not match.
     fn rest(&mut self, outermost: Rest<'a>, mut values: &'a [u8]) -> Option<&'a [u8]> {
         let mut around: SmallVec<[Rest<'a>; 2]> = SmallVec::new();
         let mut rest = outermost;
@@ -353,8 +353,8 @@ impl<'a> Matcher<'_, 'a> {
         self.list_tail(tail, place)
     }
 
-    /// Matches a tail on a list. A constant as a tail is `[]` or no list, and no other pattern with parts is one: a list
-    /// pattern whose tail is a list pattern is compiled to one pattern.
+    /// Matches a tail on a list. A constant as a tail is `[]` or no list, and no other pattern with parts is one: a
+    /// list pattern whose tail is a list pattern is compiled to one pattern.
     fn list_tail(&mut self, tail: &'a [Pattern], place: Ref<'a>) -> Option<Step<'a>> {
         let matches = match (*tail.first()?, place) {
             (Pattern::Any, _) => true,
@@ -695,8 +695,8 @@ impl<'a> KeyBytes<'_, '_, 'a> {
         })
     }
 
-    /// Returns the bytes of a key of a map pattern, if it is of a kind that is written alike within a map and elsewhere:
-    /// floats are not.
+    /// Returns the bytes of a key of a map pattern, if it is of a kind that is written alike within a map and
+    /// elsewhere: floats are not.
     fn map_key(&self, key: Pattern) -> Result<&'a [u8], Stop> {
         let Pattern::Constant(id) = key else {
             return Err(Stop::Undecided);

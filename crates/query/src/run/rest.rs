@@ -9,7 +9,8 @@ use crate::program::Pattern;
 pub(super) enum Rest<'a> {
     /// On values that stand one behind another.
     Values(&'a [Pattern]),
-    /// Patterns of elements, then that of the tail, on a list of `left` values with a tail behind them if it is improper.
+    /// Patterns of elements, then that of the tail, on a list of `left` values with a tail behind them if it is
+    /// improper.
     Cells {
         parts: &'a [Pattern],
         left: u64,

@@ -145,8 +145,8 @@ fn parts(pattern: &Term) -> Option<Parts<'_>> {
     }
 }
 
-/// Returns whether exactly one term matches a pattern without parts. That of a map never does: maps with more keys match
-/// as well.
+/// Returns whether exactly one term matches a pattern without parts. That of a map never does: maps with more keys
+/// match as well.
 fn is_known(pattern: &Term) -> bool {
     !is_anything(pattern) && variable(pattern).is_none() && pattern.as_map().is_none()
 }

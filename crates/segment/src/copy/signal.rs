@@ -191,8 +191,8 @@ impl Signal {
     }
 
     fn drain(&self) -> Vec<u32> {
-        // Relaxed: as in `collect`. Acquire: pairs with the Release in `note`: the bit of a page is there if that of its
-        // word is. A bit that the handler sets after the swap stays for the next call.
+        // Relaxed: as in `collect`. Acquire: pairs with the Release in `note`: the bit of a page is there if that of
+        // its word is. A bit that the handler sets after the swap stays for the next call.
         self.pages(|word| match word.load(Ordering::Relaxed) {
             0 => 0,
             _ => word.swap(0, Ordering::Acquire),

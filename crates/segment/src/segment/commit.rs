@@ -66,14 +66,15 @@ impl Segment {
     ///
     /// If this process has taken a page fault since the last commit, as it does when it writes to a page for the first
     /// time, the kernel is asked which pages were written to: half a microsecond for each MiB of the segment, unless
-    /// [`Segment::touch`] or [`Segment::scan_only`] has said where. Otherwise the commit costs the same at any size. Writes
-    /// of other processes into the copy are another matter: [`Options::foreign_writes`](crate::Options::foreign_writes).
+    /// [`Segment::touch`] or [`Segment::scan_only`] has said where. Otherwise the commit costs the same at any size.
+    /// Writes of other processes into the copy are another matter:
+    /// [`Options::foreign_writes`](crate::Options::foreign_writes).
     ///
     /// # Errors
     ///
     /// [`Error::Behind`] if the trunk has changes that are not in the working copy; [`Error::Unlinked`];
-    /// [`Error::NoSpace`]; [`Error::LockTimeout`]; [`Error::ReadOnly`]; [`Error::Corrupt`]; [`Error::Forked`]. The local
-    /// changes stay local.
+    /// [`Error::NoSpace`]; [`Error::LockTimeout`]; [`Error::ReadOnly`]; [`Error::Corrupt`]; [`Error::Forked`]. The
+    /// local changes stay local.
     ///
     /// *Source*: CONVERSION, sections 3.1, 3.5 and 3.7.
     pub fn commit(&mut self) -> Result<u64> {
@@ -412,8 +413,8 @@ impl Segment {
     ///
     /// # Errors
     ///
-    /// [`Error::TooLarge`] beyond the `max_size` of its creation; [`Error::NoSpace`] if there is none for the log and the
-    /// index of so many pages, some 270 bytes each; [`Error::ReadOnly`]; [`Error::Unlinked`]; those of the lock.
+    /// [`Error::TooLarge`] beyond the `max_size` of its creation; [`Error::NoSpace`] if there is none for the log and
+    /// the index of so many pages, some 270 bytes each; [`Error::ReadOnly`]; [`Error::Unlinked`]; those of the lock.
     pub fn grow(&mut self, size: usize) -> Result<()> {
         self.check_writable()?;
         self.check_named()?;

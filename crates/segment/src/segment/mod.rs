@@ -340,7 +340,8 @@ impl Segment {
         self.version
     }
 
-    /// Returns the number of pages that the last commit of this process has published: those in which it changed a byte.
+    /// Returns the number of pages that the last commit of this process has published: those in which it changed a
+    /// byte.
     pub fn published(&self) -> usize {
         self.published
     }

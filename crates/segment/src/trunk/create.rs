@@ -1,8 +1,9 @@
 //! Making and opening the shared file.
 //!
 //! A new segment is complete, and checked out, before it has a name: it is written to a file without one, which is then
-//! linked. So a checkout that fails, or dies, leaves nothing behind. Every attached process keeps a shared `flock` on the file; one that can get the exclusive
-//! lock is alone, and cleans up whatever an earlier crash, or an earlier boot, has left.
+//! linked. So a checkout that fails, or dies, leaves nothing behind. Every attached process keeps a shared `flock` on
+//! the file; one that can get the exclusive lock is alone, and cleans up whatever an earlier crash, or an earlier boot,
+//! has left.
 
 use fyris_sync::atomic::Ordering;
 use std::fs::File;
@@ -58,8 +59,8 @@ impl Trunk {
     pub(crate) fn unlink(place: &Place) -> Result<()> {
         let file = Trunk::look_at(place)?;
         failpoint!("looked at");
-        // Before the name goes: a process that dies between leaves a hint that is looked into in vain. Who may only read
-        // the file leaves none, and attached processes learn of it from their waits.
+        // Before the name goes: a process that dies between leaves a hint that is looked into in vain. Who may only
+        // read the file leaves none, and attached processes learn of it from their waits.
         let hint = |mark: u8| file.write_all_at(&[mark; 8], word::UNLINKED as u64);
         let _ = hint(u8::MAX);
         rustix::fs::unlink(&place.path).map_err(|error| match error {

@@ -159,8 +159,8 @@ impl Geometry {
         (log_for(pages as u64) as usize).min(self.log)
     }
 
-    /// Returns the ranges of the file that need space before a segment has `pages` pages and a log of as many entries as
-    /// belong to that; the tables of frames get more as they are used, a page at a time.
+    /// Returns the ranges of the file that need space before a segment has `pages` pages and a log of as many entries
+    /// as belong to that; the tables of frames get more as they are used, a page at a time.
     pub(super) fn parts(&self, pages: usize) -> [Range<usize>; 4] {
         let heads = 0..self.heads_at + pages * HEAD;
         let log = self.log_at..self.log_at + self.log_for(pages) * ENTRY;

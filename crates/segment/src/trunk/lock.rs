@@ -3,8 +3,8 @@
 //! It orders commits and nothing else: updates and checkouts never look at it. A holder copies no
 //! pages under it (the frames of a commit are filled before), so it is held for some ten nanoseconds
 //! a page. Each holder counts the turns of the lock: so who waits can tell one that stands still from many that go
-//! through, and loses patience with the former only. A holder that died is found by its slot's process id and start time; the process that finds it takes
-//! the lock over and repairs (invariant REPAIR).
+//! through, and loses patience with the former only. A holder that died is found by its slot's process id and start
+//! time; the process that finds it takes the lock over and repairs (invariant REPAIR).
 
 use fyris_sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};

@@ -3,10 +3,10 @@
 //! The file has room for the log of the largest segment, and space for that of the present one: a ring of twice as many
 //! entries as the segment has pages, which is made longer when the segment grows.
 //!
-//! A longer ring of `len` entries begins at the position where it is made, `start`, behind the space of the shorter one,
-//! which had `before` entries. Entry `s` from `start` on is at `(s - start + before) % len`, and those below stay where
-//! they are. So no entry of the shorter ring is written over before the longer one has come to its end, `len - before`
-//! entries on; then none of them may be left, and the longer ring is as any other.
+//! A longer ring of `len` entries begins at the position where it is made, `start`, behind the space of the shorter
+//! one, which had `before` entries. Entry `s` from `start` on is at `(s - start + before) % len`, and those below stay
+//! where they are. So no entry of the shorter ring is written over before the longer one has come to its end, `len -
+//! before` entries on; then none of them may be left, and the longer ring is as any other.
 //!
 //! | word of the header | content |
 //! |---|---|

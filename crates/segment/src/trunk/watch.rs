@@ -31,8 +31,8 @@ impl Trunk {
         self.half(word::POSITION + lower)
     }
 
-    /// Sleeps until the position is another than `seen`, or `timeout` has passed; whether it is another. An error if the
-    /// segment has lost its name, unless that does not matter.
+    /// Sleeps until the position is another than `seen`, or `timeout` has passed; whether it is another. An error if
+    /// the segment has lost its name, unless that does not matter.
     pub(crate) fn wait(
         &self,
         seen: u64,

@@ -62,8 +62,8 @@ pub(crate) trait Navigate<K: KeyKind> {
     /// Returns whether the index counts: [`Navigate::nth`] and [`Navigate::count`].
     fn counts(&self) -> bool;
 
-    /// Returns the content of the `n`-th key from 0, or of the next one if that is not there yet; `None` if there are no
-    /// more than `n`, or the index does not count.
+    /// Returns the content of the `n`-th key from 0, or of the next one if that is not there yet; `None` if there are
+    /// no more than `n`, or the index does not count.
     fn nth(&self, n: usize, pin: &impl Guard) -> Option<Content>;
 
     /// Returns the number of keys in a range; `None` if the index does not count.

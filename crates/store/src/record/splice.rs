@@ -80,8 +80,8 @@ fn keeps_blobs(blobs: &[Blob], element: &[u8]) -> bool {
     resource_ref::without(blobs).len() == blobs.len() && !value::refers_to_blobs(element)
 }
 
-/// Returns a copy of `old`, which has no keepers, with other bytes at places in its values, which ascend; `None` if that
-/// is too large.
+/// Returns a copy of `old`, which has no keepers, with other bytes at places in its values, which ascend; `None` if
+/// that is too large.
 #[inline(always)]
 fn spliced(old: RecordPtr, edits: &[Edit<'_>]) -> Option<NewRecord> {
     let fit = |(place, bytes): &Edit<'_>| place.len() == bytes.len();

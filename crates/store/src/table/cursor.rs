@@ -17,9 +17,9 @@ use crate::view::{ReadMany, View};
 /// # Consistency
 ///
 /// An object that is there throughout comes up exactly once. One that comes or goes meanwhile may or
-/// may not; in an `ordered_set`, after the second batch, none that comes behind the last key of then, so that writers of
-/// ever higher keys cannot keep it from its end. The objects of one key come up together, as they were at one moment. A batch sees all of
-/// a list that is inserted at once or nothing; between two batches such a list may come.
+/// may not; in an `ordered_set`, after the second batch, none that comes behind the last key of then, so that writers
+/// of ever higher keys cannot keep it from its end. The objects of one key come up together, as they were at one
+/// moment. A batch sees all of a list that is inserted at once or nothing; between two batches such a list may come.
 pub struct Cursor {
     /// The part of the table that is left.
     span: Span,

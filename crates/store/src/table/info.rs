@@ -238,11 +238,11 @@ impl Table {
     ///
     /// # Consistency
     ///
-    /// Counts every operation that has returned, and none that has not begun. An operation counts what it puts in before
-    /// it can be seen, and what it takes out when it is gone: so the number is never too low. It is above that of the
-    /// objects at a moment of the call by no more than what the operations under way at this moment change: one object
-    /// for each thread that inserts or deletes one, the length of a list for one that inserts a list. If others write so
-    /// fast that of a hundred looks no two agree, objects that go while it looks may be counted besides.
+    /// Counts every operation that has returned, and none that has not begun. An operation counts what it puts in
+    /// before it can be seen, and what it takes out when it is gone: so the number is never too low. It is above that
+    /// of the objects at a moment of the call by no more than what the operations under way at this moment change: one
+    /// object for each thread that inserts or deletes one, the length of a list for one that inserts a list. If others
+    /// write so fast that of a hundred looks no two agree, objects that go while it looks may be counted besides.
     pub fn len(&self) -> usize {
         self.counts().map_or(0, |(size, _)| size)
     }

@@ -192,9 +192,9 @@ impl Table {
     /// [`Query::deleting`](crate::Query::deleting) does of those that match; how many.
     ///
     /// The values of a doomed object begin with `prefix`: whole terms and headers of terms, as
-    /// [`ValueWriter`](fyris_term::value::ValueWriter) writes them. If there is a term without parts in it, O(log² n) for
-    /// n objects of the key, plus the objects with such a prefix; else O(n). `doomed` may be called while the key is
-    /// protected, so it must be short and must not use the store.
+    /// [`ValueWriter`](fyris_term::value::ValueWriter) writes them. If there is a term without parts in it, O(log² n)
+    /// for n objects of the key, plus the objects with such a prefix; else O(n). `doomed` may be called while the key
+    /// is protected, so it must be short and must not use the store.
     ///
     /// # Errors
     ///
@@ -359,8 +359,8 @@ impl Table {
         })
     }
 
-    /// Works as [`Table::overwrite`], for several elements: pairs of position and bytes, of which the last of a position
-    /// counts.
+    /// Works as [`Table::overwrite`], for several elements: pairs of position and bytes, of which the last of a
+    /// position counts.
     ///
     /// # Errors
     ///

@@ -79,9 +79,9 @@ impl RangeOptions {
 /// # Consistency
 ///
 /// An object that is there throughout comes up exactly once. One that comes or goes meanwhile may or may not; after the
-/// second batch none that comes behind the last key of then, so that writers of ever higher keys (of ever lower ones, in
-/// descending order) cannot keep it from its end. A batch sees all of a list that is inserted at once or nothing; between
-/// two batches such a list may come.
+/// second batch none that comes behind the last key of then, so that writers of ever higher keys (of ever lower ones,
+/// in descending order) cannot keep it from its end. A batch sees all of a list that is inserted at once or nothing;
+/// between two batches such a list may come.
 #[derive(Clone, Debug)]
 pub struct RangeCursor {
     span: Span,

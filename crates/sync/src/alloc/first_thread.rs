@@ -48,7 +48,8 @@ extern "C" fn loaded() {
 fn start() -> c_int {
     let mut attributes = MaybeUninit::uninit();
     let mut thread = MaybeUninit::uninit();
-    // SAFETY: the attributes are made, used and destroyed; the stack is used for this thread only; the thread is joined.
+    // SAFETY: the attributes are made, used and destroyed; the stack is used for this thread only; the thread is
+    // joined.
     unsafe {
         let mut failed = libc::pthread_attr_init(attributes.as_mut_ptr());
         if failed != 0 {

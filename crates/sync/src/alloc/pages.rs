@@ -73,8 +73,8 @@ impl Pages {
     }
 
     /// Works like [`Pages::zeroed`], but takes large memory fresh from the kernel, which clears each page when it is
-    /// touched first: no time that grows with the size. For memory of which little may be used for long. `None` if there
-    /// is not so much.
+    /// touched first: no time that grows with the size. For memory of which little may be used for long. `None` if
+    /// there is not so much.
     ///
     /// # Panics
     ///

@@ -40,7 +40,8 @@ pub unsafe fn usable_size(ptr: NonNull<u8>, size: usize) -> usize {
     unsafe { backend::usable_size(ptr.as_ptr(), size) }
 }
 
-/// Gives back to the system what the allocator keeps of this thread's freed records. Some milliseconds, if that is much.
+/// Gives back to the system what the allocator keeps of this thread's freed records. Some milliseconds, if that is
+/// much.
 pub fn give_back() {
     backend::give_back();
 }
@@ -62,8 +63,8 @@ mod direct {
     }
 
     pub(super) fn give_back() {
-        // SAFETY: they have no preconditions. Of a thread that has never allocated, nothing would be collected, not even
-        // what lies free in the arenas of all threads.
+        // SAFETY: they have no preconditions. Of a thread that has never allocated, nothing would be collected, not
+        // even what lies free in the arenas of all threads.
         unsafe {
             mi::mi_thread_init();
             mi::mi_collect(true);

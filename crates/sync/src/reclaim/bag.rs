@@ -13,8 +13,8 @@ pub(super) const BLOCKS: usize = if cfg!(fyris_small) { 4 } else { 512 };
 /// Bytes that are gathered, of the blocks that say how many they hold.
 pub(super) const BYTES: usize = if cfg!(fyris_small) { 512 } else { 256 << 10 };
 
-/// Blocks that wait no longer than [`PATIENCE`] if their thread goes on retiring: some may own much that nobody weighed.
-/// Also the number of blocks after which a thread that is busy looks at the clock again.
+/// Blocks that wait no longer than [`PATIENCE`] if their thread goes on retiring: some may own much that nobody
+/// weighed. Also the number of blocks after which a thread that is busy looks at the clock again.
 const SOME: usize = if cfg!(fyris_small) { 2 } else { 16 };
 
 /// Milliseconds in which a round costs a thread no more than a hundredth of its time.

@@ -56,8 +56,8 @@ const STAYS: u64 = 1;
 /// Whether barriers are fences on both sides, because a tool has to see them.
 const FENCED: bool = cfg!(any(loom, shuttle, miri, fyris_sanitize));
 
-/// The place of a thread's guard `G` and its bag `B`. Not aligned by itself: a library that is loaded at run time, as into the Erlang
-/// machine, is refused if it has thread-local values of more than 64 bytes' alignment.
+/// The place of a thread's guard `G` and its bag `B`. Not aligned by itself: a library that is loaded at run time, as
+/// into the Erlang machine, is refused if it has thread-local values of more than 64 bytes' alignment.
 pub(super) struct Slot<G, B> {
     /// The number of pins of the thread. Written by the thread alone.
     depth: AtomicU64,
@@ -275,8 +275,8 @@ impl<G, B> Slot<G, B> {
     }
 
     /// Forgets the guard in the child of a fork: with `make` the slot's thread, which is the caller, gets another if it
-    /// is pinned; else the slot is as new, and in this section. With `bag` it forgets the bag for this one: a thread that
-    /// the child does not have may have been at it.
+    /// is pinned; else the slot is as new, and in this section. With `bag` it forgets the bag for this one: a thread
+    /// that the child does not have may have been at it.
     ///
     /// # Safety
     ///

@@ -36,10 +36,11 @@
 //! all, as [`Guard::weigh`] counts them (a bag that passes a bound is handed in when the pin ends); and what nobody
 //! weighed, of 16 blocks and more, no longer than two milliseconds if the thread goes on retiring. While any thread
 //! retires, a round in a tenth of a second takes the bags of all threads that are not pinned (of the first 256 of a
-//! process, where there is a barrier to do it with); [`flush`] does it at once. A thread that ends leaves nothing. While a thread is pinned, every block that is retired from then on waits for it, with 16 bytes for
-//! each block and 4 KiB for each bag: keep pins short. An [`OwnedGuard`] may hold back blocks that were retired since
-//! the last bag was handed in before it began, too. For a block that must not wait at all, such as a whole table, there
-//! is [`Guard::flush_on_drop`], which pays for two barriers. A thread that wants its garbage freed calls [`flush`].
+//! process, where there is a barrier to do it with); [`flush`] does it at once. A thread that ends leaves nothing.
+//! While a thread is pinned, every block that is retired from then on waits for it, with 16 bytes for each block and 4
+//! KiB for each bag: keep pins short. An [`OwnedGuard`] may hold back blocks that were retired since the last bag was
+//! handed in before it began, too. For a block that must not wait at all, such as a whole table, there is
+//! [`Guard::flush_on_drop`], which pays for two barriers. A thread that wants its garbage freed calls [`flush`].
 //!
 //! # Forks
 //!
@@ -162,23 +163,23 @@ pub fn pin_owned() -> OwnedGuard {
 /// Frees the blocks that this thread has retired, and those that other threads have which are not pinned, except those
 /// that wait for a pin of another thread.
 ///
-/// Two barriers in all threads and some microseconds if anything waits, else a look at 256 words at most. Under a pin of
-/// the same thread it is done when that ends. For threads that want what they have removed dropped now, such as a channel
-/// closed or a file. What the allocator keeps of this thread's freed memory goes back to the system, if no pin is in the
-/// way: some milliseconds, if that is much.
+/// Two barriers in all threads and some microseconds if anything waits, else a look at 256 words at most. Under a pin
+/// of the same thread it is done when that ends. For threads that want what they have removed dropped now, such as a
+/// channel closed or a file. What the allocator keeps of this thread's freed memory goes back to the system, if no pin
+/// is in the way: some milliseconds, if that is much.
 pub fn flush() {
     scheme::flush();
     scheme::give_back();
 }
 
-/// Runs `job` soon on a background thread: for work that takes long, and must not hold up the thread that finds it to be
-/// done. A panic ends the job alone. Where the system refuses another thread the job is run here.
+/// Runs `job` soon on a background thread: for work that takes long, and must not hold up the thread that finds it to
+/// be done. A panic ends the job alone. Where the system refuses another thread the job is run here.
 pub fn later(job: impl FnOnce() + Send + 'static) {
     scheme::later(Box::new(job));
 }
 
-/// Counts `bytes`, approximately, of records and tables as freed, where that was not by [`Guard::retire`]. When they are
-/// some megabytes, memory that is still free half a second later has gone back to the system.
+/// Counts `bytes`, approximately, of records and tables as freed, where that was not by [`Guard::retire`]. When they
+/// are some megabytes, memory that is still free half a second later has gone back to the system.
 pub fn freed(bytes: usize) {
     scheme::freed(bytes);
 }

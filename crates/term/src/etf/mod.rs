@@ -90,8 +90,8 @@ pub fn decode(input: &[u8]) -> Result<Term, DecodeError> {
     whole(input, decode_prefix(input)?)
 }
 
-/// Works like [`decode`], and makes no atoms, as `binary_to_term(Bytes, [safe])` does: for bytes from anywhere, as atoms
-/// are kept for ever.
+/// Works like [`decode`], and makes no atoms, as `binary_to_term(Bytes, [safe])` does: for bytes from anywhere, as
+/// atoms are kept for ever.
 ///
 /// # Errors
 ///

@@ -3,7 +3,8 @@
 use super::{escape, tag};
 
 /// Returns the bytes behind the first term of some order bytes, if that is of a simple kind: a number of up to eight
-/// bytes, an atom, a bitstring, a pid, a reference, or a tuple, list or map of these; else `None`. O(length of the term).
+/// bytes, an atom, a bitstring, a pid, a reference, or a tuple, list or map of these; else `None`. O(length of the
+/// term).
 pub fn behind(order: &[u8]) -> Option<&[u8]> {
     let (mut left, mut terms) = (order, 1usize);
     while terms > 0 {
@@ -97,8 +98,8 @@ pub fn begin_cell(order: &[u8]) -> Option<&[u8]> {
     order.strip_prefix(&[tag::CONS])
 }
 
-/// Returns the number of pairs of a map, and the bytes behind its beginning: its keys, ascending in exact order, and then
-/// their values.
+/// Returns the number of pairs of a map, and the bytes behind its beginning: its keys, ascending in exact order, and
+/// then their values.
 #[inline]
 pub fn begin_map(order: &[u8]) -> Option<(usize, &[u8])> {
     let (&first, behind) = order.strip_prefix(&[tag::MAP])?.split_first()?;

@@ -24,8 +24,8 @@
 //! OTP prints a pid of another node as `<5827.1.2>`, where `5827` means something in that run of that system only.
 //! Fyris prints the node itself, `<'rabbit@host'/7.1.2>`, with its creation behind the slash unless it is 0, and reads
 //! it back. Pids of the nameless node `nonode@nohost` (creation 0) are `<0.1.2>` in both. The same goes for ports and
-//! references. So whatever [`print_w`] prints can be read back exactly, except closures (`#Fun<m.1.2>`) and native records that their
-//! module does not export, which look like those that it does and are read back as such.
+//! references. So whatever [`print_w`] prints can be read back exactly, except closures (`#Fun<m.1.2>`) and native
+//! records that their module does not export, which look like those that it does and are read back as such.
 
 mod bitstring;
 mod brief;

@@ -336,8 +336,8 @@ impl<'a> Scanner<'a> {
         self.ends_number(start).map(|()| term)
     }
 
-    /// Reads `.Digits` and perhaps `#eExponent`, a power of the base, the cursor on the point. Calculates as OTP does: of
-    /// the digits as an integer, so the last bit may be another one than that of the nearest float.
+    /// Reads `.Digits` and perhaps `#eExponent`, a power of the base, the cursor on the point. Calculates as OTP does:
+    /// of the digits as an integer, so the last bit may be another one than that of the nearest float.
     fn based_float(
         &mut self,
         start: usize,

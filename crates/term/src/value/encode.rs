@@ -121,7 +121,8 @@ impl AsRef<[u8]> for IntBytes {
     }
 }
 
-/// Returns the shape of a map, if it has one. Not inlined: its stack space would be needed at every level of a deep term.
+/// Returns the shape of a map, if it has one. Not inlined: its stack space would be needed at every level of a deep
+/// term.
 #[inline(never)]
 fn shape_of(map: &Map) -> Option<&'static Shape> {
     if map.len() > MAX_SHAPE_KEYS {
@@ -178,7 +179,8 @@ impl ValueWriter<'_> {
         }
     }
 
-    /// Writes a list of bytes, or the beginning of any other list; returns its elements if they are still to be written.
+    /// Writes a list of bytes, or the beginning of any other list; returns its elements if they are still to be
+    /// written.
     fn list<'t>(&mut self, elements: &'t [Term]) -> Option<Parts<'t>> {
         if elements.is_empty() {
             self.out.push(tag::NIL);

@@ -41,7 +41,8 @@ pub fn fingerprint(values: &[u8]) -> u64 {
     first >> FIRST << FIRST | second >> FIRST << SECOND | whole >> (64 - SECOND)
 }
 
-/// Returns the range of the fingerprints of all values with this prefix, which is whole terms and headers of terms. O(1).
+/// Returns the range of the fingerprints of all values with this prefix, which is whole terms and headers of terms.
+/// O(1).
 pub fn fingerprints(prefix: &[u8]) -> RangeInclusive<u64> {
     let seen = Seen::of(prefix);
     let Some(leaf) = seen.leaves[0] else {

@@ -106,8 +106,8 @@ impl<'a> Pairs<'a> {
         self.rest = behind;
     }
 
-    /// Passes over the pairs that are left, and returns what stands behind the map. The value of the last pair must have
-    /// been passed.
+    /// Passes over the pairs that are left, and returns what stands behind the map. The value of the last pair must
+    /// have been passed.
     ///
     /// # Errors
     ///

@@ -96,8 +96,8 @@ impl Token {
         Token::byte(tag::FLOAT)
     }
 
-    /// Returns the beginning of a process identifier: the number of its node's atom, its two numbers and the creation of
-    /// the node follow, four bytes each, the low ones first.
+    /// Returns the beginning of a process identifier: the number of its node's atom, its two numbers and the creation
+    /// of the node follow, four bytes each, the low ones first.
     #[inline(always)]
     pub fn pid() -> Token {
         Token::byte(tag::PID)
@@ -110,8 +110,8 @@ impl Token {
         Token::byte(tag::PORT)
     }
 
-    /// Returns the beginning of a reference: the number of its node's atom and the creation of the node follow, four bytes
-    /// each, the low ones first; then how many numbers it has ([`Token::count`]), and these, as the others.
+    /// Returns the beginning of a reference: the number of its node's atom and the creation of the node follow, four
+    /// bytes each, the low ones first; then how many numbers it has ([`Token::count`]), and these, as the others.
     #[inline(always)]
     pub fn reference() -> Token {
         Token::byte(tag::REFERENCE)

@@ -19,8 +19,8 @@ pub(crate) fn on_a_stack(bytes: usize, run: impl FnOnce() + Send + 'static) {
         .expect("no panic");
 }
 
-/// Returns terms of so many levels: tuples, lists in heads, maps in maps; and of some thousand levels of each other kind
-/// of container, and of all in turn.
+/// Returns terms of so many levels: tuples, lists in heads, maps in maps; and of some thousand levels of each other
+/// kind of container, and of all in turn.
 pub(crate) fn towers(levels: usize) -> impl Iterator<Item = Term> {
     let kinds: [fn(usize, Term) -> Term; 9] = [
         |_, inner| Term::tuple([inner]),

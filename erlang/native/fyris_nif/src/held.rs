@@ -6,8 +6,9 @@
 //! gives one back. So a large binary goes into a table and comes out as it does with `ets`, and lives as long.
 //!
 //! A *part* of another binary is copied, to a block of its own: the whole may be much larger, and would live as long as
-//! the object. Up to OTP 26 what a program has built by appending is a part for the machine, until it is sent or copied.
-//! A block that a process may append to is never held: `enif_inspect_binary` ends that, before anything is looked at.
+//! the object. Up to OTP 26 what a program has built by appending is a part for the machine, until it is sent or
+//! copied. A block that a process may append to is never held: `enif_inspect_binary` ends that, before anything is
+//! looked at.
 //!
 //! # Layout
 //!
@@ -251,8 +252,8 @@ pub(crate) fn make(env: Env, blob: &Blob) -> Term {
     known().binary(bytes).into_term(env)
 }
 
-/// Learns how binaries are held, and tells terms. To be called when the library is loaded. `native_atomics`: whether the
-/// machine counts by atomic instructions, as it does unless it was built to use locks in their place.
+/// Learns how binaries are held, and tells terms. To be called when the library is loaded. `native_atomics`: whether
+/// the machine counts by atomic instructions, as it does unless it was built to use locks in their place.
 pub(crate) fn learn(env: Env, native_atomics: bool) {
     let known = LAYOUT.get_or_init(|| {
         let layout = native_atomics.then(|| learned(env)).flatten()?;

@@ -66,8 +66,8 @@
 //! threads that were pinned have gone on (RECLAIM). So a reader in a node that has left sees what was there at that
 //! moment, which lies within its operation, as it had come there before.
 //!
-//! **OPEN.** In an open group a value is stored before its bit is set, and stays when the bit is cleared, both under the
-//! lock. So a reader that has seen the bit may find the value of a key that is about to come. It looks at the group
+//! **OPEN.** In an open group a value is stored before its bit is set, and stays when the bit is cleared, both under
+//! the lock. So a reader that has seen the bit may find the value of a key that is about to come. It looks at the group
 //! again: if the bit is clear the key is absent at that moment, and if not the value was there in between, as it was
 //! stored before the bit was set, or before the slots left the tree, of which the same holds.
 //!

@@ -395,7 +395,8 @@ impl Branch {
             });
             return self.set_group(digit, open_group(values, bits), pin);
         }
-        // SAFETY: one of the 16 slots. Release: pairs with the Acquire in `value`, which sees then that the bit is clear.
+        // SAFETY: one of the 16 slots. Release: pairs with the Acquire in `value`, which sees then that the bit is
+        // clear.
         unsafe { (*old.slots().add(bit)).store(value, Ordering::Release) };
         // Release: pairs with PROTECT in `group`.
         self.groups()[digit / 16].store(old.with_bits(bits).0, Ordering::Release);

@@ -38,8 +38,8 @@ impl Tree {
         let digit = parent.digit(key);
         let is_child = || parent.get(digit) == Some(branch.0.0);
         if parent == self.root() {
-            // Nothing is counted here. A branch that was put above this one before its keys changed is seen, as that was
-            // done under its lock.
+            // Nothing is counted here. A branch that was put above this one before its keys changed is seen, as that
+            // was done under its lock.
             return is_child();
         }
         if !parent.lock() {
@@ -134,8 +134,8 @@ fn thin_one(parent: Branch, branch: Branch, key: u64, pin: &LocalGuard) -> bool 
         branch.unlock();
         return false;
     }
-    // The branch has counted of its child what the child has passed on. So that the parent has counted the same it counts
-    // now what the branch has not passed on; those who would have done so go on at the parent (COUNTED).
+    // The branch has counted of its child what the child has passed on. So that the parent has counted the same it
+    // counts now what the branch has not passed on; those who would have done so go on at the parent (COUNTED).
     let digit = parent.digit(key);
     if cfg!(fyris_mutant = "judy_shared_only_child_takes_note") {
         Branch(only).pass(branch.passed());

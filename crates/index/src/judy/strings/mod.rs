@@ -2,10 +2,11 @@
 //!
 //! This is JudySL, and JudyESL of Fritchie's study of ETS tables (2003, sections 4.2 and 5.3): a word of the key at a
 //! time is looked up in a Judy array, whose value leads to the array of the words that come next, or to what is left of
-//! a key that goes on alone, its *short-cut leaf*. `split` has the ways to make words of a key, `content` what the owner
-//! of the strings keeps for each: [`JudyBytes`](super::JudyBytes) a value and the bytes that no word has, the tables'
-//! index ([`entries`](super::entries)) an entry that knows its key. Unlike theirs an array knows how many keys it has,
-//! and the words that all keys of an array behind a word share are kept in its head and not as arrays of one word.
+//! a key that goes on alone, its *short-cut leaf*. `split` has the ways to make words of a key, `content` what the
+//! owner of the strings keeps for each: [`JudyBytes`](super::JudyBytes) a value and the bytes that no word has, the
+//! tables' index ([`entries`](super::entries)) an entry that knows its key. Unlike theirs an array knows how many keys
+//! it has, and the words that all keys of an array behind a word share are kept in its head and not as arrays of one
+//! word.
 //!
 //! An array behind a word, a block of its own:
 //!
@@ -123,8 +124,8 @@ impl<C: Content> Strings<C> {
         }
     }
 
-    /// Inserts a key. `make` returns its value, given its last word and what is behind that. If the key is there nothing
-    /// changes, and the place of its value is returned.
+    /// Inserts a key. `make` returns its value, given its last word and what is behind that. If the key is there
+    /// nothing changes, and the place of its value is returned.
     pub(super) fn insert(
         &mut self,
         key: &[u8],

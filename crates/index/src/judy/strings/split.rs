@@ -27,8 +27,8 @@ pub trait Split: Send + Sync + 'static {
     fn decides<K: TreeKey + ?Sized>(word: u64, key: &K, offset: usize) -> bool;
 }
 
-/// Eight bytes a word, with zeros behind the last (JudySL). For keys of which none begins with another and a zero behind
-/// it: there are no two that differ in zeros at the end alone, so the end needs no mark.
+/// Eight bytes a word, with zeros behind the last (JudySL). For keys of which none begins with another and a zero
+/// behind it: there are no two that differ in zeros at the end alone, so the end needs no mark.
 pub enum Padded {}
 
 impl Split for Padded {
@@ -62,8 +62,8 @@ impl Split for Padded {
     }
 }
 
-/// Eight bytes a word, with zeros behind the last, for keys without zeros (JudySL): a zero at a word's end says that the
-/// string ends in it.
+/// Eight bytes a word, with zeros behind the last, for keys without zeros (JudySL): a zero at a word's end says that
+/// the string ends in it.
 pub(in crate::judy) enum Ended {}
 
 impl Split for Ended {

@@ -21,8 +21,8 @@
 //!
 //! A writer takes the *claim*, the bit WRITER in the flag word, which one thread has at a time and which turns away all
 //! readers to come. Then it *drains*: it waits until the readers that were there are gone. A reader notes that it reads
-//! and then looks at the flag word; if there is a claim or a queue it takes its note back. Each thread does that once at
-//! most after a claim: one that waits is in the queue then, and one that only tries looks before it arrives.
+//! and then looks at the flag word; if there is a claim or a queue it takes its note back. Each thread does that once
+//! at most after a claim: one that waits is in the queue then, and one that only tries looks before it arrives.
 //!
 //! The talk lets a writer that finds readers count itself under "pending unlock", and readers abort it; a writer that
 //! is interrupted often enough ends up in the queue. With the claim a writer looks at the groups once it can only get

@@ -15,8 +15,8 @@
 //! The golden files in `golden/text` compare with OTP 25 at several widths, columns and depths.
 //!
 //! Differences from OTP: pairs of a map are always in key order (OTP shows maps of more than 32 keys in hash order);
-//! parts nested deeper than 200 levels are written on one line, as [`print_w`] does; the width of a string is its number of code points (OTP counts grapheme clusters); identifiers of other nodes print
-//! their node's name.
+//! parts nested deeper than 200 levels are written on one line, as [`print_w`] does; the width of a string is its
+//! number of code points (OTP counts grapheme clusters); identifiers of other nodes print their node's name.
 
 mod layout;
 mod node;

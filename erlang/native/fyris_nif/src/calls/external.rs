@@ -30,8 +30,8 @@ fn measure(env: Env, args: &[Term]) -> Reply {
     }
 }
 
-/// Implements `has_native_record(Bytes)`: returns whether a term in the external format, which this machine has not read,
-/// is sound, with a native record in it.
+/// Implements `has_native_record(Bytes)`: returns whether a term in the external format, which this machine has not
+/// read, is sound, with a native record in it.
 ///
 /// A scheduler for long work does it.
 pub(super) fn has_native_record(env: Env, args: &[Term]) -> Reply {

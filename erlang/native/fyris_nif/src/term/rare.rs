@@ -375,7 +375,8 @@ fn learn_numbers(env: Env, samples: &Samples) -> Option<Numbers> {
 }
 
 /// Returns the bit that all references to resources have and those to nothing do not, and the one below it, which only
-/// aliases have. Beside these the second number says which scheduler made a reference: aliases may come from another one.
+/// aliases have. Beside these the second number says which scheduler made a reference: aliases may come from another
+/// one.
 fn learn_marks(
     plain: &[[u32; 3]],
     resources: impl Iterator<Item = Option<[u32; 3]>>,
