@@ -33,17 +33,17 @@ impl Progress {
         all: usize,
         mut move_unit: impl FnMut(usize),
     ) -> bool {
-        let mut rest = Rest {
+        let mut share = Share {
             progress: self,
             generation,
             first: units.start,
             units,
         };
-        while !rest.units.is_empty() {
-            move_unit(rest.units.start);
-            rest.units.start += 1;
+        while !share.units.is_empty() {
+            move_unit(share.units.start);
+            share.units.start += 1;
         }
-        rest.count() == all
+        share.count() == all
     }
 
     /// Takes a unit that a panic has left in this move.
@@ -64,15 +64,16 @@ impl Progress {
     }
 }
 
-/// Units that a thread has taken on: those of `units` are not done yet, those from `first` on are.
-struct Rest<'a> {
+/// Units that a thread has taken on: those from `first` to `units` are done and not counted yet, those of `units` are not
+/// done.
+struct Share<'a> {
     progress: &'a Progress,
     generation: u64,
     first: usize,
     units: Range<usize>,
 }
 
-impl Rest<'_> {
+impl Share<'_> {
     /// Counts what is done; returns the units of the move that are.
     fn count(&mut self) -> usize {
         let done = self.units.start - std::mem::replace(&mut self.first, self.units.start);
@@ -81,7 +82,7 @@ impl Rest<'_> {
     }
 }
 
-impl Drop for Rest<'_> {
+impl Drop for Share<'_> {
     fn drop(&mut self) {
         if !self.units.is_empty() {
             self.count();
