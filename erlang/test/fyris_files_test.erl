@@ -329,14 +329,15 @@ qlc_test() ->
 
 %% What `qlc:info' prints of a handle, which a query joins and looks up by; what is refused.
 qlc_handles_test_() ->
-    %% The code that qlc shows has tids as text: list_to_ref/1, which the machine reads that by, keeps a table's resource for
-    %% good (findings/otp-list-to-ref-keeps.sh). So in a node of its own, which other tests do not count in.
+    %% qlc reads tids from text by list_to_ref/1, which keeps a table's resource for good
+    %% (findings/otp-list-to-ref-keeps.sh): so in a node of its own, as other tests count resources.
     {timeout, 60, fun() -> fyris_reload_test:in_peer(fun qlc_handles/0) end}.
 
 qlc_handles() ->
-    Options = [[], {n_objects, 7}, [{n_objects, 7}, {traverse, select}], {traverse, {select, []}}, [{parent_fun, fun erlang:self/0}],
-               [{traverse, last_prev}, {traverse, select}], [{n_objects, 5}, {n_objects, x}], [{n_objects, 0}], [{parent_fun, x}],
-               [{pre_fun, undefined}], [{n_objects, 5} | x], foo],
+    Options = [[], {n_objects, 7}, [{n_objects, 7}, {traverse, select}], {traverse, {select, []}},
+               [{parent_fun, fun erlang:self/0}], [{traverse, last_prev}, {traverse, select}],
+               [{n_objects, 5}, {n_objects, x}], [{n_objects, 0}], [{parent_fun, x}], [{pre_fun, undefined}],
+               [{n_objects, 5} | x], foo],
     [?same_types(?ALL, begin
         M:insert(T, [{{I, I}, I} || I <- lists:seq(1, 9)]),
         try M:table(T, Option) of

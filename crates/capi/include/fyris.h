@@ -943,9 +943,9 @@ void fyris_ranges_free(struct fyris_ranges *ranges);
  *   attaches to a segment in memory with wider permissions says the same mode;
  * - `declared`: writes are not noticed but declared with `fyris_segment_touch`; `{tracking, userfault}` or `{tracking,
  *   signal}` choose how they are noticed (default: the best the kernel has);
- * - `foreign_writes`: every commit looks for writes of other processes into the copy (a debugger, `process_vm_writev`),
- *   at half a microsecond a MiB. Otherwise such a write is noticed after this process's next page fault, and a commit
- *   that follows none costs the same whatever the segment's size. `one_writer`: always the same thread writes and
+ * - `foreign_writes`: every commit looks for what a debugger or `process_vm_writev` wrote into the copy, at half a
+ *   microsecond a MiB. Without it such a write is noticed after this process's next page fault, and a commit without a
+ *   page fault before it costs the same whatever the segment's size. `one_writer`: always the same thread writes and
  *   commits, whose faults are counted faster;
  * - `after_unlink`: commits and waits go on when the segment's name was removed; otherwise they fail with
  *   FYRIS_E_UNLINKED;

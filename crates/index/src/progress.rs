@@ -6,15 +6,15 @@ use std::sync::PoisonError;
 use fyris_sync::atomic::{AtomicUsize, Ordering};
 use fyris_sync::lock::{Mutex, MutexGuard};
 
-/// The units of a move that are done, and those that a panic has left: a user's hash function may panic, and a unit is
-/// as it was then. They are taken up again by later writes; else the move would never end.
+/// The units of a move that are done, and the ones that a panic has left undone: a user's hash function may panic, and a
+/// unit is as it was then. Later writes do them; else the move would never end.
 #[derive(Default)]
 pub(crate) struct Progress {
     done: AtomicUsize,
-    /// Length of `left`, to be looked at without the lock.
+    /// Length of `abandoned`, to be looked at without the lock.
     waiting: AtomicUsize,
     /// Each with the generation of its move.
-    left: Mutex<Vec<(u64, usize)>>,
+    abandoned: Mutex<Vec<(u64, usize)>>,
 }
 
 impl Progress {
@@ -47,25 +47,27 @@ impl Progress {
     }
 
     /// Takes a unit that a panic has left in this move.
-    pub(crate) fn take_left(&self, generation: u64) -> Option<usize> {
+    pub(crate) fn take_abandoned(&self, generation: u64) -> Option<usize> {
         // Relaxed: who misses it is followed by another write.
         if self.waiting.load(Ordering::Relaxed) == 0 || cfg!(fyris_mutant = "move_forgets_units") {
             return None;
         }
-        let mut left = self.left();
-        let at = left.iter().position(|(of, _)| *of == generation)?;
+        let mut abandoned = self.abandoned();
+        let at = abandoned.iter().position(|(of, _)| *of == generation)?;
         // Relaxed: as above.
-        self.waiting.store(left.len() - 1, Ordering::Relaxed);
-        Some(left.swap_remove(at).1)
+        self.waiting.store(abandoned.len() - 1, Ordering::Relaxed);
+        Some(abandoned.swap_remove(at).1)
     }
 
-    fn left(&self) -> MutexGuard<'_, Vec<(u64, usize)>> {
-        self.left.lock().unwrap_or_else(PoisonError::into_inner)
+    fn abandoned(&self) -> MutexGuard<'_, Vec<(u64, usize)>> {
+        self.abandoned
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Units that a thread has taken on: those from `first` to `units` are done and not counted yet, those of `units` are not
-/// done.
+/// Units that a thread has taken on: the ones of `units` are to be done, the ones from `first` up to them are done and
+/// not counted yet.
 struct Share<'a> {
     progress: &'a Progress,
     generation: u64,
@@ -86,10 +88,12 @@ impl Drop for Share<'_> {
     fn drop(&mut self) {
         if !self.units.is_empty() {
             self.count();
-            let mut left = self.progress.left();
-            left.extend(self.units.clone().map(|unit| (self.generation, unit)));
-            // Relaxed: as in `take_left`.
-            self.progress.waiting.store(left.len(), Ordering::Relaxed);
+            let mut abandoned = self.progress.abandoned();
+            abandoned.extend(self.units.clone().map(|unit| (self.generation, unit)));
+            // Relaxed: as in `take_abandoned`.
+            self.progress
+                .waiting
+                .store(abandoned.len(), Ordering::Relaxed);
         }
     }
 }

@@ -193,8 +193,8 @@ impl Options {
     }
 
     /// Sets the size in bytes that the segment may grow to, fixed when it is created (default: its size).
-    /// A page that the segment has not grown to costs address space only, in the file and in each process. The log and
-    /// the index of those that it has take some 270 bytes each.
+    /// A page that the segment has not grown to costs address space only, in the file and in each process. A page that
+    /// it has takes some 270 bytes of log and index besides itself.
     pub fn max_size(mut self, bytes: usize) -> Self {
         self.max_size = bytes;
         self

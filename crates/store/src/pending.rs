@@ -107,8 +107,8 @@ pub(crate) struct Descriptor {
     /// One of the four states, and above it how many writers hold the decision.
     state: AtomicU32,
     terms: Terms,
-    /// By how much more objects and bytes the commit adds than when its cells were put in slots. The objects that it
-    /// adds more are the first number, for they are counted at once; those that it adds less are the second.
+    /// By how much what the commit adds has changed since its cells were put in slots: additional objects, which are
+    /// counted at once; objects fewer; bytes.
     drift: (AtomicI64, AtomicI64, AtomicI64),
     /// The number of uses that the block still has.
     uses: AtomicU8,

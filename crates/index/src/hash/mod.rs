@@ -164,8 +164,8 @@ impl<E: Entry, S> HashIndex<E, S> {
         })
     }
 
-    /// Keeps the room that there is now, however few entries there are.
-    pub(crate) fn keep_room(&mut self) {
+    /// Makes the present capacity the least: the table does not shrink below it.
+    pub(crate) fn keep_capacity(&mut self) {
         self.floor = self.root().bits();
     }
 

@@ -115,8 +115,8 @@ where
         };
         let chunk = if first < units {
             first..units.min(first + CHUNK)
-        } else if let Some(left) = moving.progress.take_left(0) {
-            left..left + 1
+        } else if let Some(unit) = moving.progress.take_abandoned(0) {
+            unit..unit + 1
         } else {
             return;
         };

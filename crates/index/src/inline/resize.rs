@@ -92,8 +92,8 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
         let progress = &self.shared.progress;
         let chunk = if let Some(first) = self.claim(root, units) {
             first..units.min(first + CHUNK)
-        } else if let Some(left) = progress.take_left(root.generation()) {
-            left..left + 1
+        } else if let Some(unit) = progress.take_abandoned(root.generation()) {
+            unit..unit + 1
         } else {
             return;
         };

@@ -1,8 +1,9 @@
 //! Byte strings without zeros, in the order of those that they stand for.
 //!
 //! A zero ends a string in the words of an array ([`Ended`](super::strings::Ended)), so none may be within it. Of a
-//! byte 0 two bytes are made, 1 and 1, and of a byte 1 the bytes 1 and 2; all others stay. So two strings compare as
-//! those that they stand for: the first byte that differs decides, or the first two. Nearly all texts stay as they are.
+//! byte 0 two bytes are made, 1 and 1, and of a byte 1 the bytes 1 and 2; all others stay. So two strings so written
+//! compare as the strings themselves: the first byte that differs decides, or the first two. Nearly all texts stay as
+//! they are.
 
 use std::borrow::Cow;
 use std::ops::Bound;

@@ -271,7 +271,7 @@ impl<K: ?Sized, V, S: MapStorage<K, V>, H> Map<K, V, S, H> {
     /// Works like [`with_capacity_and_hasher`](Self::with_capacity_and_hasher), with an error where that panics.
     pub fn try_with_capacity_and_hasher(capacity: usize, hasher: H) -> Result<Self, CapacityError> {
         let mut map = Self::try_sized(capacity, hasher)?;
-        map.index.keep_room();
+        map.index.keep_capacity();
         Ok(map)
     }
 

@@ -329,7 +329,7 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
         }
     }
 
-    /// Takes out every pair that is there throughout; those that come meanwhile may stay. O(n log n). When the values
+    /// Takes out every pair that is there throughout; a pair that comes meanwhile may stay. O(n log n). When the values
     /// are dropped is said [there](TreeMap#when-values-are-dropped).
     ///
     /// ```

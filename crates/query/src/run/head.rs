@@ -215,8 +215,8 @@ impl<'a> Matcher<'_, 'a> {
         }
     }
 
-    /// Matches what is left of a pattern, and returns the bytes behind those that it matches from the front of
-    /// `values`; `None` if it does not match.
+    /// Matches what is left of a pattern with the front of `values`, and returns the bytes behind what it matches;
+    /// `None` if it does not match.
     fn rest(&mut self, outermost: Rest<'a>, mut values: &'a [u8]) -> Option<&'a [u8]> {
         let mut around: SmallVec<[Rest<'a>; 2]> = SmallVec::new();
         let mut rest = outermost;

@@ -413,8 +413,8 @@ impl Segment {
     ///
     /// # Errors
     ///
-    /// [`Error::TooLarge`] beyond the `max_size` of its creation; [`Error::NoSpace`] if there is none for the log and
-    /// the index of so many pages, some 270 bytes each; [`Error::ReadOnly`]; [`Error::Unlinked`]; those of the lock.
+    /// [`Error::TooLarge`] beyond the `max_size` of its creation; [`Error::NoSpace`] if there is none for log
+    /// and index, some 270 bytes a page; [`Error::ReadOnly`]; [`Error::Unlinked`]; the errors of the lock.
     pub fn grow(&mut self, size: usize) -> Result<()> {
         self.check_writable()?;
         self.check_named()?;

@@ -206,7 +206,7 @@ impl Geometry {
     }
 }
 
-/// Returns the entries of the log of a segment of so many pages.
+/// Returns the length of the log, in entries, of a segment of `pages` pages.
 fn log_for(pages: u64) -> u64 {
     (2 * pages).next_power_of_two().max(MIN_LOG)
 }

@@ -25,7 +25,7 @@
 //! Fyris prints the node itself, `<'rabbit@host'/7.1.2>`, with its creation behind the slash unless it is 0, and reads
 //! it back. Pids of the nameless node `nonode@nohost` (creation 0) are `<0.1.2>` in both. The same goes for ports and
 //! references. So whatever [`print_w`] prints can be read back exactly, except closures (`#Fun<m.1.2>`) and native
-//! records that their module does not export, which look like those that it does and are read back as such.
+//! records that their module does not export, which look like exported ones and are read back as such.
 
 mod bitstring;
 mod brief;

@@ -19,7 +19,7 @@ pub(crate) fn on_a_stack(bytes: usize, run: impl FnOnce() + Send + 'static) {
         .expect("no panic");
 }
 
-/// Returns terms of so many levels: tuples, lists in heads, maps in maps; and of some thousand levels of each other
+/// Returns terms of `levels` levels: tuples, lists in heads, maps in maps; and of some thousand levels of each other
 /// kind of container, and of all in turn.
 pub(crate) fn towers(levels: usize) -> impl Iterator<Item = Term> {
     let kinds: [fn(usize, Term) -> Term; 9] = [
