@@ -22,6 +22,9 @@ def name():
 
 
 def test_a_map(name):
+    for reads in ({"read_only": True}, {"in_place": True}):
+        with pytest.raises(fyris.NoSuchSegment):
+            fyris.VersionedMap(name, 1 << 20, **reads)
     with fyris.VersionedMap(name, 1 << 20) as m, fyris.VersionedMap(name, read_only=True) as other:
         m[b"pear"], m[b"apple"], m[b"fig"] = b"green", b"red", b""
         assert len(m) == 3 and m.dirty and b"pear" in m and len(other) == 0

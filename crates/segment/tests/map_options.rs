@@ -107,8 +107,13 @@ fn a_checkout_that_fails_leaves_nothing() {
     let small = VersionedMap::checkout(&name.0, 1, &Options::new());
     assert!(matches!(small, Err(MapError::TooSmall { .. })));
     gone("a small map");
-    let reader = checkout(&name, &Options::new().read_only(true));
-    assert!(matches!(reader, Err(MapError::Segment(Error::ReadOnly))));
+    for reads in [
+        Options::new().read_only(true),
+        Options::new().in_place(true),
+    ] {
+        let reader = checkout(&name, &reads);
+        assert!(matches!(reader, Err(MapError::Segment(Error::NotFound(_)))));
+    }
     gone("a map to read");
     let place = Options::new().place(0..PAGE, at);
     let placed = checkout(&name, &place);

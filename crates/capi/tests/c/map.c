@@ -73,6 +73,7 @@ static int32_t give_up(void *map, fyris_batch *batch) {
 
 int main(void) {
   snprintf(name, sizeof name, "test-capi-map-%ld-0", (long)getpid());
+  EXPECT(fyris_map_checkout(name, 1 << 20, "[read_only]", &err) == NULL && err.code == FYRIS_E_NO_SEGMENT);
   fyris_map *a = fyris_map_checkout(name, 1 << 20, "[exclusive]", &err);
   EXPECT(a != NULL);
   fyris_map *b = fyris_map_checkout(name, 0, "[existing]", &err);

@@ -62,7 +62,7 @@ impl VersionedMap {
     /// Checks a segment out and opens the map in it; if the segment is blank, creates an empty map.
     /// The map declares its writes, so nothing is tracked, whatever the options say. `size` is in
     /// bytes; 0 attaches to an existing segment whatever its size. With a
-    /// [`max_size`](Options::max_size) the segment grows as the map does.
+    /// [`max_size`](Options::max_size) the segment grows as the map does. A read-only checkout makes no segment.
     ///
     /// # Errors
     ///
@@ -75,7 +75,9 @@ impl VersionedMap {
     ) -> Result<VersionedMap> {
         options.check_map()?;
         check_unit(options.unit.unwrap_or(8) as usize)?;
-        let options = options.clone().declared();
+        // To read: there would be nothing in it, and nobody to make it a map.
+        let create = options.create && !options.read_only;
+        let options = options.clone().declared().create(create);
         Segment::checkout_as(name.as_ref(), size, &options, VersionedMap::open)
     }
 
