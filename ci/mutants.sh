@@ -206,6 +206,9 @@ segment_pin_ignored     |                    | -p fyris-segment --test in_place 
 segment_ring_turns_early |                   | -p fyris-segment --lib ring::
 segment_space_unpromised |                   | -p fyris-segment --test sizes small_file_system
 segment_frames_descend  |                    | -p fyris-segment --test in_place whole_arrays
+segment_runs_unmended   |                    | -p fyris-segment --test in_place scattered
+segment_moves_count     |                    | -p fyris-segment --test in_place moved
+segment_moves_changed   |                    | -p fyris-segment --test in_place
 segment_changes_unowned |                    | -p fyris-segment --test in_place whole
 segment_unlinked_unheard |                   | -p fyris-segment --test list tell
 segment_wakes_nobody    |                    | -p fyris-segment --test transactions sleepers

@@ -21,7 +21,7 @@
 //!
 //! | part | bytes | content |
 //! |---|---|---|
-//! | header | 4096 | 0: `FYRISSEG`; 8: format; 16: unit; 24: pages; 32: slots; 40: frames kept at most; 48: log entries; 56: frames; 64: file length; 72: sum of these. Then what changes: 128: position; 136: version; 144: size; 192: lock; 196: how often it was taken; 256: tail; 264: applied; 272: frames that have or had space; 280: free frames (a hint); 288: gate; 296: pid namespace; 304: slots ever used; 312: a process sleeps; 320: frames kept; 328: overruns; 336: evictions; 344..368: the table of kept frames: its top, a cursor, the sum of the snapshots it was gone through for; 368: holes (a hint); 376: the ring of the log; 384..544: the table of rings (see `trunk/ring.rs`) |
+//! | header | 4096 | 0: `FYRISSEG`; 8: format; 16: unit; 24: pages; 32: slots; 40: frames kept at most; 48: log entries; 56: frames; 64: file length; 72: sum of these. Then what changes: 128: position; 136: version; 144: size; 152: may have lost its name; 160: was read in place; 192: lock; 196: how often it was taken; 256: tail; 264: applied; 272: frames that have or had space; 280: free frames (a hint); 288: gate; 296: pid namespace; 304: slots ever used; 312: a process sleeps; 320: frames kept; 328: overruns; 336: evictions; 344..368: the table of kept frames: its top, a cursor, the sum of the snapshots it was gone through for; 368: holes (a hint); 376: the ring of the log; 384..544: the table of rings (see `trunk/ring.rs`) |
 //! | slots | 64 each, and one for the doctor | 0: owner (process id and start time); 8: place; 16: commits; 24: base (see `trunk/slots.rs`) |
 //! | page heads | 16 a page | 0: frame; 8: log position after its last change |
 //! | log | 128 an entry | 0: page; 4: frame; 8: frame before; 12: its age; 16: version; the changed words: up to six with their values, or a mask of 512 bits (see `trunk/entry.rs`) |
@@ -34,7 +34,8 @@
 //! 1. Is the trunk where the copy is? Otherwise [`Error::Behind`].
 //! 2. Find the pages written (one PAGEMAP_SCAN, or the marks of the signal handler; nothing for declared
 //!    writes). Compare each with its base and copy it into a reserved frame, both in one pass. No lock is held. If
-//!    we were evicted meanwhile the base may have been overwritten, and nothing that was compared counts.
+//!    we were evicted meanwhile the base may have been overwritten, and nothing that was compared counts. Where
+//!    processes read in place some pages are moved beside (`segment/compact.rs`).
 //! 3. Take the lock; look again whether the trunk has moved.
 //! 4. Write the log entries above the trunk's position, where no process reads.
 //! 5. **Store the new position.** This one store is the commit.
@@ -63,6 +64,7 @@
 //! * **FORK**: no memory of a segment is shared with a forked child; the child is told ([`Error::Forked`]).
 //! * **HANDLER**: `copy/signal.rs`.
 //! * **SHOWN**: `copy/in_place.rs`. A page shown in place is the base's, and its frame is kept.
+//! * **MOVES**: `segment/compact.rs`. A page that is moved has the content of its base, and comes once in a commit.
 //!
 //! # The cost of a process that stalls or lags
 //!
@@ -73,7 +75,8 @@
 //! processes are; an update then compares page heads instead of reading the log. The frames kept for all laggards
 //! together are bounded ([`Options::history`]): beyond that the one that is furthest behind is *evicted*, and pages
 //! that were changed both here and in the trunk have no common base any more: [`Error::BaseLost`]. Hot pages, which are
-//! not tracked, count as changed here: a busy writer that is evicted may be told so of pages it has just committed.
+//! not tracked, count as changed here, and pages that were moved count as changed in the trunk: a busy writer that is
+//! evicted may be told so of pages it has just committed.
 //! [`Segment::discard`] and trying again, as after a conflict, is the answer.
 //!
 //! # The memory of a working copy

@@ -139,9 +139,16 @@ impl Options {
 
     /// Makes the working copy read-only and shows the trunk's own pages in it, if `yes`. Pages that an update changes
     /// become copies. So a reader takes memory only for pages that were changed while it was attached, and a checkout
-    /// maps pages instead of copying them, those that were committed side by side in one piece. Commits of scattered
-    /// pages break such runs: runs of less than four pages are copied. [`Doctor`](crate::Doctor) shows the longest runs
-    /// that there are; a commit of a whole array makes one of it.
+    /// maps pages instead of copying them, those that lie side by side in the file in one piece. Runs of less than four
+    /// pages are copied.
+    ///
+    /// A commit of a whole array makes one run of it; commits of scattered pages break runs. Once a process has read a
+    /// segment in place, commits of up to 32 pages mend them: each moves at most one page more than it changes, which
+    /// takes about as long again. So the first reader after thousands of scattered commits copies nearly everything,
+    /// and one that comes as many commits later next to nothing. A page whose former version another process still has
+    /// is mended when that one has updated, and none while a process lags by more than a quarter of the log.
+    /// [`Doctor`](crate::Doctor) shows the longest runs that there are; the example `in_place_runs` shows what readers
+    /// copy after many kinds of commits.
     ///
     /// The price: the segment keeps the pages that this process sees for as long as it does not update, and never
     /// evicts it ([`Options::history`]). If it stands still while others change more pages than the log and the history

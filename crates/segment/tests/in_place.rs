@@ -140,6 +140,89 @@ fn whole_arrays_are_shown_in_place_after_any_commit() {
     }
 }
 
+/// Commits single pages, any of them, and returns how many.
+#[cfg(not(fyris_small))]
+fn scatter(writer: &mut Segment, random: &mut SmallRng, pages: std::ops::Range<usize>) -> u64 {
+    for _ in 0..1000 {
+        let at = random.random_range(pages.clone()) * PAGE;
+        writer.as_mut_slice()[at] = writer.as_slice()[at].wrapping_add(1);
+        writer.touch(at..at + 1).unwrap();
+        writer.commit().unwrap();
+        assert_eq!(writer.published(), 1);
+    }
+    1000
+}
+
+/// Where processes read in place, commits of scattered pages mend the runs that they break: also those that were broken
+/// before, also beside other readers and writers.
+#[cfg(not(fyris_small))]
+#[test]
+fn scattered_commits_mend_runs() {
+    let mut random = SmallRng::seed_from_u64(11);
+    let name = Name::new("in-place-scattered");
+    let options = Options::new().declared();
+    let mut writer = Segment::checkout(&name.0, PAGES * PAGE, &options).unwrap();
+    writer.touch(0..PAGES * PAGE).unwrap();
+    random.fill(writer.as_mut_slice());
+    writer.commit().unwrap();
+    scatter(&mut writer, &mut random, 0..PAGES);
+    // The first finds them broken.
+    let mut other = reader(&name);
+    for round in 0..3 {
+        scatter(&mut writer, &mut random, 0..PAGES);
+        other.update().unwrap();
+        if round > 0 {
+            let mut second = Segment::checkout(&name.0, 0, &options).unwrap();
+            std::mem::swap(&mut writer, &mut second);
+        }
+        scatter(&mut writer, &mut random, 0..PAGES);
+        let reader = reader(&name);
+        assert!(reader.as_slice() == writer.as_slice());
+        let share = copied(&reader) * 1024 * 100 / (PAGES * PAGE);
+        assert!(share < 40, "round {round}: {share}% copied");
+        Doctor::open(&name.0).unwrap().check().unwrap();
+    }
+}
+
+/// A page that was moved has not changed: no update says so, and changes of it are no conflict.
+#[cfg(not(fyris_small))]
+#[test]
+fn moved_pages_have_not_changed() {
+    let mut random = SmallRng::seed_from_u64(12);
+    let name = Name::new("in-place-moved");
+    let options = Options::new().declared();
+    let mut writer = Segment::checkout(&name.0, 64 * PAGE, &options).unwrap();
+    writer.touch(0..64 * PAGE).unwrap();
+    random.fill(writer.as_mut_slice());
+    writer.commit().unwrap();
+    scatter(&mut writer, &mut random, 0..64);
+    let mut other = Segment::checkout(&name.0, 0, &options).unwrap();
+    let own = 5 * PAGE..5 * PAGE + 104;
+    other.touch(own.clone()).unwrap();
+    other.as_mut_slice()[own.clone()].fill(7);
+    let mut still = reader(&name);
+    let report = || Doctor::open(&name.0).unwrap().report().unwrap();
+    let before = report().position;
+    for page in 10..64 {
+        writer.touch(page * PAGE..page * PAGE + 1).unwrap();
+        writer.as_mut_slice()[page * PAGE] ^= 1;
+        writer.commit().unwrap();
+    }
+    let moved = report().position - before - 54;
+    assert!(moved > 20, "{moved} pages moved");
+    let incoming = other.incoming().unwrap();
+    assert!(incoming.iter().all(|range| range.start >= 10 * PAGE));
+    let updated = other.update_validated().unwrap();
+    assert_eq!((updated.pages, updated.conflicts), (54, 0));
+    assert_eq!(other.diff().unwrap(), [own]);
+    assert_eq!(still.update().unwrap().pages, 54);
+    assert!(still.as_slice() == writer.as_slice());
+    other.commit().unwrap();
+    writer.update().unwrap();
+    assert!(writer.as_slice() == other.as_slice());
+    Doctor::open(&name.0).unwrap().check().unwrap();
+}
+
 /// A reader that stands still is never evicted: what it sees stays, and commits that need its pages fail until it is
 /// gone.
 #[test]

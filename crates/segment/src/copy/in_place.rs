@@ -19,7 +19,7 @@ use crate::trunk::Trunk;
 use crate::words;
 
 /// Pages of a run that are copied: mapping them costs more than their copies do.
-const SHORT: usize = if cfg!(fyris_small) { 2 } else { 4 };
+pub(crate) const SHORT: usize = if cfg!(fyris_small) { 2 } else { 4 };
 /// Pieces of a view, at most. The kernel allows a process some 65,000.
 const PIECES: usize = if cfg!(fyris_small) { 8 } else { 16_384 };
 

@@ -23,7 +23,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::fs::MemfdFlags;
 
 use in_place::InPlace;
-pub(crate) use in_place::runs_of_frames;
+pub(crate) use in_place::{SHORT, runs_of_frames};
 pub(crate) use pageset::PageSet;
 use signal::Signal;
 pub(crate) use span::Span;

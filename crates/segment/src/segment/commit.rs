@@ -4,6 +4,7 @@ use fyris_sync::atomic::{Ordering, fence};
 use std::sync::Arc;
 
 use super::Segment;
+use super::compact::Compactor;
 use super::update::Policy;
 use crate::PAGE;
 use crate::error::{Error, Result};
@@ -25,7 +26,8 @@ const TRIES: usize = 100;
 pub(super) struct Prepared {
     pub(super) candidates: Vec<u32>,
     records: Vec<Image>,
-    spare: Vec<u32>,
+    pub(super) spare: Vec<u32>,
+    pub(super) compactor: Compactor,
     cursor: u32,
     /// The file system cannot take space back.
     solid: bool,
@@ -50,6 +52,9 @@ impl Prepared {
     /// Gives spare frames beyond `keep` back.
     pub(super) fn give_back(&mut self, trunk: &Trunk, slot: usize, keep: usize) {
         self.cancel();
+        if keep == 0 {
+            self.compactor.stop(&mut self.spare);
+        }
         for frame in self.spare.drain(keep.min(self.spare.len())..) {
             trunk.release(frame, slot);
         }
@@ -216,7 +221,11 @@ impl Segment {
     }
 
     fn fill(&mut self, candidates: &[u32]) -> Result<()> {
-        let missing = candidates.len().saturating_sub(self.prepared.spare.len());
+        let Prepared {
+            spare, compactor, ..
+        } = &mut self.prepared;
+        compactor.begin(self.trunk.is_read_in_place(), candidates.len(), spare);
+        let missing = candidates.len().saturating_sub(spare.len());
         if missing > 0 {
             self.reserve(missing)?;
         }
@@ -226,6 +235,7 @@ impl Segment {
         fence(Ordering::Release);
         let mut records = std::mem::take(&mut self.prepared.records);
         let done = self.fill_all(candidates, &mut records);
+        let done = done.and_then(|()| self.compact(&mut records));
         self.prepared.records = records;
         done
     }
@@ -233,14 +243,21 @@ impl Segment {
     fn fill_all(&mut self, candidates: &[u32], records: &mut Vec<Image>) -> Result<()> {
         for (at, &page) in candidates.iter().enumerate() {
             let next = candidates.get(at + 1).map_or(page, |&next| next);
-            let Some(frame) = self.prepared.spare.pop() else {
+            let home = self.prepared.compactor.take(page);
+            let Some(frame) = home.or_else(|| self.prepared.spare.pop()) else {
                 return Err(no_frames("page frames", candidates.len() - at));
             };
             let count = records.len();
             records.push(Image::EMPTY);
             if !self.fill_frame(page, frame, next, &mut records[count])? {
                 records.truncate(count);
-                self.prepared.spare.push(frame);
+                let Prepared {
+                    spare, compactor, ..
+                } = &mut self.prepared;
+                match home {
+                    Some(frame) => compactor.put(page, frame, spare),
+                    None => spare.push(frame),
+                }
             }
             failpoint!("frame filled");
         }
@@ -249,10 +266,21 @@ impl Segment {
 
     /// Reserves frames. If there are none left the log goes on without laggards, and at worst these are evicted.
     fn reserve(&mut self, missing: usize) -> Result<()> {
-        let Prepared { spare, cursor, .. } = &mut self.prepared;
+        let Prepared {
+            spare,
+            cursor,
+            compactor,
+            ..
+        } = &mut self.prepared;
         let target = spare.len() + missing;
         let mut done = self.trunk.reserve(missing, self.slot, cursor, spare);
+        if done.is_err() {
+            compactor.stop(spare);
+        }
         for worst in [false, true] {
+            if spare.len() >= target {
+                return Ok(());
+            }
             if !matches!(done, Err(Error::NoSpace { .. })) {
                 break;
             }
@@ -318,6 +346,10 @@ impl Segment {
             if base == head.before {
                 return true;
             }
+            if image.is_move() {
+                self.prepared.spare.push(head.frame);
+                return false;
+            }
             match self.fill_frame(head.page, head.frame, head.page, image) {
                 Ok(true) => (),
                 // Merging has made the page equal to the trunk's.
@@ -355,11 +387,16 @@ impl Segment {
 
     fn publish(&mut self, bounds: &mut Bounds, version: u64) -> Result<u64> {
         let (trunk, slot) = (&self.trunk, self.slot);
-        let Prepared { records, spare, .. } = &mut self.prepared;
+        let Prepared {
+            records,
+            spare,
+            compactor,
+            ..
+        } = &mut self.prepared;
         // The frames replaced longest ago are reserved for the next commit: they are still warm in the cache.
-        let mut free = |frame| {
+        let mut free = |frame, page| {
             if trunk.take_back(frame, slot) {
-                spare.push(frame);
+                compactor.freed(frame, page, spare);
             }
         };
         trunk.make_room(bounds, records.len(), &mut free)?;
@@ -389,14 +426,24 @@ impl Segment {
 
     /// Finishes after the lock: heats pages and gives spare frames back, or takes the prepared ones back.
     fn after(&mut self, result: Result<u64>) -> Result<u64> {
+        let pages = ..self.pages();
+        let Prepared {
+            spare, compactor, ..
+        } = &mut self.prepared;
+        compactor.sort(&self.base[pages], spare);
         let Ok(version) = result else {
             self.prepared.cancel();
             return result;
         };
         self.settled();
-        let pages = self.prepared.records.iter().map(|image| image.head().page);
+        let changes = self
+            .prepared
+            .records
+            .iter()
+            .filter(|image| !image.is_move());
+        let pages = changes.map(|image| image.head().page);
+        self.published = pages.clone().count();
         self.copy.committed(pages);
-        self.published = self.prepared.records.len();
         let keep = SPARE.max(2 * self.prepared.records.len());
         self.prepared.records.clear();
         if self.prepared.spare.len() > keep {
@@ -428,7 +475,7 @@ impl Segment {
         if size > now {
             let mut bounds = trunk.settled(&guard)?;
             let mut freed = Vec::new();
-            let room = trunk.make_room(&mut bounds, 1, |frame| freed.push(frame));
+            let room = trunk.make_room(&mut bounds, 1, |frame, _| freed.push(frame));
             freed.into_iter().for_each(|frame| {
                 if trunk.take_back(frame, self.slot) {
                     trunk.release(frame, self.slot);

@@ -1,6 +1,7 @@
 //! The segment: a trunk, a slot in it, and a working copy.
 
 mod commit;
+mod compact;
 mod inspect;
 mod onlooker;
 mod resync;

@@ -405,6 +405,11 @@ impl Segment {
     ) -> Result<bool> {
         let change = self.window.changes[at];
         let mask = self.window.mask(Words::Many(mask));
+        if mask.is_empty() && !cfg!(fyris_mutant = "segment_moves_count") {
+            // The page was only moved.
+            updated.pages -= 1;
+            return Ok(true);
+        }
         if mask.count() < DENSE {
             return self.take_words(&change, &mask, updated);
         }

@@ -9,6 +9,8 @@
 //! | 7 | few: which words, 10 bits each |
 //! | 8..16 | few: the values of four more words; else a mask of the changed words, 512 bits |
 //!
+//! An entry whose mask is empty moves a page: it gets another frame with the same content.
+//!
 //! A change of one or two words is all on the entry's first cache line: an update needs no frame for it.
 
 use super::layout::ENTRY;
@@ -190,6 +192,12 @@ impl Image {
     #[inline]
     pub(crate) fn head(&self) -> Head {
         Head::of(|i| self.0[i])
+    }
+
+    /// Returns whether this changes the page's frame only, and no word.
+    #[inline]
+    pub(crate) fn is_move(&self) -> bool {
+        self.head().few == 0 && self.0[LINE..].iter().all(|&word| word == 0)
     }
 
     /// Returns the words that are in use.

@@ -37,6 +37,9 @@ const GROWTH: std::ops::RangeInclusive<usize> = 32..=4096;
 /// end.
 const EXTENSIONS: usize = 100;
 
+/// Frames that one look for a run goes over.
+const LOOK: u32 = 1024;
+
 /// Free frames, beyond as many as are in use, that keep their space.
 const SLACK: usize = 256;
 /// Frames whose space one commit gives back, at least (if there are as many) and at most; and the part of the excess.
@@ -217,14 +220,7 @@ impl Trunk {
             if more == 0 {
                 return Err(no_frames("page frames: all are in use", wanted));
             }
-            self.back_states(ready, ready + more)?;
-            // Relaxed, both: these frames are holes so far, and the count is a hint. The maximum: two processes may
-            // extend at once.
-            self.word(word::READY)
-                .fetch_max((ready + more) as u64, Ordering::Relaxed);
-            self.word(word::HOLES)
-                .fetch_add(more as u64, Ordering::Relaxed);
-            failpoint!("file to grow");
+            self.add_holes(ready, more)?;
             holes = self.take_holes(more, slot);
         }
         let mut result = self.allocate(&holes);
@@ -244,6 +240,75 @@ impl Trunk {
         out.append(&mut holes);
         rest.into_iter().for_each(|frame| self.release(frame, slot));
         result
+    }
+
+    /// Reserves `count` frames that follow each other, and gives them space; none if there are none nearby, a look on
+    /// from `cursor`. O(count + [`LOOK`]).
+    pub(crate) fn reserve_run(&self, count: usize, slot: usize, cursor: &mut u32) -> Vec<u32> {
+        let Some(first) = self.find_run(count as u32, cursor) else {
+            return Vec::new();
+        };
+        let mut taken = Vec::new();
+        for frame in first..first + count as u32 {
+            let states = [(FREE, word::FREE), (HOLE, word::HOLES)];
+            let got = states
+                .into_iter()
+                .find(|&(state, _)| self.grab(frame, slot, state));
+            let Some((_, hint)) = got else { break };
+            self.found(hint, 0, 1, true);
+            taken.push(frame);
+            failpoint!("frame of a run reserved");
+        }
+        // Others may be faster; and whether a hole has space is known only after this.
+        if taken.len() < count || self.allocate(&taken).is_err() {
+            taken
+                .drain(..)
+                .for_each(|frame| self.make_hole(frame, slot));
+        }
+        self.populate_frames(&taken);
+        taken
+    }
+
+    /// Returns the first of `count` frames that follow each other and are not in use, as far as a look tells.
+    fn find_run(&self, count: u32, cursor: &mut u32) -> Option<u32> {
+        let (ready, begin) = (self.ready(), (*cursor).max(1));
+        let end = (ready as u32 + 1).min(begin.saturating_add(LOOK));
+        let mut first = begin;
+        for frame in begin..end {
+            // Relaxed: only a look.
+            match self.state(frame).load(Ordering::Relaxed) {
+                FREE | HOLE if frame + 1 - first == count => {
+                    *cursor = frame + 1;
+                    return Some(first);
+                }
+                FREE | HOLE => (),
+                _ => first = frame + 1,
+            }
+        }
+        *cursor = end;
+        if end as usize <= ready {
+            return None;
+        }
+        *cursor = 1;
+        // Never more than twice the frames in use: those that pages left lie side by side in the end.
+        let unused = self.hint(word::FREE) + self.hint(word::HOLES);
+        let used = ready.saturating_sub(unused as usize);
+        let more = ready + count as usize;
+        let fits = more <= self.geometry.frames && more <= 2 * used + LOOK as usize;
+        (fits && self.add_holes(ready, count as usize).is_ok()).then_some(ready as u32 + 1)
+    }
+
+    /// Makes the `count` frames behind `ready` holes that can be taken.
+    fn add_holes(&self, ready: usize, count: usize) -> Result<()> {
+        self.back_states(ready, ready + count)?;
+        // Relaxed, both: these frames are holes so far, and the count is a hint. The maximum: two processes may extend
+        // at once.
+        self.word(word::READY)
+            .fetch_max((ready + count) as u64, Ordering::Relaxed);
+        self.word(word::HOLES)
+            .fetch_add(count as u64, Ordering::Relaxed);
+        failpoint!("file to grow");
+        Ok(())
     }
 
     /// Gives the states of frames up to `last` their space; those of frames up to `ready` have it.

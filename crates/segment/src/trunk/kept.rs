@@ -181,7 +181,7 @@ impl Trunk {
         let log = self.log();
         for position in positions.clone() {
             let replaced = log.replaced(position);
-            while let Some(kept) = replaced.filter(|kept| kept.needed(snapshots)) {
+            while let Some((_, kept)) = replaced.filter(|(_, kept)| kept.needed(snapshots)) {
                 if self.keep(kept) {
                     break;
                 }

@@ -41,6 +41,8 @@ pub(crate) mod word {
     pub(crate) const SIZE: usize = 144;
     /// Not 0 if the file was to lose its name: a hint, on the line that every commit reads.
     pub(crate) const UNLINKED: usize = 152;
+    /// Not 0 if a process has read in place: commits of few pages keep runs of frames together then.
+    pub(crate) const READ_IN_PLACE: usize = 160;
     /// The commit lock (4 bytes) on a line of its own.
     pub(crate) const LOCK: usize = 192;
     /// How often it was taken (4 bytes).

@@ -74,17 +74,18 @@ impl<'a> Log<'a> {
         entry::mask(self.reader(position))
     }
 
-    /// Returns the frame that entry `position` replaced, if it is one. For holders of the lock.
-    pub(super) fn replaced(&self, position: u64) -> Option<Kept> {
+    /// Returns the page of entry `position` and the frame that it replaced, if it is one. For holders of the lock.
+    pub(super) fn replaced(&self, position: u64) -> Option<(u32, Kept)> {
         // The lock's Acquire came before.
         let head = Head::of(self.reader(position));
         let frames = 1..=self.trunk.geometry.frames;
         let good = !head.grown() && frames.contains(&(head.before as usize));
-        good.then(|| Kept {
+        let kept = Kept {
             frame: head.before,
             from: head.current_from(position),
             to: position,
-        })
+        };
+        good.then_some((head.page, kept))
     }
 
     /// Writes entry `position`, which no other process reads yet. For holders of the lock.
@@ -199,13 +200,14 @@ impl Trunk {
     }
 
     /// Moves the tail up to where the slowest process stands that holds the log, or up to `floor` if only bases are
-    /// below; keeps the frames that snapshots have, and hands the others to `free`. False if readers in place need more
-    /// frames than can be kept beside the log: then the tail stays. For holders of the lock.
+    /// below; keeps the frames that snapshots have, and hands the others to `free`, with the page that had each if that is
+    /// known. False if readers in place need more frames than can be kept beside the log: then the tail stays. For
+    /// holders of the lock.
     pub(crate) fn advance(
         &self,
         bounds: &mut Bounds,
         floor: u64,
-        mut free: impl FnMut(u32),
+        mut free: impl FnMut(u32, Option<u32>),
     ) -> bool {
         let tail = bounds.tail;
         let reach = |standing: &Standing| {
@@ -226,11 +228,12 @@ impl Trunk {
             failpoint!("gate moved");
         }
         let mut snapshots = standing.snapshots;
-        self.let_go_for(&snapshots, &mut free);
+        self.let_go_for(&snapshots, |frame| free(frame, None));
         if target == tail {
             return true;
         }
-        if !snapshots.is_empty() && !self.keep_for(&mut snapshots, tail..target, &mut free) {
+        let pageless = |frame| free(frame, None);
+        if !snapshots.is_empty() && !self.keep_for(&mut snapshots, tail..target, pageless) {
             return false;
         }
         // Relaxed: for holders of the lock. From here on the entries are gone.
@@ -241,8 +244,8 @@ impl Trunk {
         for position in tail..target {
             // A frame whose entry a hostile process spoiled is lost until the next sweep.
             let replaced = log.replaced(position);
-            if let Some(kept) = replaced.filter(|kept| !kept.needed(&snapshots)) {
-                free(kept.frame);
+            if let Some((page, kept)) = replaced.filter(|(_, kept)| !kept.needed(&snapshots)) {
+                free(kept.frame, Some(page));
                 failpoint!("frame given back");
             }
         }
@@ -260,7 +263,7 @@ impl Trunk {
         &self,
         bounds: &mut Bounds,
         count: usize,
-        mut free: impl FnMut(u32),
+        mut free: impl FnMut(u32, Option<u32>),
     ) -> Result<()> {
         let ring = bounds.ring;
         if count > ring.len {

@@ -118,6 +118,20 @@ impl Trunk {
         self.word(word::POSITION).load(Ordering::Acquire)
     }
 
+    /// Returns whether a process has read in place.
+    #[inline]
+    pub(crate) fn is_read_in_place(&self) -> bool {
+        // Relaxed: a hint.
+        self.word(word::READ_IN_PLACE).load(Ordering::Relaxed) != 0
+    }
+
+    /// Returns whether no process lags by much: less than a quarter of the log is in use.
+    pub(crate) fn is_log_short(&self) -> bool {
+        // Relaxed: a hint.
+        let tail = self.word(word::TAIL).load(Ordering::Relaxed);
+        self.position().saturating_sub(tail) < self.ring().len as u64 / 4
+    }
+
     /// Returns the number of commits. Written just after `position`, so it may be behind it for a moment.
     #[inline]
     pub(crate) fn version(&self) -> u64 {

@@ -36,7 +36,7 @@ impl Trunk {
         let reaped = self.reap(None)?;
         self.reopen(&bounds);
         // The frames that the dead processes kept are freed with those that they lost: nothing names them any more.
-        self.advance(&mut bounds, 0, |_| ());
+        self.advance(&mut bounds, 0, |_, _| ());
         let lost_frames = self.sweep(&self.used(&bounds)?);
         failpoint!("swept");
         Ok(Repair {
@@ -70,7 +70,7 @@ impl Trunk {
         self.replay(&mut bounds)?;
         self.clear_slots();
         self.reopen(&bounds);
-        self.advance(&mut bounds, 0, |_| ());
+        self.advance(&mut bounds, 0, |_, _| ());
         self.sweep_all(&self.used(&bounds)?);
         Ok(())
     }
@@ -87,7 +87,7 @@ impl Trunk {
         }
         self.overrun_below(bounds.position);
         let all = bounds.position;
-        self.advance(&mut bounds, all, |frame| {
+        self.advance(&mut bounds, all, |frame, _| {
             if self.take_back(frame, slot) {
                 self.release(frame, slot);
             }

@@ -171,8 +171,10 @@ impl Trunk {
         self.slot_word(slot, 32)
     }
 
-    /// Sees to it that this slot, which has not entered yet, is never evicted.
+    /// Sees to it that this slot, which has not entered yet, is never evicted, and that commits keep runs together.
     pub(crate) fn pin(&self, slot: usize) {
+        // Relaxed: a hint.
+        self.word(word::READ_IN_PLACE).store(1, Ordering::Relaxed);
         // SeqCst: pairs with the load in `is_pinned`. Before the place that `evict` finds, so that it finds this as
         // well.
         self.pinned(slot).store(1, Ordering::SeqCst);

@@ -17,6 +17,10 @@ pub(crate) fn run(arguments: &str) {
     if tracking == "grow" {
         return crate::grow::script(name);
     }
+    #[cfg(debug_assertions)]
+    if tracking == "moves" {
+        return crate::moves::script(name);
+    }
     let mut segment = Segment::checkout(name, 0, &options(tracking)).unwrap();
     for line in std::io::stdin().lock().lines() {
         let answer = obey(&mut segment, &line.unwrap());

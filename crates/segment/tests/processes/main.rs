@@ -10,6 +10,8 @@ mod grow;
 #[cfg(debug_assertions)]
 mod kill;
 mod model;
+#[cfg(debug_assertions)]
+mod moves;
 #[path = "../names/mod.rs"]
 mod names;
 mod reader;
