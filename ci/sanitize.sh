@@ -13,6 +13,8 @@ cd "$(dirname "$0")/.."
 target=$(rustc -vV | sed -n 's/^host: //p')
 root=${CARGO_TARGET_DIR:-target}
 export RUSTC_BOOTSTRAP=1
+# Reports name lines.
+export CARGO_PROFILE_DEV_DEBUG=line-tables-only
 export PROPTEST_CASES=${PROPTEST_CASES:-16}
 # A race that is none: see there.
 export TSAN_OPTIONS="suppressions=$PWD/ci/tsan.supp ${TSAN_OPTIONS:-}"

@@ -86,7 +86,10 @@ fn a_child_goes_on() {
     sections_of_others_are_over();
     locks_go_on(|| InWord);
     locks_go_on(|| Indicated::new(Groups::new(4)));
-    forks_meet_threads_that_wait();
+    // Under a sanitizer threads park in a table that a child inherits with entries of threads that it does not have.
+    if cfg!(not(fyris_sanitize)) {
+        forks_meet_threads_that_wait();
+    }
     forks_meet_no_lock_held();
 }
 
