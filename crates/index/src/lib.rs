@@ -65,9 +65,7 @@ pub use ordered::Ordered;
 pub use relaxed_avl::RelaxedAvl;
 pub use skip_list::SkipList;
 pub use split_ordered::SplitOrdered;
-pub use traits::{
-    Action, Batch, BucketLocks, Build, Index, IndexOptions, OrderedIndex, Range, Stamp, Stamped,
-};
+pub use traits::{Action, Batch, BucketLocks, Build, Index, IndexOptions, OrderedIndex, Range};
 pub use tree::{BytesTree, ConcurrentTree, CopyTree, InlineTree};
 
 /// The README's example, run with the tests.

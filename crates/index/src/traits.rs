@@ -251,17 +251,3 @@ pub trait OrderedIndex<E: Entry>: Index<E> {
         None
     }
 }
-
-/// The version of the place where a key is or would be: a bucket or a leaf.
-///
-/// Two equal stamps of one key mean that no entry came, went or was replaced there in between, so
-/// a transaction can validate what it read, absence included. The reverse does not hold: a stamp
-/// may change although the key's own entry did not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Stamp(pub u64, pub u64);
-
-/// An index that tells whether the entries that a transaction has read are unchanged.
-pub trait Stamped<E: Entry>: Index<E> {
-    /// Returns the version of the place where `key` is or would be.
-    fn stamp(&self, key: &E::Key, pin: &impl Guard) -> Stamp;
-}

@@ -4,10 +4,9 @@
 
 use fyris_index::HashIndex;
 
-use fyris_index::conformance::{self, stamped_suite, suite};
+use fyris_index::conformance::{self, suite};
 
 suite!(HashIndex::<conformance::Object>::new());
-stamped_suite!(HashIndex::<conformance::Object>::new());
 
 #[test]
 fn room_is_made_beforehand() {

@@ -4,8 +4,7 @@
 
 use fyris_index::Ordered;
 
-use fyris_index::conformance::{Object, ordered_suite, stamped_suite, suite};
+use fyris_index::conformance::{Object, ordered_suite, suite};
 
 suite!(Ordered::<Object>::new());
 ordered_suite!(Ordered::<Object>::new());
-stamped_suite!(Ordered::<Object>::new());

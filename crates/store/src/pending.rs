@@ -51,9 +51,9 @@
 //!
 //! # Outlook
 //!
-//! A transaction is a committer that has also read: between steps 1 and 2 it validates the stamps
-//! of what it read and aborts if one has changed. Cells carry removals as well as puts (`new` may be
-//! nothing), which is all that writes need. A snapshot needs the version of the commit, which the log gives it.
+//! A transaction is a committer that has also read: between steps 1 and 2 it looks whether what it read is still there,
+//! and aborts if not. Cells carry removals as well as puts (`new` may be nothing), which is all that writes need. A
+//! snapshot needs the version of the commit, which the log gives it.
 
 use std::ptr::NonNull;
 

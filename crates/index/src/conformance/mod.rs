@@ -11,9 +11,8 @@
 //! ```
 //!
 //! [`suite!`](crate::conformance::suite) checks the contract of [`Index`](crate::Index),
-//! [`ordered_suite!`](crate::conformance::ordered_suite) that of [`OrderedIndex`](crate::OrderedIndex) on top of it,
-//! [`stamped_suite!`](crate::conformance::stamped_suite) that of [`Stamped`](crate::Stamped). The functions of this
-//! module are the tests, and panic where an index fails:
+//! [`ordered_suite!`](crate::conformance::ordered_suite) that of [`OrderedIndex`](crate::OrderedIndex) on top of it.
+//! The functions of this module are the tests, and panic where an index fails:
 //!
 //! * [`model`]: random commands, each answer compared with a `BTreeMap`; [`traversal_with_changes`]: cursors that
 //!   survive growth and the deletion of their key;
@@ -25,8 +24,7 @@
 //! * [`sizes`]: the number of entries does not go backwards while they are only put in;
 //! * [`runs`], [`runs_of_threads`], [`panic_in_run`]: keys that are changed together change as if one by one;
 //! * [`traversal_under_growth`], [`scans_under_changes`]: entries that are present throughout are met exactly once;
-//! * [`scans`]: any range, in steps of any length; [`ordered_scans`], [`seeks`]: both ways, with every kind of bound;
-//! * [`stamps`], [`panic_keeps_stamps`]: equal stamps mean that nothing changed in between.
+//! * [`scans`]: any range, in steps of any length; [`ordered_scans`], [`seeks`]: both ways, with every kind of bound.
 //!
 //! [`Object`] checks on every look at its key that it has not been freed: a freed object is
 //! poisoned and kept until its [`Census`] ends, so a use after free is a failed test and not
@@ -38,7 +36,6 @@ mod model;
 mod object;
 mod runs;
 mod scans;
-mod stamps;
 mod threads;
 
 pub use crossing::crossing_writes;
@@ -47,7 +44,6 @@ pub use model::{model, traversal_with_changes};
 pub use object::{Census, Object, put, remove};
 pub use runs::{panic_in_run, runs, runs_of_threads};
 pub use scans::{ordered_scans, ordered_scans_under_changes, scans, scans_under_changes, seeks};
-pub use stamps::{panic_keeps_stamps, stamps};
 pub use threads::{panic_in_closure, protection, reclamation, sizes, traversal_under_growth};
 
 /// Makes a `#[test]` function of each of these functions of the module, for an expression that makes an empty index.
@@ -86,15 +82,5 @@ macro_rules! conformance_ordered_suite {
     };
 }
 
-/// The tests of a [`Stamped`](crate::Stamped) index beyond those of the suite.
-#[doc(hidden)]
-#[macro_export]
-macro_rules! conformance_stamped_suite {
-    ($make:expr) => {
-        $crate::conformance_tests! { $make; stamps panic_keeps_stamps }
-    };
-}
-
 pub use conformance_ordered_suite as ordered_suite;
-pub use conformance_stamped_suite as stamped_suite;
 pub use conformance_suite as suite;

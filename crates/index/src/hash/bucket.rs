@@ -78,11 +78,6 @@ impl Bucket {
         self.header() & MOVED != 0
     }
 
-    /// Returns whether a header says that a writer is at work.
-    pub(super) fn is_locked(header: u64) -> bool {
-        header & LOCKED != 0
-    }
-
     /// Locks, waiting for another writer; `None` if the content has moved on.
     #[inline]
     pub(super) fn lock(&self) -> Option<Locked<'_>> {

@@ -1,16 +1,14 @@
-//! Reading: find a key, and the version of the place where it is or would be.
+//! Reading: find a key.
 
 use std::hash::{BuildHasher, Hash};
 
-use fyris_sync::atomic::Ordering;
-use fyris_sync::lock::Backoff;
 use fyris_sync::reclaim::Guard;
 
 use super::HashIndex;
 use super::bucket::Bucket;
 use super::table::Table;
 use super::word::tag_of;
-use crate::{Entry, Stamp};
+use crate::Entry;
 
 impl<E: Entry, S> HashIndex<E, S> {
     /// Returns the live bucket for a hash, its table, and its header as it was before anything else in the bucket is
@@ -26,27 +24,6 @@ impl<E: Entry, S> HashIndex<E, S> {
             }
             // The content has moved on (invariant FROZEN): the next table was published before.
             table = table.next().expect("a moved bucket has a next table");
-        }
-    }
-
-    /// Returns the version of the bucket of a hash.
-    ///
-    /// While a writer is at work there, no version is certain to tell its change: then, after a
-    /// little waiting, a stamp that equals no other.
-    pub(super) fn stamp_of(&self, hash: u64) -> Stamp {
-        /// The second halves of stamps that equal no other.
-        static UNIQUE: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
-        let mut backoff = Backoff::new();
-        loop {
-            let (table, _, header) = self.live(hash);
-            if !Bucket::is_locked(header) {
-                return Stamp(table.id(), header);
-            }
-            if backoff.is_long() {
-                // Relaxed: only uniqueness matters.
-                return Stamp(u64::MAX, UNIQUE.fetch_add(1, Ordering::Relaxed));
-            }
-            backoff.wait();
         }
     }
 }

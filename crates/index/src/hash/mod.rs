@@ -87,7 +87,7 @@ use self::table::Table;
 pub(crate) use self::word::spread;
 use crate::capacity::{CapacityError, or_panic};
 use crate::made::for_all;
-use crate::{Action, Batch, Build, Entry, Figures, Index, IndexOptions, Range, Stamp, Stamped};
+use crate::{Action, Batch, Build, Entry, Figures, Index, IndexOptions, Range};
 
 /// The default hasher: fast, and seeded at random for each table.
 pub type RandomState = foldhash::fast::RandomState;
@@ -319,15 +319,6 @@ where
 
     fn slot(&self, slot: usize, _: &impl Guard, out: &mut Batch<E>) {
         self.slot_batch(slot, out);
-    }
-}
-
-impl<E: Entry + Send + Sync, S: BuildHasher + Send + Sync> Stamped<E> for HashIndex<E, S>
-where
-    E::Key: Hash + Eq + Ord,
-{
-    fn stamp(&self, key: &E::Key, _: &impl Guard) -> Stamp {
-        self.stamp_of(self.hash_of(key))
     }
 }
 

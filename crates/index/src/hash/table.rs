@@ -1,7 +1,5 @@
 //! An array of buckets, and the state of its successor's making.
 
-use std::sync::atomic::AtomicU64 as GlobalU64;
-
 #[cfg(not(any(loom, shuttle)))]
 use fyris_sync::alloc::Pages;
 use fyris_sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
@@ -22,7 +20,6 @@ pub(super) struct Table {
     shift: u32,
     window: u32,
     next: AtomicPtr<Table>,
-    id: u64,
     memory: Memory,
     pub(super) moving: Moving,
 }
@@ -70,8 +67,6 @@ impl Table {
     }
 
     fn of(memory: Memory, bits: u32) -> Box<Self> {
-        /// Tells tables apart, also when one lies where another lay (for stamps).
-        static IDS: GlobalU64 = GlobalU64::new(0);
         #[cfg(not(any(loom, shuttle)))]
         let buckets = memory.as_ptr().cast_const().cast::<Bucket>();
         #[cfg(any(loom, shuttle))]
@@ -81,8 +76,6 @@ impl Table {
             shift: 64 - bits,
             window: window(bits),
             next: AtomicPtr::default(),
-            // Relaxed: only uniqueness matters.
-            id: IDS.fetch_add(1, Ordering::Relaxed),
             memory,
             moving: Moving::default(),
         })
@@ -104,11 +97,6 @@ impl Table {
     #[inline]
     pub(super) fn window(&self) -> u32 {
         self.window
-    }
-
-    /// Returns a number that no other table has or had.
-    pub(super) fn id(&self) -> u64 {
-        self.id
     }
 
     /// Returns the bucket of a hash.

@@ -80,7 +80,7 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
         }
         let root = Root::new(root.generation() + 1, from, to);
         self.shared.progress.begin();
-        // Release: pairs with the Acquire in `help`.
+        // Release: pairs with the Acquire in `claim`.
         self.shared.claimed.store(claims(root), Ordering::Release);
         self.set_root(root);
     }

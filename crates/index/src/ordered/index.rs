@@ -10,9 +10,7 @@ use super::item::{Handle, Item};
 use crate::catree::Stats;
 use crate::key::TreeKey;
 use crate::key::probe::ByKey;
-use crate::{
-    Action, Batch, Build, Entry, Figures, Index, IndexOptions, OrderedIndex, Range, Stamp, Stamped,
-};
+use crate::{Action, Batch, Build, Entry, Figures, Index, IndexOptions, OrderedIndex, Range};
 
 /// The `ordered` index. See the [module](super).
 ///
@@ -185,14 +183,5 @@ where
 
     fn estimated_rank(&self, bound: Bound<&E::Key>, pin: &impl Guard) -> f64 {
         self.rank(bound, pin)
-    }
-}
-
-impl<E: Entry + Send + Sync> Stamped<E> for Ordered<E>
-where
-    E::Key: TreeKey,
-{
-    fn stamp(&self, key: &E::Key, pin: &impl Guard) -> Stamp {
-        self.tree.stamp(&ByKey(key), pin)
     }
 }

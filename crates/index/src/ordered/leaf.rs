@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! offset  0  permutation word          which slots are live, in key order (perm.rs)
-//!         8  lock word                 lock, statistic, dead, skip, generation (word.rs)
+//!         8  lock word                 lock, statistic, dead, skip (word.rs)
 //!        16  15 key prefixes of 8 bytes
 //!       136  15 items (8 bytes each for handles: 256 bytes in all, four cache lines)
 //! ```

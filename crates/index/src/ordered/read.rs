@@ -5,8 +5,6 @@ use fyris_sync::reclaim::Guard;
 use super::Tree;
 use super::item::Item;
 use super::leaf::View;
-use super::word::generation_of;
-use crate::Stamp;
 use crate::key::probe::Probe;
 use crate::simd::{self, Lanes, Vectors, Words};
 
@@ -34,12 +32,5 @@ impl<I: Item> Tree<I> {
     ) -> Option<(u64, &'p I)> {
         let view: View<'p, I> = self.find_base_by::<L>(probe, pin).base.view();
         view.lookup::<L>(probe)
-    }
-
-    /// Returns the version of the leaf that covers the probe: its generation, which no other leaf of the process has
-    /// until 2^40 have been made, and its permutation word, which never returns to a value it had.
-    pub(super) fn stamp(&self, probe: &impl Probe<I::Key>, pin: &impl Guard) -> Stamp {
-        let view = self.find_base(probe, pin).base.view();
-        Stamp(generation_of(view.leaf.lock.word()), view.perm.0)
     }
 }
