@@ -29,7 +29,7 @@ failed=()
 # Both: what is compared with a real Erlang in a process of its own, under no sanitizer, is compared elsewhere.
 left_out="oracle query_oracle"
 # ThreadSanitizer: it ends a child of a process with several threads that starts a thread.
-left_out_thread="fork"
+left_out_thread="fork fork_early"
 # Test functions, for the same reason as above.
 skipped=(--skip erlang::)
 
