@@ -4,7 +4,7 @@
 -include_lib("stdlib/include/assert.hrl").
 
 -export([objects_test/0, tables_test/0, tables_of_ets_test/0, options_test/0, specs_test/0, counters_test/0,
-         forms_test/0, atoms_test_/0, full/0]).
+         forms_test/0, atoms_test_/0, look_ups_test/0, full/0, look_ups/1]).
 
 %% `fyris:insert(T, foo)' was once a badarg without a word, where ets says that it is not a tuple.
 objects_test() ->
@@ -146,8 +146,9 @@ told(Fun) ->
             (maps:get(module, Error, Module)):Explain(Reason, Stack)
     end.
 
-%% A table of atoms that is full is a system_limit, as it is of the machine: tried in one that has room for more. A million
-%% atoms take some seconds: only with FYRIS_ATOMS, as `make test-long' has it.
+%% A table of atoms that is full is a system_limit, as it is of the machine, but not for what is only looked up, which brings
+%% no atom into it: tried in a machine that has room for more. A million atoms take some seconds: only with FYRIS_ATOMS, as
+%% `make test-long' has it.
 atoms_test_() -> [atoms() || os:getenv("FYRIS_ATOMS") =/= false].
 
 atoms() ->
@@ -155,16 +156,70 @@ atoms() ->
         Paths = [filename:dirname(code:which(M)) || M <- [fyris, ?MODULE]],
         Args = ["+t", "2000000", "-pa" | Paths],
         {ok, Peer, _} = peer:start(#{connection => standard_io, args => Args}),
+        [] = peer:call(Peer, ?MODULE, look_ups, [0], 100000),
         {Count, Errors} = peer:call(Peer, ?MODULE, full, [], 100000),
+        Differences = peer:call(Peer, ?MODULE, look_ups, [1000000], 100000),
         peer:stop(Peer),
         ?assert(Count > 1000),
-        ?assertEqual([system_limit], lists:usort(Errors))
+        ?assertEqual([system_limit], lists:usort(Errors)),
+        ?assertEqual([], Differences)
     end}.
 
-%% Fills the table with thousands of atoms at a time, and then does all that brings a new one.
+%% A look-up by a new atom is answered as `ets' answers it, by the order of names too.
+look_ups_test() -> ?assertEqual([], look_ups(0)).
+
+%% Looks up keys with atoms that are new from number First on, and returns what is not as in `ets'.
+look_ups(First) ->
+    put(atoms, First),
+    Inside = [fun(A) -> A end, fun(A) -> {A} end, fun(A) -> {1, A} end, fun(A) -> [x, A] end, fun(A) -> {2.0, #{k => A}} end,
+              fun(A) -> #{A => 1} end, fun(A) -> {{n, {[A]}}} end],
+    [Difference || Type <- [set, ordered_set, bag], Key <- Inside, Name <- [fun latin1/0, fun wide/0],
+                   Difference <- differences(Type, fun() -> Key(Name()) end)].
+
+latin1() -> list_to_atom("k " ++ integer_to_list(put(atoms, get(atoms) + 1))).
+
+wide() -> list_to_atom([26085, $\s | integer_to_list(put(atoms, get(atoms) + 1))]).
+
+differences(Type, Key) ->
+    [Ets, Fyris] = Tables = [Module:new(t, [Type]) || Module <- [ets, fyris]],
+    Known = [a, k, l, z, {a}, {z}, {1, a}, {1, z}, [x, a], [x, z], {2.0, #{k => a}}, {2.0, #{k => z}}, #{a => 1}, #{z => 1}],
+    [Module:insert(Table, [{K, 1} || K <- Known]) || {Module, Table} <- lists:zip([ets, fyris], Tables)],
+    Calls = [{member, []}, {lookup, []}, {lookup_element, [2]}, {delete, []}, {take, []}, {next, []},
+             {prev, []}, {update_counter, [1]}, {update_counter, [[{2, 1}, {2, 1}]]}, {update_element, [{2, 1}]}],
+    Spec = fun(K) -> [{{K, '_'}, [], [true]}] end,
+    Both = [{F, fun(M, T) -> apply(M, F, [T, Key() | Args]) end} || {F, Args} <- Calls] ++
+        [{delete_object, fun(M, T) -> M:delete_object(T, {Key(), 1}) end},
+         {delete_value, fun(M, T) -> M:delete_object(T, {a, Key()}) end},
+         {select, fun(M, T) -> M:select(T, Spec({1, [latin1()]})) end}],
+    Told = fun(F, M, T) -> try F(M, T) catch error:Reason -> {error, Reason} end end,
+    Same = [{Type, Name, A, B} || {Name, F} <- Both, {A, B} <- [{Told(F, ets, Ets), Told(F, fyris, Fyris)}], A =/= B],
+    Own = [{Type, many, X} || X <- [fyris:lookup_many(Fyris, [a, Key(), z])], X =/= [[{a, 1}], [], [{z, 1}]]] ++
+        [{Type, lookup_element, X} || X <- [fyris:lookup_element(Fyris, Key(), 2, none)], X =/= none] ++
+        [{Type, get_in, X} || X <- [fyris:get_in(Fyris, Key(), [2]), fyris:get_in(Fyris, a, [Key()])], X =/= error] ++
+        [Difference || Type =:= ordered_set, Difference <- of_order(Ets, Fyris, Key)],
+    [true, true] = [Module:delete(Table) || {Module, Table} <- lists:zip([ets, fyris], Tables)],
+    Same ++ Own.
+
+%% What needs the order of keys, by a key that sorts as all those that the function makes.
+of_order(Ets, Fyris, Key) ->
+    Sorted = lists:sort([K || {K, _} <- ets:tab2list(Ets)]),
+    {Below, Above} = lists:splitwith(fun(K) -> K < Key() end, Sorted),
+    Counted = fyris:new(t, [ordered_set, {index, judysl}]),
+    fyris:insert(Counted, [{K, 1} || K <- Sorted]),
+    Nearest = fun([]) -> '$end_of_table'; ([K | _]) -> {K, 1} end,
+    Tried = [{range, fyris:range(Fyris, Key(), '_', [keys]), Above}, {range, fyris:range(Fyris, '_', Key(), [keys]), Below},
+             {seek, fyris:seek(Fyris, Key()), Nearest(Above)}, {seek, fyris:seek(Fyris, Key(), down), Nearest(lists:reverse(Below))},
+             {rank, fyris:rank(Counted, Key()), length(Below)},
+             {count_between, fyris:count_between(Counted, Key(), '_'), length(Above)}],
+    fyris:delete(Counted),
+    [{Name, Is, Expected} || {Name, Is, Expected} <- Tried, Is =/= Expected].
+
+%% Looks up two hundred thousand atoms, fills the table with thousands of atoms at a time, and then does all that brings a
+%% new one.
 full() ->
     T = fyris:new(t, []),
     Class = fun(F) -> try F() of _ -> ok catch error:Class -> Class end end,
+    false = lists:any(fun(I) -> fyris:member(T, list_to_atom("b" ++ integer_to_list(I))) end, lists:seq(1, 200000)),
     Atoms = fun(N) -> [list_to_atom("a" ++ integer_to_list(1000 * N + I)) || I <- lists:seq(1, 1000)] end,
     Fill = fun Fill(N) ->
         case Class(fun() -> fyris:insert(T, {N, Atoms(N)}) end) of

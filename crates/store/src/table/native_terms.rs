@@ -1,13 +1,15 @@
 //! Operations for callers with terms of their own: see [`crate::native_terms`].
 
 use std::any::Any;
+use std::ops::RangeBounds;
 
 use fyris_sync::reclaim::{Guard, LocalGuard, pin};
 use fyris_term::key::KeyBuf;
 use fyris_term::{Term, value};
 use smallvec::SmallVec;
 
-use super::Table;
+use super::range::span_of;
+use super::{RangeCursor, RangeOptions, Table};
 use crate::chain;
 use crate::error::Result;
 use crate::ids::{ProcessId, Right};
@@ -160,6 +162,33 @@ impl Table {
             let (records, gives_up) = (batch.records, Patience::GivesUp);
             Ok(with_data!(data, b => b.insert_all(records, only_new, gives_up, pin)))
         })
+    }
+
+    /// Works as [`Table::range_cursor`].
+    ///
+    /// # Errors
+    ///
+    /// As [`Table::range_cursor`].
+    pub fn key_range_cursor(
+        &self,
+        range: &impl RangeBounds<KeyBuf>,
+        options: RangeOptions,
+    ) -> Result<RangeCursor> {
+        self.check_order("range")?;
+        Ok(self.cursor_of(span_of(range), options.reverse))
+    }
+
+    /// Works as [`Table::count_between`], for an operation with this name.
+    ///
+    /// # Errors
+    ///
+    /// As [`Table::nth`].
+    pub fn key_count(
+        &self,
+        operation: &'static str,
+        range: &impl RangeBounds<KeyBuf>,
+    ) -> Result<usize> {
+        self.count_span(operation, &span_of(range))
     }
 
     /// Works as [`Table::delete_object`].

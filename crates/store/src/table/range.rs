@@ -4,7 +4,6 @@ use std::ops::{Bound, RangeBounds};
 
 use fyris_sync::reclaim::{Guard, pin};
 use fyris_term::Term;
-use fyris_term::key::KeyBuf;
 
 use super::{Prefix, Table};
 use crate::error::{Error, Result};
@@ -327,8 +326,8 @@ impl Table {
     }
 }
 
-/// Returns the span of a range of terms.
-pub(super) fn span_of(range: &impl RangeBounds<Term>) -> Span {
-    let bytes = |bound: Bound<&Term>| bound.map(|key| KeyBuf::encode(key).order().to_vec());
+/// Returns the span of a range of keys.
+pub(super) fn span_of<K: AsKey>(range: &impl RangeBounds<K>) -> Span {
+    let bytes = |bound: Bound<&K>| bound.map(|key| key.with(|buf| buf.order().to_vec()));
     Span::new(bytes(range.start_bound()), bytes(range.end_bound()))
 }

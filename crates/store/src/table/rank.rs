@@ -81,7 +81,7 @@ impl Table {
         }
     }
 
-    fn count_span(&self, operation: &'static str, span: &Span) -> Result<usize> {
+    pub(super) fn count_span(&self, operation: &'static str, span: &Span) -> Result<usize> {
         self.read(|view, pin| {
             let count = view.count(span, pin);
             count.ok_or_else(|| self.does_not_count(operation))

@@ -4,6 +4,7 @@
 //! are met, turn one into the other with one load. An entry is written once (every writer writes the same),
 //! so a reader needs no order beyond that of the entry itself.
 
+use std::cell::Cell;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -71,6 +72,10 @@ impl Words {
     }
 }
 
+/// Tags of the external format, with lengths of one byte and of two.
+const SMALL_ATOM_UTF8: u8 = 119;
+const ATOM_UTF8: u8 = 118;
+
 /// The machine's word by our number.
 static TO_MACHINE: Words = Words::new();
 /// Our number plus one by the machine's.
@@ -79,30 +84,91 @@ static FROM_MACHINE: Words = Words::new();
 /// Returns our atom for one of the machine's; `None` if it is no atom, or our table is full.
 #[inline]
 pub(crate) fn from_machine(env: Env, term: Term) -> Option<Atom> {
-    let index = term.atom_index()?;
-    match FROM_MACHINE.get(index) {
-        0 => learn(env, term, index),
+    met(term).or_else(|| learn(env, term))
+}
+
+/// Returns our atom for one of the machine's, if it was met before.
+#[inline]
+pub(crate) fn met(term: Term) -> Option<Atom> {
+    match FROM_MACHINE.get(term.atom_index()?) {
+        0 => None,
         id => Atom::from_id(id as u32 - 1),
     }
 }
 
 #[cold]
 #[inline(never)]
-fn learn(env: Env, term: Term, index: usize) -> Option<Atom> {
-    let atom = match env.latin1_name(term) {
-        Some(name) => {
-            let name: String = name.into_iter().map(char::from).collect();
-            Atom::new(&name).ok()?
-        }
-        // Characters beyond Latin-1 (or none at all): older machines tell such a name in this form only.
-        None => match etf::decode(&env.write_external(term)?).ok()? {
-            fyris_term::Term::Atom(atom) => atom,
-            _ => return None,
-        },
+fn learn(env: Env, term: Term) -> Option<Atom> {
+    let name = name(env, term)?;
+    let atom = match KNOWN_ONLY.get() {
+        true => Atom::known(&name)?,
+        false => Atom::new(&name).ok()?,
     };
-    FROM_MACHINE.set(index, atom.id() as usize + 1);
-    TO_MACHINE.set(atom.id() as usize, term.0);
+    meet(term, atom);
     Some(atom)
+}
+
+/// Notes that an atom of the machine is this one of ours.
+fn meet(term: Term, atom: Atom) {
+    if let Some(index) = term.atom_index() {
+        FROM_MACHINE.set(index, atom.id() as usize + 1);
+        TO_MACHINE.set(atom.id() as usize, term.0);
+    }
+}
+
+/// Returns our atom for one of the machine's, or its name if we have none; none is made.
+#[inline]
+pub(crate) fn known(env: Env, term: Term) -> Option<Result<Atom, String>> {
+    met(term).map(Ok).or_else(|| find(env, term))
+}
+
+#[cold]
+#[inline(never)]
+fn find(env: Env, term: Term) -> Option<Result<Atom, String>> {
+    let name = name(env, term)?;
+    let atom = Atom::known(&name).ok_or(name);
+    if let Ok(atom) = atom {
+        meet(term, atom);
+    }
+    Some(atom)
+}
+
+/// Returns the name of an atom of the machine; `None` if it is no atom.
+fn name(env: Env, term: Term) -> Option<String> {
+    term.atom_index()?;
+    if let Some(name) = env.latin1_name(term) {
+        return Some(name.into_iter().map(char::from).collect());
+    }
+    // Characters beyond Latin-1 (or none at all): older machines tell such a name in this form only.
+    match env.write_external(term)?.as_slice() {
+        [_, SMALL_ATOM_UTF8, _, name @ ..] | [_, ATOM_UTF8, _, _, name @ ..] => {
+            String::from_utf8(name.to_vec()).ok()
+        }
+        _ => None,
+    }
+}
+
+thread_local! {
+    static KNOWN_ONLY: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs `f`, which makes no atoms of ours: reading a term that has another one fails as if the table were full. So what
+/// is looked up has never been stored.
+pub(crate) fn known_only<R>(f: impl FnOnce() -> R) -> R {
+    struct Off;
+    impl Drop for Off {
+        fn drop(&mut self) {
+            KNOWN_ONLY.set(false);
+        }
+    }
+    KNOWN_ONLY.set(true);
+    let _off = Off;
+    f()
+}
+
+/// Returns whether [`known_only`] is under way in this thread.
+pub(crate) fn is_known_only() -> bool {
+    KNOWN_ONLY.get()
 }
 
 /// Returns the machine's atom with this number of ours; `None` if we never gave it out.
@@ -137,10 +203,7 @@ fn teach(env: Env, atom: Atom) -> Term {
             .read_external(&etf::encode(&fyris_term::Term::Atom(atom)))
             .expect("an atom's external form"),
     };
-    if let Some(index) = term.atom_index() {
-        TO_MACHINE.set(atom.id() as usize, term.0);
-        FROM_MACHINE.set(index, atom.id() as usize + 1);
-    }
+    meet(term, atom);
     term
 }
 

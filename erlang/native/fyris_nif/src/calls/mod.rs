@@ -23,6 +23,8 @@ pub(crate) use verbs::RangePlace;
 
 use std::ffi::CStr;
 
+use fyris::Error;
+use fyris_term::AtomError;
 use fyris_term::key::KeyBuf;
 use rustler::sys::ErlNifFunc;
 
@@ -112,12 +114,21 @@ pub(crate) fn functions() -> Vec<ErlNifFunc> {
     all.iter().map(function).collect()
 }
 
-/// Runs `f` on the key bytes of a term.
+/// Runs `f` on the key bytes of a term that is looked up.
 #[inline(always)]
 fn with_key<R>(env: Env, key: Term, f: impl FnOnce(&KeyBuf) -> Result<R, Fail>) -> Result<R, Fail> {
     let mut buf = KeyBuf::new();
-    term::read_key(env, key, &mut buf)?;
+    term::find_key(env, key, &mut buf)?;
     f(&buf)
+}
+
+/// Returns what `f` makes of terms that it reads and that are looked up; `None` if one has an atom that Fyris does not
+/// have, so that nothing stored equals it. No atom is made.
+fn sought<R>(f: impl FnOnce() -> Result<R, Error>) -> Result<Option<R>, Fail> {
+    match atoms::known_only(f) {
+        Err(Error::Atom(AtomError::TableFull)) => Ok(None),
+        found => Ok(found.map(Some)?),
+    }
 }
 
 /// Runs an expression on the key of a term, as an [`AsKey`](fyris::AsKey): on an integer, which is not written to

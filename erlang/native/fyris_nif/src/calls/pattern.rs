@@ -127,8 +127,12 @@ pub(super) fn is_constant(
         return true;
     }
     if term.atom_index().is_some() {
-        let name = atoms::from_machine(env, term).map(|atom| atom.as_str());
-        return name.is_some_and(|name| name != "_" && !name.starts_with('$'));
+        let is_constant = |name: &str| name != "_" && !name.starts_with('$');
+        return match atoms::known(env, term) {
+            Some(Ok(atom)) => is_constant(atom.as_str()),
+            Some(Err(name)) => is_constant(&name),
+            None => false,
+        };
     }
     let all = |terms: &[Term]| {
         let mut terms = terms.iter();

@@ -5,6 +5,7 @@ use std::sync::Mutex;
 
 use fyris::{Error, Object, Options, Prefix, RangeCursor, RangeOptions};
 use fyris_term::Term as Owned;
+use fyris_term::key::KeyBuf;
 use fyris_term::value::Build;
 use num_bigint::Sign;
 use smallvec::SmallVec;
@@ -43,12 +44,19 @@ pub(super) fn open(env: Env, args: &[Term]) -> Reply {
     Ok(args[0])
 }
 
+/// Returns the key of a term that is looked up.
+fn key(env: Env, term: Term) -> Result<KeyBuf, Fail> {
+    let mut buf = KeyBuf::new();
+    term::find_key(env, term, &mut buf)?;
+    Ok(buf)
+}
+
 /// Reads `{included, Key}`, `{excluded, Key}` or `unbounded`.
-fn bound(env: Env, term: Term) -> Result<Bound<Owned>, Fail> {
-    let Some([word, key]) = env.tuple(term) else {
+fn bound(env: Env, term: Term) -> Result<Bound<KeyBuf>, Fail> {
+    let Some([word, bound]) = env.tuple(term) else {
         return Ok(Bound::Unbounded);
     };
-    let key = term::read(env, *key)?;
+    let key = key(env, *bound)?;
     let word = atoms::from_machine(env, *word).ok_or(BAD)?;
     match word.as_str() {
         "included" => Ok(Bound::Included(key)),
@@ -70,10 +78,10 @@ fn range_options(env: Env, back: Term, keys: Term) -> Result<RangeOptions, Fail>
 
 /// Implements `range(Table, From, To, Back, KeysOnly)`: returns a place for [`range_slice`].
 pub(super) fn range(env: Env, args: &[Term]) -> Reply {
-    let span = (bound(env, args[1])?, bound(env, args[2])?);
+    let range = (bound(env, args[1])?, bound(env, args[2])?);
     let options = range_options(env, args[3], args[4])?;
     tables::with(env, args[0], |table, _| {
-        make_place(env, table.range_cursor(span, options)?, args[4])
+        make_place(env, table.key_range_cursor(&range, options)?, args[4])
     })
 }
 
@@ -154,14 +162,14 @@ pub(super) fn range_slice(env: Env, args: &[Term]) -> Reply {
 
 /// Implements `seek(Table, Key, Back)`: returns the nearest object at or above the key, or at or below it.
 pub(super) fn seek(env: Env, args: &[Term]) -> Reply {
-    let (key, back) = (term::read(env, args[1])?, super::boolean(env, args[2])?);
-    tables::with(env, args[0], |table, _| {
-        let found = if back {
-            table.seek_back(&key)?
-        } else {
-            table.seek(&key)?
-        };
-        Ok(found.map_or(atoms::end_of_table(env), |object| term::make(env, &object)))
+    let (key, back) = (key(env, args[1])?, super::boolean(env, args[2])?);
+    tables::with(env, args[0], |table, pin| {
+        let found = table.seek_object(Bound::Included(&key), back, pin)?;
+        Ok(found.map_or(atoms::end_of_table(env), |object| {
+            with_maker(env, most_words(&object), |maker, stack| {
+                object.build(None, maker, stack)
+            })
+        }))
     })
 }
 
@@ -182,9 +190,9 @@ pub(super) fn nth(env: Env, args: &[Term]) -> Reply {
 
 /// Implements `rank/2`.
 pub(super) fn rank(env: Env, args: &[Term]) -> Reply {
-    let key = term::read(env, args[1])?;
+    let below = (Bound::Unbounded, Bound::Excluded(key(env, args[1])?));
     tables::with(env, args[0], |table, _| {
-        Ok(env.make_int(table.rank(&key)? as i64))
+        Ok(env.make_int(table.key_count("rank", &below)? as i64))
     })
 }
 
@@ -192,17 +200,19 @@ pub(super) fn rank(env: Env, args: &[Term]) -> Reply {
 pub(super) fn count_between(env: Env, args: &[Term]) -> Reply {
     let range = (bound(env, args[1])?, bound(env, args[2])?);
     tables::with(env, args[0], |table, _| {
-        Ok(env.make_int(table.count_between(&range)? as i64))
+        Ok(env.make_int(table.key_count("count_between", &range)? as i64))
     })
 }
 
 /// Implements `lookup_some(Table, Keys)`: returns the objects of the first keys, the last ones first; `{Rest, Lists}`.
 pub(super) fn lookup_some(env: Env, args: &[Term]) -> Reply {
-    let (mut keys, mut rest) = (Vec::new(), args[1]);
-    while keys.len() < SLICE / 4
+    let (mut keys, mut are_known, mut rest) = (Vec::new(), Vec::new(), args[1]);
+    while are_known.len() < SLICE / 4
         && let Some((head, tail)) = env.cell(rest)
     {
-        keys.push(term::read(env, head)?);
+        let key = super::sought(|| term::read(env, head))?;
+        are_known.push(key.is_some());
+        keys.extend(key);
         rest = tail;
     }
     if env.cell(rest).is_none() && !env.is_nil(rest) {
@@ -210,12 +220,13 @@ pub(super) fn lookup_some(env: Env, args: &[Term]) -> Reply {
     }
     env.consume(PERCENT / 2);
     tables::with(env, args[0], |table, _| {
-        let lists = table.lookup_many(&keys)?;
-        let list = |objects: &Vec<Owned>| {
+        let mut found = table.lookup_many(&keys)?.into_iter().rev();
+        let list = |&is_known: &bool| {
+            let objects = is_known.then(|| found.next()).flatten().unwrap_or_default();
             let objects: Vec<Term> = objects.iter().map(|o| term::make(env, o)).collect();
             env.make_list(&objects)
         };
-        let lists: Vec<Term> = lists.iter().rev().map(list).collect();
+        let lists: Vec<Term> = are_known.iter().rev().map(list).collect();
         Ok(env.make_tuple(&[rest, env.make_list(&lists)]))
     })
 }
@@ -267,11 +278,15 @@ pub(super) fn cas(env: Env, args: &[Term]) -> Reply {
     })
 }
 
-/// Returns the steps of a path, which are few.
-fn path(env: Env, list: Term) -> Result<SmallVec<[Owned; 4]>, Fail> {
-    let (mut path, mut rest) = (SmallVec::new(), list);
+/// Returns the steps of a path, which are few; `None` if nothing stored can have one of them.
+fn path(env: Env, list: Term) -> Result<Option<SmallVec<[Owned; 4]>>, Fail> {
+    let (mut path, mut rest) = (Some(SmallVec::new()), list);
     while let Some((head, tail)) = env.cell(rest) {
-        path.push(term::read(env, head)?);
+        let step = super::sought(|| term::read(env, head))?;
+        path = path.zip(step).map(|(mut path, step)| {
+            path.push(step);
+            path
+        });
         rest = tail;
     }
     if env.is_nil(rest) { Ok(path) } else { Err(BAD) }
@@ -282,9 +297,10 @@ pub(super) fn get_in(env: Env, args: &[Term]) -> Reply {
     let path = path(env, args[2])?;
     tables::with(env, args[0], |table, pin| {
         super::with_key(env, args[1], |key| {
-            let found = table.get(key, pin)?.and_then(|object| {
+            let found = table.get(key, pin)?.zip(path.as_ref());
+            let found = found.and_then(|(object, path)| {
                 with_maker(env, most_words(&object), |maker, stack| {
-                    let part = object.build_in(&path, |t| term::make(env, &t), maker, stack)?;
+                    let part = object.build_in(path, |t| term::make(env, &t), maker, stack)?;
                     Some(maker.tuple(&[atoms::ok(env), part]))
                 })
             });

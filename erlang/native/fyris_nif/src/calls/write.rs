@@ -27,7 +27,8 @@ pub(super) fn delete(env: Env, args: &[Term]) -> Reply {
 /// Implements `delete_object/2`.
 pub(super) fn delete_object(env: Env, args: &[Term]) -> Reply {
     tables::write(env, args[0], |table, _| {
-        table.delete_like(&MachineObject::new(env, args[1]))?;
+        let object = MachineObject::new(env, args[1]);
+        super::sought(|| table.delete_like(&object))?;
         Ok(atoms::r#true(env))
     })
 }

@@ -9,33 +9,75 @@ use crate::funs;
 use crate::sys::{Env, ErlNifTermType as Kind, Term};
 use crate::words::{self, Seen};
 
-/// Becomes the key of a term. O(size).
+/// Where a term stands: this deep inside a key, which is looked up or to be stored.
+#[derive(Clone, Copy)]
+struct At {
+    depth: usize,
+    looks_up: bool,
+}
+
+impl At {
+    /// At the key itself.
+    fn top(looks_up: bool) -> At {
+        At { depth: 0, looks_up }
+    }
+
+    fn inside(self) -> At {
+        At {
+            depth: self.depth + 1,
+            ..self
+        }
+    }
+}
+
+/// Becomes the key of a term that is to be stored. O(size).
 #[inline]
 pub(crate) fn read_key(env: Env, term: Term, buf: &mut KeyBuf) -> Result<()> {
+    match set_simple(term, buf) {
+        true => Ok(()),
+        false => read_any(env, term, buf, At::top(false)),
+    }
+}
+
+/// Becomes the key of a term that is looked up: atoms that Fyris does not have are written by name, which orders them,
+/// and get no number, but for names of nodes and of funs, and atoms more than [`DEEP`] levels down. O(size).
+#[inline]
+pub(crate) fn find_key(env: Env, term: Term, buf: &mut KeyBuf) -> Result<()> {
+    match set_simple(term, buf) {
+        true => Ok(()),
+        false => read_any(env, term, buf, At::top(true)),
+    }
+}
+
+/// Becomes the key of a term of one of the kinds that most keys are of, whose atoms were met before; else false.
+#[inline]
+fn set_simple(term: Term, buf: &mut KeyBuf) -> bool {
     if let Some(value) = term.small() {
         buf.set_int(value);
-        return Ok(());
+        return true;
     }
-    if term.atom_index().is_some() {
-        buf.set_atom(rare::atom(env, term)?);
-        return Ok(());
+    if let Some(atom) = atoms::met(term) {
+        buf.set_atom(atom);
+        return true;
     }
     match words::see(term) {
-        Seen::Binary(bytes) => buf.set_binary(bytes),
-        Seen::Tuple(elements) if buf.set_flat_tuple(elements.iter().map(|&e| flat(env, e))) => {}
-        _ => return read_any(env, term, buf),
+        Seen::Binary(bytes) => {
+            buf.set_binary(bytes);
+            true
+        }
+        Seen::Tuple(elements) => buf.set_flat_tuple(elements.iter().map(|&e| flat(e))),
+        _ => false,
     }
-    Ok(())
 }
 
 /// Returns an element of a tuple, if it is of one of the kinds that most keys are made of.
 #[inline]
-fn flat<'t>(env: Env, term: Term) -> Option<Flat<'t>> {
+fn flat<'t>(term: Term) -> Option<Flat<'t>> {
     if let Some(value) = term.small() {
         return Some(Flat::Int(value));
     }
     if term.atom_index().is_some() {
-        return rare::atom(env, term).ok().map(Flat::Atom);
+        return atoms::met(term).map(Flat::Atom);
     }
     match words::see(term) {
         Seen::Binary(bytes) => Some(Flat::Binary(bytes)),
@@ -44,20 +86,24 @@ fn flat<'t>(env: Env, term: Term) -> Option<Flat<'t>> {
 }
 
 #[inline(never)]
-fn read_any(env: Env, term: Term, buf: &mut KeyBuf) -> Result<()> {
+fn read_any(env: Env, term: Term, buf: &mut KeyBuf, at: At) -> Result<()> {
     if let Some(bytes) = env.binary(term) {
         buf.set_binary(bytes);
         return Ok(());
     }
     let mut writer = KeyWriter::new(buf);
-    write(env, term, &mut writer, 0)?;
+    write(env, term, &mut writer, at)?;
     writer.finish();
     Ok(())
 }
 
-fn write(env: Env, term: Term, out: &mut KeyWriter<'_>, depth: usize) -> Result<()> {
+fn write(env: Env, term: Term, out: &mut KeyWriter<'_>, at: At) -> Result<()> {
     if let Some(value) = term.small() {
         out.int(value);
+        return Ok(());
+    }
+    if let Some(atom) = atoms::met(term) {
+        out.atom(atom);
         return Ok(());
     }
     match env.kind(term) {
@@ -65,14 +111,14 @@ fn write(env: Env, term: Term, out: &mut KeyWriter<'_>, depth: usize) -> Result<
         | Kind::ERL_NIF_TERM_TYPE_LIST
         | Kind::ERL_NIF_TERM_TYPE_MAP
         | Kind::ERL_NIF_TERM_TYPE_FUN
-            if depth >= DEEP =>
+            if at.depth >= DEEP =>
         {
             out.term(&read(env, term)?);
         }
-        Kind::ERL_NIF_TERM_TYPE_ATOM => out.atom(rare::atom(env, term)?),
-        Kind::ERL_NIF_TERM_TYPE_TUPLE => return tuple(env, term, out, depth),
-        Kind::ERL_NIF_TERM_TYPE_LIST => return list(env, term, out, depth),
-        Kind::ERL_NIF_TERM_TYPE_MAP => return map(env, term, out, depth),
+        Kind::ERL_NIF_TERM_TYPE_ATOM => new_atom(env, term, out, at)?,
+        Kind::ERL_NIF_TERM_TYPE_TUPLE => return tuple(env, term, out, at),
+        Kind::ERL_NIF_TERM_TYPE_LIST => return list(env, term, out, at),
+        Kind::ERL_NIF_TERM_TYPE_MAP => return map(env, term, out, at),
         Kind::ERL_NIF_TERM_TYPE_FLOAT => out.float(float(env, term)),
         Kind::ERL_NIF_TERM_TYPE_INTEGER => match env.integer(term) {
             Some(value) => out.int(value),
@@ -86,13 +132,24 @@ fn write(env: Env, term: Term, out: &mut KeyWriter<'_>, depth: usize) -> Result<
             Some(id) => out.pid(&pids::local_pid(id)),
             None => by_term(env, term, out)?,
         },
-        Kind::ERL_NIF_TERM_TYPE_FUN => return fun(env, term, out, depth),
+        Kind::ERL_NIF_TERM_TYPE_FUN => return fun(env, term, out, at),
         _ => by_term(env, term, out)?,
     }
     Ok(())
 }
 
 // The functions below are not inlined: the stack space of each would be needed at every level of a deep term.
+
+/// Writes an atom that was not met before.
+#[inline(never)]
+fn new_atom(env: Env, term: Term, out: &mut KeyWriter<'_>, at: At) -> Result<()> {
+    match at.looks_up.then(|| atoms::known(env, term)).flatten() {
+        Some(Err(name)) => out.atom_name(&name),
+        Some(Ok(atom)) => out.atom(atom),
+        None => out.atom(rare::atom(env, term)?),
+    }
+    Ok(())
+}
 
 #[inline(never)]
 fn by_term(env: Env, term: Term, out: &mut KeyWriter<'_>) -> Result<()> {
@@ -101,13 +158,13 @@ fn by_term(env: Env, term: Term, out: &mut KeyWriter<'_>) -> Result<()> {
 }
 
 #[inline(never)]
-fn fun(env: Env, term: Term, out: &mut KeyWriter<'_>, depth: usize) -> Result<()> {
+fn fun(env: Env, term: Term, out: &mut KeyWriter<'_>, at: At) -> Result<()> {
     let Some(fun) = rare::fun(env, term) else {
         return by_term(env, term, out);
     };
     begin_fun(env, &fun, out)?;
     let mut captured = fun.captured.iter();
-    captured.try_for_each(|&value| write(env, value, out, depth + 1))
+    captured.try_for_each(|&value| write(env, value, out, at.inside()))
 }
 
 /// Begins a fun, whose captured values follow.
@@ -130,38 +187,38 @@ pub(super) fn float(env: Env, term: Term) -> Float {
 }
 
 #[inline(never)]
-fn tuple(env: Env, term: Term, out: &mut KeyWriter<'_>, depth: usize) -> Result<()> {
-    let (elements, depth) = (env.tuple(term).unwrap_or(&[]), depth + 1);
+fn tuple(env: Env, term: Term, out: &mut KeyWriter<'_>, at: At) -> Result<()> {
+    let (elements, at) = (env.tuple(term).unwrap_or(&[]), at.inside());
     out.begin_tuple(elements.len());
-    elements.iter().try_for_each(|&e| write(env, e, out, depth))
+    elements.iter().try_for_each(|&e| write(env, e, out, at))
 }
 
 #[inline(never)]
-fn list(env: Env, term: Term, out: &mut KeyWriter<'_>, depth: usize) -> Result<()> {
-    let (mut rest, depth) = (term, depth + 1);
+fn list(env: Env, term: Term, out: &mut KeyWriter<'_>, at: At) -> Result<()> {
+    let (mut rest, at) = (term, at.inside());
     while let Some((head, tail)) = env.cell(rest) {
         out.cons();
-        write(env, head, out, depth)?;
+        write(env, head, out, at)?;
         rest = tail;
     }
     if env.is_nil(rest) {
         out.nil();
         return Ok(());
     }
-    write(env, rest, out, depth)
+    write(env, rest, out, at)
 }
 
 #[inline(never)]
-fn map(env: Env, term: Term, out: &mut KeyWriter<'_>, depth: usize) -> Result<()> {
-    let depth = depth + 1;
+fn map(env: Env, term: Term, out: &mut KeyWriter<'_>, at: At) -> Result<()> {
+    let at = at.inside();
     // Not on the stack, where they would be once for every level.
     let pairs = env.pairs(term);
     out.begin_map(pairs.len());
     for (key, value) in pairs {
         out.map_key();
-        write(env, key, out, depth)?;
+        write(env, key, out, at)?;
         out.map_value();
-        write(env, value, out, depth)?;
+        write(env, value, out, at)?;
     }
     out.end_map();
     Ok(())
@@ -173,7 +230,11 @@ pub(super) fn exact_order(env: Env, term: Term, depth: usize) -> Result<KeyBuf> 
     let mut writer = KeyWriter::new(&mut buf);
     writer.begin_map(1);
     writer.map_key();
-    write(env, term, &mut writer, depth)?;
+    let at = At {
+        depth,
+        looks_up: false,
+    };
+    write(env, term, &mut writer, at)?;
     writer.map_value();
     writer.nil();
     writer.end_map();

@@ -35,7 +35,7 @@ mod stage;
 mod value;
 
 pub(crate) use keep::{Offered, begin as begin_keeping, count as kept_resources, offer};
-pub(crate) use key::read_key;
+pub(crate) use key::find_key;
 pub(crate) use make::{make, most_words, most_words_of, with_maker};
 pub(crate) use object::MachineObject;
 pub(crate) use rare::{known as known_locals, learn as learn_locals, node_name, this_node};
@@ -44,6 +44,7 @@ pub(crate) use stage::write_value;
 pub(crate) use value::sort as sort_pairs;
 
 use fyris::Error;
+use key::read_key;
 
 /// The state of a list that a thread gathers. It is kept apart from the list, which has a destructor and is slower to
 /// access; the stage is read for every object.

@@ -3,8 +3,9 @@
 use std::sync::{Arc, LazyLock, OnceLock};
 
 use fyris::Error;
+use fyris_term::etf::{self, DecodeErrorKind};
 use fyris_term::text::OWN_NODE;
-use fyris_term::{Atom, AtomError, Blob, Fun, Pid, Port, Reference, Term as Owned, etf};
+use fyris_term::{Atom, AtomError, Blob, Fun, Pid, Port, Reference, Term as Owned};
 
 use super::pids::local_pid;
 use super::{Result, aliases, keep, pids};
@@ -85,6 +86,10 @@ fn remember_node(env: Env, term: Term, owned: &Owned) {
 fn by_external(env: Env, term: Term) -> Result<Owned> {
     let external = env.write_external(term);
     let external = external.ok_or_else(|| Error::BadArgument("no room for a term".to_owned()))?;
+    if atoms::is_known_only() {
+        // Local terms bear the name of this node, and may be stored though it was never met.
+        this_node(env);
+    }
     let mut owned = decode(&external)?;
     if names(&owned, here()) {
         return Err(Error::BadArgument(format!(
@@ -260,7 +265,15 @@ fn ports_are_known(env: Env, term: Term) -> bool {
 }
 
 fn decode(external: &[u8]) -> Result<Owned> {
-    etf::decode(external).map_err(|error| Error::BadArgument(error.to_string()))
+    let decoded = match atoms::is_known_only() {
+        true => etf::decode_known(external),
+        false => etf::decode(external),
+    };
+    decoded.map_err(|error| match error.kind() {
+        DecodeErrorKind::UnknownAtom(_) => no_more(),
+        DecodeErrorKind::Atom(error) => Error::Atom(error.clone()),
+        _ => Error::BadArgument(error.to_string()),
+    })
 }
 
 fn local_reference(ids: &Ids) -> Reference {
