@@ -194,6 +194,31 @@ fn text_is_that_of_otp_29() {
     }
 }
 
+/// OTP prints both alike, though they are two terms.
+#[test]
+fn text_tells_what_is_not_exported() {
+    let hidden = record("m", "n", false, &[("x", "[a]")]);
+    let text = "#m:n/local{x = [a]}";
+    assert_eq!(hidden.to_string(), text);
+    assert_eq!(text::print_p(&hidden, &text::PrintOptions::default()), text);
+    let shown = record("m", "n", true, &[("x", "[a]")]);
+    for (text, term) in [
+        (text, &hidden),
+        ("#m:n /local {x=[a]}", &hidden),
+        ("#m:n{x = [a]}", &shown),
+    ] {
+        assert_eq!(Term::parse(text).as_ref(), Ok(term));
+    }
+    for cut in ["#m:n/", "#m:n/loc", "#m:n/local", "#m:n/local{"] {
+        let error = Term::parse(cut).expect_err(cut);
+        assert!(error.is_incomplete(), "{cut}: {error}");
+    }
+    for wrong in ["#m:n/{}", "#m:n/locals{}", "#m:n/local/local{}"] {
+        let error = Term::parse(wrong).expect_err(wrong);
+        assert!(!error.is_incomplete(), "{wrong}: {error}");
+    }
+}
+
 #[test]
 fn a_long_one_is_laid_out_over_lines() {
     let options = text::PrintOptions {

@@ -18,14 +18,19 @@
 //! | `16#1.8#e2` | refused | 384.0 | as 29 |
 //! | `maybe`, `else` | atoms | reserved words | as 25, read and printed |
 //! | `#m:n{x = 1}`, a native record | refused | refused in a term, an expression | read, as exported |
+//! | `#m:n/local{x = 1}`, one that is not exported | refused | refused | read |
 //!
 //! # Names of nodes
 //!
 //! OTP prints a pid of another node as `<5827.1.2>`, where `5827` means something in that run of that system only.
 //! Fyris prints the node itself, `<'rabbit@host'/7.1.2>`, with its creation behind the slash unless it is 0, and reads
 //! it back. Pids of the nameless node `nonode@nohost` (creation 0) are `<0.1.2>` in both. The same goes for ports and
-//! references. So whatever [`print_w`] prints can be read back exactly, except closures (`#Fun<m.1.2>`) and native
-//! records that their module does not export, which look like exported ones and are read back as such.
+//! references.
+//!
+//! OTP prints a native record that its module does not export as one that it does: `#m:n{x = 1}`. They are two terms,
+//! and Fyris prints the first as `#m:n/local{x = 1}`.
+//!
+//! So whatever [`print_w`] prints can be read back exactly, except closures (`#Fun<m.1.2>`).
 
 mod bitstring;
 mod brief;

@@ -27,6 +27,7 @@ struct Record {
     at: usize,
     module: Atom,
     name: Atom,
+    exported: bool,
     fields: Vec<Atom>,
 }
 
@@ -144,7 +145,21 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Parses `#m:n{`, of a native record; text does not tell whether it is exported: it is taken to be.
+    /// Parses nothing, of a native record that its module exports, or `/local`.
+    fn is_exported(&mut self) -> Result<bool, Wrong> {
+        self.scan.skip_blank();
+        if !self.scan.take("/") {
+            return Ok(true);
+        }
+        let (at, what) = (self.scan.at, "`local` behind the name of a native record");
+        match self.scan.word() {
+            "local" => Ok(false),
+            _ if self.scan.rest().is_empty() => Err(self.scan.unexpected(what)),
+            _ => Err(Wrong::new(at, ParseErrorKind::Refused(what))),
+        }
+    }
+
+    /// Parses `#m:n{`, of a native record that its module exports, or `#m:n/local{`.
     fn record(&mut self) -> Result<Part<Term, Frame>, Wrong> {
         let at = self.scan.at;
         self.scan.take("#");
@@ -153,6 +168,7 @@ impl<'a> Parser<'a> {
             .expect(":", "`:` and the name of a native record")?;
         self.scan.skip_blank();
         let name = self.scan.atom("the name of a native record")?;
+        let exported = self.is_exported()?;
         self.scan
             .expect("{", "`{` behind the name of a native record")?;
         let Part::Open(frame) = self.open("", Kind::Record) else {
@@ -164,6 +180,7 @@ impl<'a> Parser<'a> {
                 at,
                 module,
                 name,
+                exported,
                 fields,
             })),
             ..frame
@@ -290,7 +307,8 @@ impl Grow for Parser<'_> {
 
 fn finish_record(record: Option<Box<Record>>, values: Vec<Term>) -> Result<Term, Wrong> {
     let made = record.as_ref().and_then(|record| {
-        let definition = Definition::new(record.module, record.name, true, &record.fields)?;
+        let definition =
+            Definition::new(record.module, record.name, record.exported, &record.fields)?;
         NativeRecord::new(definition, values)
     });
     made.map(Term::from).ok_or_else(|| {

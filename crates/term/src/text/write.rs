@@ -146,7 +146,7 @@ fn write_leaf(out: &mut impl Write, term: &Term, style: Style) -> fmt::Result {
     }
 }
 
-/// Writes `#module:name{`.
+/// Writes `#module:name{` or `#module:name/local{`.
 pub(super) fn write_record_head(
     out: &mut impl Write,
     definition: &Definition,
@@ -156,6 +156,9 @@ pub(super) fn write_record_head(
     write_atom(out, definition.module().as_str(), unicode)?;
     out.write_char(':')?;
     write_atom(out, definition.name().as_str(), unicode)?;
+    if !definition.is_exported() {
+        out.write_str("/local")?;
+    }
     out.write_char('{')
 }
 

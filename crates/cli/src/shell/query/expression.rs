@@ -413,7 +413,7 @@ impl<'s, 'a> Expressions<'s, 'a> {
 type Part<'s, 'a> = fn(&mut Expressions<'s, 'a>) -> Result<Term, ShellError>;
 
 /// Returns whether the text begins with one of `$1`, `$_` and `$$`, and not with a character.
-fn is_dollar(rest: &str) -> bool {
+pub(super) fn is_dollar(rest: &str) -> bool {
     rest[1..].starts_with(|c: char| c.is_ascii_digit() || c == '_' || c == '$')
 }
 

@@ -23,7 +23,7 @@
 //!
 //! Operators bind as in Erlang, but for `and`, `or` and `xor`, which here hold less tightly than comparisons (in Erlang
 //! `$1 > 10 and $2` compares `$1` with `10 and $2`). And `$1` here is no character; any other character is written as
-//! in Erlang (`$a`).
+//! in Erlang (`$a`). Native records and binaries stand for themselves: `$1` inside of one is an error.
 //!
 //! Nothing here knows a table: the specification is checked where it runs.
 

@@ -3,6 +3,7 @@
 use fyris_term::Term;
 use fyris_term::text::parse_prefix;
 
+use super::expression::is_dollar;
 use super::syntax_error::SyntaxError;
 use crate::shell::error::ShellError;
 
@@ -92,14 +93,23 @@ impl<'a> Scanner<'a> {
         }
     }
 
-    /// Parses a term of Erlang's.
+    /// Parses a term of Erlang's. Inside a native record or a binary `$1` would be read as a character.
     pub(super) fn term(&mut self) -> Result<Term, ShellError> {
         let rest = self.rest();
+        let has_parts = rest.starts_with('#') || rest.starts_with("<<");
         match parse_prefix(rest) {
-            Ok((term, used)) => {
-                self.skip(used);
-                Ok(term)
-            }
+            Ok((term, used)) => match has_parts.then(|| dollar_inside(&rest[..used])).flatten() {
+                Some(dollar) => {
+                    self.skip(dollar);
+                    Err(self.refused(
+                        "a native record or a binary stands for itself, with no `$1`, `$_` or `$$` inside",
+                    ))
+                }
+                None => {
+                    self.skip(used);
+                    Ok(term)
+                }
+            },
             Err(error) => {
                 self.skip(error.offset);
                 Err(self.error(error.kind.to_string(), error.is_incomplete()))
@@ -155,4 +165,23 @@ impl<'a> Scanner<'a> {
             None => line.to_owned(),
         }
     }
+}
+
+/// Returns where the text of a term has `$1`, `$_` or `$$`, outside of quotes and comments.
+fn dollar_inside(term: &str) -> Option<usize> {
+    let mut chars = term.char_indices();
+    let mut quote = None;
+    while let Some((at, c)) = chars.next() {
+        match (quote, c) {
+            (Some(_), '\\') => drop(chars.next()),
+            (Some(open), c) => quote = (c != open).then_some(open),
+            (None, '"' | '\'') => quote = Some(c),
+            (None, '%') => drop(chars.find(|&(_, c)| c == '\n')),
+            (None, '$') if is_dollar(&term[at..]) => return Some(at),
+            // A character, maybe escaped.
+            (None, '$') if chars.next().is_some_and(|(_, c)| c == '\\') => drop(chars.next()),
+            _ => {}
+        }
+    }
+    None
 }

@@ -99,6 +99,23 @@ fn operators_bind_as_in_erlang() {
 }
 
 #[test]
+fn records_and_binaries_stand_for_themselves() {
+    for (text, meant) in [
+        (
+            "t {#m:n{x = '$1', y = \"$1\", z = $a}, $1}",
+            "[{{#m:n{x = '$1',y = \"$1\",z = 97},'$1'},[],['$_']}]",
+        ),
+        (
+            "t {<<\"\\\"$1\", $\\$, $\", 1>>}",
+            "[{{<<34,36,49,36,34,1>>},[],['$_']}]",
+        ),
+    ] {
+        let meant = Term::parse(meant).expect(meant);
+        assert_eq!(Term::parse(&spec(text)).as_ref(), Ok(&meant), "{text}");
+    }
+}
+
+#[test]
 fn options_come_in_any_order() {
     let text = "users threads 2 where $1 == 1 limit 7 spec.";
     let request = request(text, Does::Show);
@@ -170,6 +187,14 @@ fn wrong_queries_are_told_where_and_what() {
         (
             "t {$1, $_}",
             "column 8: expected a term, `_` or `$1`, found `$_}`",
+        ),
+        (
+            "t {_, #m:n{x = [$1]}}",
+            "column 17: a native record or a binary stands for itself, with no `$1`, `$_` or `$$` inside",
+        ),
+        (
+            "t where $1 == <<$a, $1>>",
+            "column 21: a native record or a binary stands for itself, with no `$1`, `$_` or `$$` inside",
         ),
         (
             "t {$1 + 1}",
