@@ -195,6 +195,9 @@ segment_parents_row     |                    | -p fyris-segment --test processes
 segment_ranges_unseen   |                    | -p fyris-segment --test writes skipped
 segment_faults_untold   |                    | -p fyris-segment --test writes told
 segment_foreign_unheard |                    | -p fyris-segment --test writes other_processes
+segment_word_marked_first | --cfg loom       | -p fyris-segment --test loom --profile quick
+segment_failed_scan_counts |                 | -p fyris-segment --lib userfault::
+segment_failed_scan_forgets |                | -p fyris-segment --lib userfault::
 segment_looks_once      |                    | -p fyris-segment --test processes reader::
 segment_version_early   |                    | -p fyris-segment --test processes reader::
 segment_trunk_wins      |                    | -p fyris-segment --test processes model::

@@ -62,7 +62,7 @@
 //! * **BOUNDS**, **KEEP**, **LOCK**, **REPAIR**: `trunk/mod.rs`. **GATE**: `trunk/gate.rs`.
 //! * **PAGES**: `words/mod.rs`. Shared memory is read by atomics or volatile vector loads, copied before it is judged.
 //! * **FORK**: no memory of a segment is shared with a forked child; the child is told ([`Error::Forked`]).
-//! * **HANDLER**: `copy/signal.rs`.
+//! * **HANDLER**: `copy/signal.rs`. **MARKED**: `copy/marks.rs`: no page that the handler noted is lost.
 //! * **SHOWN**: `copy/in_place.rs`. A page shown in place is the base's, and its frame is kept.
 //! * **MOVES**: `segment/compact.rs`. A page that is moved has the content of its base, and comes once in a commit.
 //!

@@ -3,3 +3,5 @@
 
 #[path = "../src/trunk/gate.rs"]
 mod gate;
+#[path = "../src/copy/marks.rs"]
+mod marks;

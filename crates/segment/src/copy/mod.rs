@@ -12,6 +12,7 @@
 //! commits is protected again.
 
 mod in_place;
+mod marks;
 mod pageset;
 mod signal;
 mod span;

@@ -5,8 +5,8 @@
 //! overflows, is one).
 //!
 //! The handler may run at any instruction of any thread, so it does only what is safe there: it walks a
-//! fixed table of atomics, sets a bit, calls mprotect. Invariant **HANDLER**: a region in the table whose owner is this
-//! process has its bitmap alive; drop empties the entry before the bitmap goes.
+//! fixed table of atomics, sets two bits (see `marks`), calls mprotect. Invariant **HANDLER**: a region in the table
+//! whose owner is this process has its notes alive; drop empties the entry before they go.
 //!
 //! A forked child inherits the table, but no view. So an entry names its process: in the child those of the parent are
 //! passed over, and free to be taken, also if their values are never dropped there.
@@ -17,6 +17,7 @@ use std::ops::Range;
 use std::ptr::{self, NonNull};
 use std::sync::OnceLock;
 
+use super::marks::Marks;
 use super::{PageSet, Span, runs};
 use crate::PAGE;
 use crate::error::{Error, Result};
@@ -32,7 +33,7 @@ struct Region {
     owner: AtomicU64,
     start: AtomicUsize,
     len: AtomicUsize,
-    marks: AtomicPtr<Marks>,
+    notes: AtomicPtr<Notes>,
 }
 
 /// Set in the owner of an entry that is filled.
@@ -50,12 +51,8 @@ fn next_owner(before: u64, process: u32) -> u64 {
 }
 
 /// The notes of the handler.
-struct Marks {
-    /// A bit for each page.
-    bits: Box<[AtomicU64]>,
-    /// A bit for each word of `bits` that has one, so that a commit need not look at all of them. It is set after that
-    /// one, and taken before it.
-    words: Box<[AtomicU64]>,
+struct Notes {
+    marks: Marks,
     /// The kernel refused to split the mapping further: all of it is writable, anything may be dirty.
     all: AtomicBool,
 }
@@ -65,7 +62,7 @@ static TABLE: [Region; REGIONS] = [const {
         owner: AtomicU64::new(0),
         start: AtomicUsize::new(0),
         len: AtomicUsize::new(0),
-        marks: AtomicPtr::new(ptr::null_mut()),
+        notes: AtomicPtr::new(ptr::null_mut()),
     }
 }; REGIONS];
 
@@ -77,10 +74,10 @@ static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
 pub(super) struct Signal {
     region: usize,
     owner: u64,
-    marks: NonNull<Marks>,
+    notes: NonNull<Notes>,
 }
 
-// SAFETY: the marks are owned by this value, and hold atomics only.
+// SAFETY: the notes are owned by this value, and hold atomics only.
 unsafe impl Send for Signal {}
 // SAFETY: as above.
 unsafe impl Sync for Signal {}
@@ -97,32 +94,29 @@ impl Signal {
             what: "another segment tracked by signals",
             bytes: None,
         })?;
-        let zeros = |bits: usize| (0..bits.div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
-        let pages = view.len() / PAGE;
-        let marks = Box::new(Marks {
-            bits: zeros(pages),
-            words: zeros(pages.div_ceil(64)),
+        let notes = Box::new(Notes {
+            marks: Marks::new(view.len() / PAGE),
             all: AtomicBool::new(false),
         });
-        let marks = NonNull::from(Box::leak(marks));
+        let notes = NonNull::from(Box::leak(notes));
         let entry = &TABLE[region];
         // Relaxed, all: published by the owner below.
         entry.start.store(view.start() as usize, Ordering::Relaxed);
         entry.len.store(view.len(), Ordering::Relaxed);
-        entry.marks.store(marks.as_ptr(), Ordering::Relaxed);
+        entry.notes.store(notes.as_ptr(), Ordering::Relaxed);
         let owner = owner | FILLED;
         // Release: pairs with the Acquire in `find`; what the entry says is there.
         entry.owner.store(owner, Ordering::Release);
         Ok(Signal {
             region,
             owner,
-            marks,
+            notes,
         })
     }
 
-    fn marks(&self) -> &Marks {
+    fn notes(&self) -> &Notes {
         // SAFETY: made by `new`, freed only by drop.
-        unsafe { self.marks.as_ref() }
+        unsafe { self.notes.as_ref() }
     }
 
     /// Protects pages, or lets them be written unseen.
@@ -138,10 +132,10 @@ impl Signal {
         hot: &PageSet,
         dirty: &mut PageSet,
     ) -> Result<()> {
-        let mut fresh = self.drain();
+        let mut fresh = self.notes().marks.drain();
         fresh.iter().for_each(|&page| dirty.insert(page as usize));
         // Relaxed: faults of this thread came before; other threads' writes are their affair.
-        if self.marks().all.swap(false, Ordering::Relaxed) {
+        if self.notes().all.swap(false, Ordering::Relaxed) {
             let done = self.protect_all(view, tracked, hot, dirty);
             return self.unless_done(done);
         }
@@ -155,7 +149,7 @@ impl Signal {
     fn unless_done(&self, done: Result<()>) -> Result<()> {
         if done.is_err() {
             // Relaxed: read by the next `collect` or `look`, which have `self` as this call has.
-            self.marks().all.store(true, Ordering::Relaxed);
+            self.notes().all.store(true, Ordering::Relaxed);
         }
         done
     }
@@ -163,13 +157,12 @@ impl Signal {
     /// Adds the written pages to `dirty`, and leaves them noted.
     pub(super) fn look(&self, tracked: &[Span], dirty: &mut PageSet) {
         // Relaxed: as in `collect`.
-        if self.marks().all.load(Ordering::Relaxed) {
+        if self.notes().all.load(Ordering::Relaxed) {
             let pages = tracked.iter().flat_map(|span| span.pages.clone());
             pages.for_each(|page| dirty.insert(page));
         }
-        // Acquire: as in `drain`.
-        let fresh = self.pages(|word| word.load(Ordering::Acquire));
-        fresh
+        let noted = self.notes().marks.look();
+        noted
             .into_iter()
             .for_each(|page| dirty.insert(page as usize));
     }
@@ -188,25 +181,6 @@ impl Signal {
         }
         hot.iter()
             .try_for_each(|page| view.protect(page as usize * PAGE, PAGE, true))
-    }
-
-    fn drain(&self) -> Vec<u32> {
-        // Relaxed: as in `collect`. Acquire: pairs with the Release in `note`: the bit of a page is there if that of
-        // its word is. A bit that the handler sets after the swap stays for the next call.
-        self.pages(|word| match word.load(Ordering::Relaxed) {
-            0 => 0,
-            _ => word.swap(0, Ordering::Acquire),
-        })
-    }
-
-    /// Returns the noted pages, ascending.
-    fn pages(&self, get: impl Fn(&AtomicU64) -> u64) -> Vec<u32> {
-        let Marks { bits, words, .. } = self.marks();
-        let noted = |at: usize, word| ones(get(word)).map(move |bit| at * 64 + bit);
-        let words = words.iter().enumerate();
-        let words = words.flat_map(|(at, word)| noted(at, word));
-        let pages = words.flat_map(|at| noted(at, &bits[at]));
-        pages.map(|page| page as u32).collect()
     }
 }
 
@@ -238,17 +212,8 @@ impl Drop for Signal {
         let _ = owner.compare_exchange(self.owner, free, Ordering::Release, Ordering::Relaxed);
         // SAFETY: leaked by `new`; the entry names this view no more, or a process that is not this one, and a thread
         // that could fault in the view while its segment is dropped breaks the contract of `Segment::as_mut_ptr`.
-        drop(unsafe { Box::from_raw(self.marks.as_ptr()) });
+        drop(unsafe { Box::from_raw(self.notes.as_ptr()) });
     }
-}
-
-/// Returns the places of the bits that are set, ascending.
-fn ones(mut bits: u64) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let bit = bits.trailing_zeros() as usize;
-        bits &= bits.wrapping_sub(1);
-        (bit < 64).then_some(bit)
-    })
 }
 
 /// Installs the handler, once.
@@ -282,12 +247,12 @@ extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, context: *mut li
     // SAFETY: the kernel passes a valid `siginfo_t` (SA_SIGINFO).
     let address = unsafe { (*info).si_addr() } as usize;
     match find(address) {
-        Some((start, len, marks)) if note(start, len, marks, address) => (),
+        Some((start, len, notes)) if note(start, len, notes, address) => (),
         _ => pass_on(signal, info, context),
     }
 }
 
-fn find(address: usize) -> Option<(usize, usize, &'static Marks)> {
+fn find(address: usize) -> Option<(usize, usize, &'static Notes)> {
     // SAFETY: only asks, and may in a handler.
     let me = unsafe { libc::getpid() } as u32;
     TABLE.iter().find_map(|region| {
@@ -302,31 +267,28 @@ fn find(address: usize) -> Option<(usize, usize, &'static Marks)> {
         // is looked at below.
         let start = region.start.load(Ordering::Acquire);
         let len = region.len.load(Ordering::Acquire);
-        let marks = region.marks.load(Ordering::Acquire);
+        let notes = region.notes.load(Ordering::Acquire);
         let inside = address.wrapping_sub(start) < len;
         // Relaxed: ordered by the loads before.
         let is_same = inside && region.owner.load(Ordering::Relaxed) == owner;
-        // SAFETY: an entry of this process has its marks (invariant HANDLER), and this one had its owner throughout.
-        is_same.then(|| (start, len, unsafe { &*marks }))
+        // SAFETY: an entry of this process has its notes (invariant HANDLER), and this one had its owner throughout.
+        is_same.then(|| (start, len, unsafe { &*notes }))
     })
 }
 
 /// Notes a write and allows it; false if the page is not there.
-fn note(start: usize, len: usize, marks: &Marks, address: usize) -> bool {
+fn note(start: usize, len: usize, notes: &Notes, address: usize) -> bool {
     // SAFETY: errno is this thread's; the interrupted code must find it unchanged.
     let errno = unsafe { *libc::__errno_location() };
     let page = (address - start) / PAGE;
-    // Relaxed: `collect` finds the writes of its own thread, to which this handler belongs; those of other threads are
-    // their affair.
-    marks.bits[page / 64].fetch_or(1 << (page % 64), Ordering::Relaxed);
-    // Release: pairs with the Acquire in `drain` and `look`.
-    marks.words[page / 64 / 64].fetch_or(1 << (page / 64 % 64), Ordering::Release);
+    // Before the write is allowed.
+    notes.marks.note(page);
     let writable = libc::PROT_READ | libc::PROT_WRITE;
     // SAFETY: a page of a region in the table; where nothing is mapped the call fails.
     let mut done = unsafe { libc::mprotect((start + page * PAGE) as *mut _, PAGE, writable) == 0 };
     if !done {
         // The kernel allows no more mappings: one for the whole region instead of many. Relaxed: as the bits.
-        marks.all.store(true, Ordering::Relaxed);
+        notes.all.store(true, Ordering::Relaxed);
         // SAFETY: as above.
         done = unsafe { libc::mprotect(start as *mut _, len, writable) == 0 };
     }

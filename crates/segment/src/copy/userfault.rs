@@ -12,6 +12,11 @@
 //! The first write to a protected page is a page fault of the process that writes. So a process that counts its faults
 //! ([`Faults`]) need not scan again what it has scanned since the last one: what was written there was known then. A
 //! write of another process is a fault of that one, and is seen by the next scan.
+//!
+//! After a fault all of the segment is scanned, at some 2 ns a page: the kernel counts faults, but does not say where
+//! they were. To end a scan when as many pages are found as there were faults would at best halve it where any page may
+//! be the next one. And it would be wrong where one fault makes several pages writable, as those of huge pages do, or
+//! where pages that an earlier look has found are still unprotected: their writes take no fault.
 
 use std::fs::File;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -205,7 +210,8 @@ impl Userfault {
             return Ok(());
         }
         let collected = self.collect_all(tracked, hot, dirty);
-        if let (Err(_), Some(faults)) = (&collected, &mut self.faults) {
+        let again = !cfg!(fyris_mutant = "segment_failed_scan_counts");
+        if let (Err(_), Some(faults), true) = (&collected, &mut self.faults, again) {
             // Not all was seen, or not all is protected again: the next call scans.
             faults.spans.clear();
         }
@@ -218,6 +224,9 @@ impl Userfault {
         let mut fresh = std::mem::take(&mut self.written);
         let all = fresh.len();
         fresh.retain(|&page| !hot.has(page as usize));
+        if cfg!(fyris_mutant = "segment_failed_scan_forgets") && scanned.is_err() {
+            return scanned;
+        }
         // Even after a failure: a page that was protected must be known as dirty.
         fresh.iter().for_each(|&page| dirty.insert(page as usize));
         scanned?;
@@ -313,5 +322,75 @@ fn ioctl<T>(fd: &OwnedFd, number: u32, arg: &mut T) -> std::result::Result<(), E
     match unsafe { libc::ioctl(fd.as_raw_fd(), number.into(), std::ptr::from_mut(arg)) } {
         0 => Ok(()),
         _ => Err(Errno::from_io_error(&std::io::Error::last_os_error()).unwrap_or(Errno::IO)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::AsFd;
+
+    use super::*;
+    use crate::PAGE;
+
+    const PAGES: usize = 8;
+
+    /// Returns a view with all pages protected, its tracker, which counts faults, and its span; none where the kernel
+    /// cannot do it.
+    fn tracked() -> Option<(Mapping, Userfault, Span)> {
+        let memory = rustix::fs::memfd_create("test", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
+        rustix::fs::ftruncate(&memory, (PAGES * PAGE) as u64).unwrap();
+        let view = Mapping::shared(memory.as_fd(), PAGES * PAGE, true).unwrap();
+        let mut tracker = Userfault::new(&[&view]).ok()?;
+        let span = Span {
+            pages: 0..PAGES,
+            at: view.start() as usize,
+        };
+        tracker.protect(&span, true).unwrap();
+        tracker.count_faults(true);
+        Some((view, tracker, span))
+    }
+
+    fn write(view: &Mapping, page: usize) {
+        // SAFETY: a page of this test's own view.
+        unsafe { view.start().add(page * PAGE).write_volatile(1) };
+    }
+
+    /// The page was written before the scan that fails: no fault comes after it.
+    #[test]
+    fn a_scan_that_fails_is_made_again() {
+        let Some((view, mut tracker, span)) = tracked() else {
+            return;
+        };
+        let (hot, mut dirty) = (PageSet::new(PAGES), PageSet::new(PAGES));
+        let mut other = File::open("/dev/null").unwrap();
+        for round in 0..20 {
+            write(&view, round % PAGES);
+            dirty.clear();
+            std::mem::swap(&mut tracker.pagemap, &mut other);
+            let failed = tracker.collect(std::slice::from_ref(&span), &hot, &mut dirty);
+            std::mem::swap(&mut tracker.pagemap, &mut other);
+            assert!(failed.is_err() && !dirty.has(round % PAGES));
+            let again = tracker.collect(std::slice::from_ref(&span), &hot, &mut dirty);
+            assert!(again.is_ok() && dirty.has(round % PAGES), "round {round}");
+        }
+    }
+
+    /// What a scan has found and protected before it fails, the next finds no more.
+    #[test]
+    fn pages_found_before_a_failure_are_known() {
+        let Some((view, mut tracker, span)) = tracked() else {
+            return;
+        };
+        let (hot, mut dirty) = (PageSet::new(PAGES), PageSet::new(PAGES));
+        write(&view, 5);
+        let nowhere = Span {
+            pages: PAGES..PAGES + 1,
+            at: 1 << 63,
+        };
+        let failed = tracker.collect(&[span.clone(), nowhere], &hot, &mut dirty);
+        assert!(failed.is_err() && dirty.has(5));
+        dirty.clear();
+        tracker.collect(&[span], &hot, &mut dirty).unwrap();
+        assert!(!dirty.has(5));
     }
 }
