@@ -16,11 +16,6 @@ run: ## open the shell on the dump that ships (with no terminal: a short tour)
 	$(CARGO) build --profile quick --locked -p fyris-cli
 	@if [ -t 0 ]; then $(QUICK_FYRIS) shell $(DUMP); else $(QUICK_FYRIS) shell --script data/tour.fyris $(DUMP); fi
 
-$(FYRIS): FORCE
-	$(CARGO) build --release --locked -p fyris-cli
-
-FORCE:
-
 test: ## what shows that Fyris is right, 20 minutes; installs what it needs (QUICK=1: six minutes, the Rust crates only)
 	ci/test.sh $(if $(QUICK),quick)
 
@@ -30,11 +25,11 @@ test-long: ## beyond `make test`, half an hour: tiny constants, models, fuzzing,
 check: ## format, lints, documentation without warnings
 	ci/check.sh
 
-bench: $(FYRIS) ## measure Fyris alone (the suite `core`); `make compare` for peers beside it
-	$(FYRIS) bench core
+bench: ## measure Fyris alone (the suite `core`); `make compare` for peers beside it
+	$(CARGO) run --release --locked -p fyris-harness -- core
 
-bench-query: $(FYRIS) ## queries, beside the real ets where Erlang is installed
-	$(FYRIS) bench query
+bench-query: ## queries, beside the real ets where Erlang is installed
+	$(CARGO) run --release --locked -p fyris-harness -- query
 
 compare: ## measure Fyris and the peers interleaved in one process
 	cd bench && $(CARGO) run --release --locked -- core --check

@@ -43,7 +43,7 @@ ci/fuzz.sh 4
 step "every suite of benchmarks, briefly"
 for suite in core query rwlock segment array_mix; do
   echo "bench $suite --quick"
-  cargo run --profile quick --locked -q -p fyris-cli -- bench $suite --quick >/dev/null
+  cargo run --profile quick --locked -q -p fyris-harness -- $suite --quick >/dev/null
 done
 
 step "test-long: all good"

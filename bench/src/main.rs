@@ -1,6 +1,6 @@
 //! `fyris-compare`: Fyris beside other people's maps, in one process.
 //!
-//! The harness, the workloads and Fyris's own subjects are those of `fyris bench` (the crate
+//! The harness, the workloads and Fyris's own subjects are those of `fyris-bench` (the crate
 //! `fyris-harness`); this crate adds the peers, one small file each, and the check of what
 //! Fyris claims. See the README for the method and for where others win.
 

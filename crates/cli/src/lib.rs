@@ -1,4 +1,4 @@
-//! The parts of the `fyris` program other than the benchmarks of `fyris-harness`.
+//! The parts of the `fyris` program.
 
 pub mod doctor;
 pub mod dthreads;

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-/// The allocator of the program; the bench counts its blocks, so it has to be this one.
+/// The allocator of the program.
 #[cfg(not(fyris_sanitize))]
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

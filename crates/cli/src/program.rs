@@ -3,7 +3,6 @@
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
-use fyris_harness::{BenchArgs, Registry};
 
 use crate::doctor::{self, DoctorArgs};
 use crate::dthreads::{self, DthreadsArgs};
@@ -21,8 +20,6 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Shell(ShellArgs),
-    /// Measure Fyris
-    Bench(BenchArgs),
     Doctor(DoctorArgs),
     Info(InfoArgs),
     Dthreads(DthreadsArgs),
@@ -35,13 +32,6 @@ pub fn run() -> ExitCode {
         Command::Doctor(args) => doctor::run(&args),
         Command::Info(args) => info::run(&args),
         Command::Dthreads(args) => dthreads::run(&args),
-        Command::Bench(args) => match fyris_harness::run(&args, &Registry::own("fyris bench")) {
-            Ok(_) => ExitCode::SUCCESS,
-            Err(error) => {
-                eprintln!("fyris bench: {error}");
-                ExitCode::FAILURE
-            }
-        },
     }
 }
 

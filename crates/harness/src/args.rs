@@ -49,7 +49,7 @@ pub enum Clock {
     Cpu,
 }
 
-/// Options of `fyris bench` and `fyris-compare`.
+/// Options of `fyris-bench` and `fyris-compare`.
 #[derive(Args, Clone, Debug)]
 pub struct BenchArgs {
     /// The suite to run

@@ -2,8 +2,7 @@
 //!
 //! # Why one harness
 //!
-//! `fyris bench` measures Fyris alone and ships with it; `fyris-compare` (the crate in `bench/`)
-//! puts other people's maps beside it. A claim is a ratio of two medians of one process, so both
+//! `fyris-bench` measures Fyris alone; `fyris-compare` (the crate in `bench/`) puts other people's maps beside it. A claim is a ratio of two medians of one process, so both
 //! programs must run the same loops over the same keys. They differ only in the list of
 //! [`Contender`]s that they hand to [`run`].
 //!

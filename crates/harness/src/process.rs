@@ -13,10 +13,6 @@ use crate::report::Memory;
 /// Returns the command of this program, to play `part` as a child of the suite that runs.
 pub(super) fn command(args: &BenchArgs, part: &str) -> Result<Command, BenchError> {
     let mut command = Command::new(std::env::current_exe()?);
-    // `fyris` has the bench under a word of its own, `fyris-compare` is one.
-    if std::env::args().nth(1).as_deref() == Some("bench") {
-        command.arg("bench");
-    }
     command.args([args.suite.name(), "--child", part]);
     Ok(command)
 }

@@ -7,7 +7,7 @@ use crate::core::{own, store};
 
 /// The contenders of the suites; a suite with subjects of Fyris alone has no list here.
 pub struct Registry {
-    /// The program's name: `fyris bench` or `fyris-compare`, for messages.
+    /// The program's name: `fyris-bench` or `fyris-compare`, for messages.
     pub program: &'static str,
     /// `core`: subjects with `u64` keys.
     pub u64: Vec<Contender<u64>>,

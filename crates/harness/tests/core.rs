@@ -20,7 +20,7 @@ const POINTS: &str =
 #[test]
 fn every_subject_answers_right_in_every_case() {
     let args = args(&format!(
-        "bench core --json --runs 1 --entries 3000 --ops 3000 --threads 1,3 --case {POINTS}"
+        "fyris-bench core --json --runs 1 --entries 3000 --ops 3000 --threads 1,3 --case {POINTS}"
     ));
     let lines = fyris_harness::run(&args, &Registry::own("test")).expect("all answers are right");
     for (keys, object) in [
@@ -42,7 +42,7 @@ fn every_subject_answers_right_in_every_case() {
 fn every_index_is_chosen_by_its_name() {
     for name in fyris::Store::new().index_names() {
         let line = format!(
-            "bench core --json --runs 1 --entries 500 --ops 500 --threads 2 --keys u64 --case {POINTS} --subject {name}"
+            "fyris-bench core --json --runs 1 --entries 500 --ops 500 --threads 2 --keys u64 --case {POINTS} --subject {name}"
         );
         let lines = fyris_harness::run(&args(&line), &Registry::own("test")).expect("it is known");
         let mut own = lines.iter().filter(|line| line.subject == "fyris");
@@ -113,7 +113,7 @@ fn only<S: Subject<u64>>() -> Registry {
 
 #[test]
 fn a_wrong_answer_is_an_error_and_not_a_fast_time() {
-    let args = args("bench core --json --runs 1 --entries 100 --ops 100 --case hit,delete");
+    let args = args("fyris-bench core --json --runs 1 --entries 100 --ops 100 --case hit,delete");
     match fyris_harness::run(&args, &only::<Forgetful>()) {
         Err(BenchError::WrongAnswer(what)) => {
             assert!(what.contains("subject, case delete"), "{what}")
@@ -134,7 +134,7 @@ fn what_is_not_there_is_named() {
         ("--subject nobody", "nobody"),
         ("--case hot9", "hot9"),
     ] {
-        let args = args(&format!("bench core {line}"));
+        let args = args(&format!("fyris-bench core {line}"));
         let error = fyris_harness::run(&args, &Registry::own("test")).expect_err("nothing to run");
         assert!(error.to_string().contains(word), "{error}");
     }
@@ -142,7 +142,8 @@ fn what_is_not_there_is_named() {
 
 #[test]
 fn hits_are_timed_without_being_asked_for_anything_else() {
-    let args = args("bench core --json --runs 3 --entries 500 --ops 500 --case hit --keys u64");
+    let args =
+        args("fyris-bench core --json --runs 3 --entries 500 --ops 500 --case hit --keys u64");
     let lines = fyris_harness::run(&args, &Registry::own("test")).expect("all answers are right");
     assert!(
         lines

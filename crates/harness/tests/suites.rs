@@ -7,8 +7,7 @@ use fyris_harness::segment;
 use serde_json::Value;
 
 fn bench(line: &str) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_fyris"))
-        .arg("bench")
+    Command::new(env!("CARGO_BIN_EXE_fyris-bench"))
         .args(line.split_whitespace())
         .stdin(Stdio::null())
         .output()
