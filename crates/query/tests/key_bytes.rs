@@ -114,3 +114,21 @@ fn parts_of_keys_match_exactly() {
         assert_eq!(matches(pattern, key, keep), wanted, "{pattern} {key}");
     }
 }
+
+/// Up to 64 pairs are followed on the bytes of the key, more are decoded.
+#[test]
+fn large_maps_in_keys_match() {
+    for size in [63, 64, 65, 300] {
+        let pairs: Vec<String> = (0..size).map(|i| format!("{i} => v{i}")).collect();
+        let key = format!("{{#{{{}}},b}}", pairs.join(","));
+        let last = size - 1;
+        for (pattern, wanted) in [
+            (format!("{{#{{0 => v0,{last} => v{last}}},b}}"), true),
+            (format!("{{#{{{last} => '_'}},c}}"), false),
+            (format!("{{#{{{last} => v0}},b}}"), false),
+            (format!("{{#{{{size} => '_'}},b}}"), false),
+        ] {
+            assert_eq!(matches(&pattern, &key, |_| {}), wanted, "{pattern} {size}");
+        }
+    }
+}

@@ -585,10 +585,11 @@ struct KeyBytes<'k, 'm, 'a> {
 enum KeyParts<'a> {
     Elements(&'a [Pattern]),
     Cells(&'a [Pattern]),
-    /// Those of a map of which `pairs` are left: the bytes of their keys, whose values are the bytes that come next.
+    /// Those of a map of which `pairs` are left, whose values are the bytes that come next: a bit of `places`, from the
+    /// lowest on, tells which have the keys that are wanted.
     Pairs {
         wanted: &'a [[Pattern; 2]],
-        keys: &'a [u8],
+        places: u64,
         pairs: usize,
     },
 }
@@ -638,25 +639,18 @@ impl<'a> KeyBytes<'_, '_, 'a> {
             }
             KeyParts::Pairs {
                 wanted,
-                keys,
+                places,
                 pairs,
             } => {
-                let Some([key, pattern]) = wanted.split_off_first() else {
+                let Some([_, pattern]) = wanted.split_off_first() else {
                     self.passed += *pairs;
                     return Ok(None);
                 };
-                let key = self.map_key(*key)?;
-                // The keys of both sides ascend.
-                while *pairs > 0 {
-                    *pairs -= 1;
-                    if let Some(behind) = key::strip(keys, key) {
-                        *keys = behind;
-                        return Ok(Some(*pattern));
-                    }
-                    *keys = key::behind(keys).ok_or(Stop::Undecided)?;
-                    self.passed += 1;
-                }
-                Err(Stop::NoMatch)
+                let before = places.trailing_zeros() as usize;
+                self.passed += before;
+                *pairs -= before + 1;
+                *places = *places >> before >> 1;
+                Ok(Some(*pattern))
             }
         }
     }
@@ -687,12 +681,44 @@ impl<'a> KeyBytes<'_, '_, 'a> {
     fn begin_map(&mut self, wanted: &'a [[Pattern; 2]]) -> Result<KeyParts<'a>, Stop> {
         let (pairs, keys) = key::begin_map(self.front()?).ok_or(Stop::NoMatch)?;
         holds(wanted.len() <= pairs)?;
-        (self.left, self.passed) = (keys, pairs);
+        self.left = keys;
+        let places = match wanted {
+            [] => {
+                self.passed = pairs;
+                0
+            }
+            wanted => self.places(wanted, pairs)?,
+        };
         Ok(KeyParts::Pairs {
             wanted,
-            keys,
+            places,
             pairs,
         })
+    }
+
+    /// Passes over the keys of a map, once, and returns a bit for each of those that are wanted; of up to 64.
+    fn places(&mut self, mut wanted: &'a [[Pattern; 2]], pairs: usize) -> Result<u64, Stop> {
+        if pairs > u64::BITS as usize {
+            return Err(Stop::Undecided);
+        }
+        let mut places = 0;
+        let mut key = self.next_key(&mut wanted)?;
+        // The keys of both sides ascend.
+        for place in 0..pairs {
+            let behind = key.and_then(|key| key::strip(self.left, key));
+            if behind.is_some() {
+                places |= 1 << place;
+                key = self.next_key(&mut wanted)?;
+            }
+            let behind = behind.or_else(|| key::behind(self.left));
+            self.left = behind.ok_or(Stop::Undecided)?;
+        }
+        holds(key.is_none()).map(|()| places)
+    }
+
+    fn next_key(&self, wanted: &mut &'a [[Pattern; 2]]) -> Result<Option<&'a [u8]>, Stop> {
+        let next = wanted.split_off_first();
+        next.map(|[key, _]| self.map_key(*key)).transpose()
     }
 
     /// Returns the bytes of a key of a map pattern, if it is of a kind that is written alike within a map and
