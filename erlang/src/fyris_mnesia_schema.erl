@@ -178,14 +178,15 @@ asks_for_dump() ->
                  (_) -> false
               end, Calls).
 
-%% @doc Completes a table that was filled. Mnesia makes the SNMP table itself when the objects come from another node,
-%% but not when they come from a file; and it forgets that of a table that came from `disc_only_copies' had indexes
-%% there.
+%% @doc Completes a table that was filled, or is about to be filled from another node. Mnesia makes the SNMP table itself
+%% when the objects come from another node, but not when they come from a file; and it forgets that a table that came
+%% from `disc_only_copies' had indexes there, also if that copy was deleted before: it would write to these, fail, and
+%% report that all was done.
 -spec loaded(atom(), tab(), term(), [term()]) -> ok.
 loaded(_, Tab, _, _) when is_tuple(Tab) ->
     ok;
-loaded(_, _, {net_load, _}, _) ->
-    ok;
+loaded(_, Tab, {net_load, _}, _) ->
+    forget_indexes(Tab);
 loaded(_, Tab, {dumper, change_table_copy_type}, _) ->
     sync_schema(Tab),
     forget_indexes(Tab);

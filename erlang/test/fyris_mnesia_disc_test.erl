@@ -11,7 +11,7 @@
 
 disc_test_() ->
     told(?MODULE, [stopped_in_turn, died_at_once, acknowledged_outlives_kill, in_step_with_mnesia, large_table_outlives_kill,
-                   conversions_outlive_restart, left_for_memory, killed_after_conversion, fallback, recreated_twice, recreated_when_gone,
+                   conversions_outlive_restart, copied_again, left_for_memory, killed_after_conversion, fallback, recreated_twice, recreated_when_gone,
                    snmp_rows, files_go, keeper_killed, killed_without_node, loading_breaks_off, schema_goes_to_disc, dump_tables,
                    dump_refused_without_directory, fragments, refused_without_directory, refused_beside_disc]).
 
@@ -245,6 +245,17 @@ found(Node, Storage) ->
 indexed(Node) ->
     ?assertEqual([{t, 7, 7}], mnesia(Node, dirty_index_read, [t, 7, v])),
     ?assertEqual([3], mnesia(Node, table_info, [t, index])).
+
+%% A node whose copy went to `disc_only_copies' and was deleted gets another one: its indexes and rows are those of writes.
+copied_again(Dir) ->
+    [A, B] = Nodes = two(Dir),
+    made(A, t, [{fyris_copies, names(Nodes)}, {index, [v]}, {attributes, [k, v]}]),
+    {atomic, ok} = mnesia(A, change_table_copy_type, [t, name(A), disc_only_copies]),
+    {atomic, ok} = mnesia(A, del_table_copy, [t, name(A)]),
+    {atomic, ok} = mnesia(A, move_table_copy, [t, name(B), name(A)]),
+    ok = mnesia(B, sync_dirty, [fun mnesia:write/1, [{t, new, 7}]]),
+    ?assertEqual([{t, new, 7}], mnesia(A, dirty_read, [t, new])),
+    ?assertEqual([{t, new, 7}], mnesia(A, dirty_index_read, [t, 7, v])).
 
 %% A table that is in memory only now loads when its nodes start, whatever it was before, and a copy is added while they
 %% are down.
