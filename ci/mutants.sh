@@ -47,7 +47,7 @@ inline_moves_unfreshened | --cfg shuttle --cfg fyris_small | -p fyris-index --te
 move_forgets_units      |                    | -p fyris-index --test user_code a_map_grows
 tree_pair_is_slot       |                    | -p fyris-index --test inline_tree
 ordered_run_too_far     |                    | -p fyris-index --test ordered_conformance runs
-unlock_is_release       |                    | -p fyris-index --test ordered_conformance crossing
+unlock_is_release       |                    | -p fyris-index --test ordered_conformance crossing --profile quick
 list_mark_ignored       |                    | -p fyris-index --lib list::
 list_run_unsorted       |                    | -p fyris-index --test list_conformance runs_in
 list_mark_overwrites    | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_lists a_node
