@@ -212,6 +212,7 @@ segment_frames_descend  |                    | -p fyris-segment --test in_place 
 segment_runs_unmended   |                    | -p fyris-segment --test in_place scattered
 segment_moves_count     |                    | -p fyris-segment --test in_place moved
 segment_moves_changed   |                    | -p fyris-segment --test in_place
+segment_stale_move      |                    | -p fyris-segment --test in_place moved_pages_keep
 segment_changes_unowned |                    | -p fyris-segment --test in_place whole
 segment_unlinked_unheard |                   | -p fyris-segment --test list tell
 segment_wakes_nobody    |                    | -p fyris-segment --test transactions sleepers

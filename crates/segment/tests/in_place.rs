@@ -140,9 +140,20 @@ fn whole_arrays_are_shown_in_place_after_any_commit() {
     }
 }
 
-/// Commits single pages, any of them, and returns how many.
+/// Makes a segment of random bytes that declares its writes.
 #[cfg(not(fyris_small))]
-fn scatter(writer: &mut Segment, random: &mut SmallRng, pages: std::ops::Range<usize>) -> u64 {
+fn filled(name: &Name, pages: usize, random: &mut SmallRng) -> Segment {
+    let options = Options::new().declared();
+    let mut writer = Segment::checkout(&name.0, pages * PAGE, &options).unwrap();
+    writer.touch(0..pages * PAGE).unwrap();
+    random.fill(writer.as_mut_slice());
+    writer.commit().unwrap();
+    writer
+}
+
+/// Commits single pages, any of them, a thousand times.
+#[cfg(not(fyris_small))]
+fn scatter(writer: &mut Segment, random: &mut SmallRng, pages: std::ops::Range<usize>) {
     for _ in 0..1000 {
         let at = random.random_range(pages.clone()) * PAGE;
         writer.as_mut_slice()[at] = writer.as_slice()[at].wrapping_add(1);
@@ -150,21 +161,17 @@ fn scatter(writer: &mut Segment, random: &mut SmallRng, pages: std::ops::Range<u
         writer.commit().unwrap();
         assert_eq!(writer.published(), 1);
     }
-    1000
 }
 
-/// Where processes read in place, commits of scattered pages mend the runs that they break: also those that were broken
-/// before, also beside other readers and writers.
+/// Where processes read in place, commits of scattered pages mend runs: the ones that they break, and the ones that were
+/// broken before; beside other readers and writers, too.
 #[cfg(not(fyris_small))]
 #[test]
 fn scattered_commits_mend_runs() {
     let mut random = SmallRng::seed_from_u64(11);
     let name = Name::new("in-place-scattered");
     let options = Options::new().declared();
-    let mut writer = Segment::checkout(&name.0, PAGES * PAGE, &options).unwrap();
-    writer.touch(0..PAGES * PAGE).unwrap();
-    random.fill(writer.as_mut_slice());
-    writer.commit().unwrap();
+    let mut writer = filled(&name, PAGES, &mut random);
     scatter(&mut writer, &mut random, 0..PAGES);
     // The first finds them broken.
     let mut other = reader(&name);
@@ -191,10 +198,7 @@ fn moved_pages_have_not_changed() {
     let mut random = SmallRng::seed_from_u64(12);
     let name = Name::new("in-place-moved");
     let options = Options::new().declared();
-    let mut writer = Segment::checkout(&name.0, 64 * PAGE, &options).unwrap();
-    writer.touch(0..64 * PAGE).unwrap();
-    random.fill(writer.as_mut_slice());
-    writer.commit().unwrap();
+    let mut writer = filled(&name, 64, &mut random);
     scatter(&mut writer, &mut random, 0..64);
     let mut other = Segment::checkout(&name.0, 0, &options).unwrap();
     let own = 5 * PAGE..5 * PAGE + 104;
@@ -221,6 +225,42 @@ fn moved_pages_have_not_changed() {
     writer.update().unwrap();
     assert!(writer.as_slice() == other.as_slice());
     Doctor::open(&name.0).unwrap().check().unwrap();
+}
+
+/// A page that one commit was about to move when another changed it keeps the change.
+#[cfg(not(fyris_small))]
+#[test]
+fn moved_pages_keep_what_others_commit() {
+    const COMMITS: u64 = 24_000;
+    const PAGES: usize = 512;
+    let mut random = SmallRng::seed_from_u64(13);
+    let name = Name::new("in-place-raced");
+    let mut writer = filled(&name, PAGES, &mut random);
+    let _reader = reader(&name);
+    writer.as_mut_slice().fill(0);
+    writer.touch(0..PAGES * PAGE).unwrap();
+    writer.commit().unwrap();
+    let count = |seed: usize| {
+        let options = Options::new().declared();
+        let mut own = Segment::checkout(&name.0, 0, &options).unwrap();
+        let mut random = SmallRng::seed_from_u64(seed as u64);
+        for _ in 0..COMMITS {
+            let at = random.random_range(0..PAGES) * PAGE + seed * 8;
+            own.touch(at..at + 8).unwrap();
+            let word = &mut own.as_mut_slice()[at..at + 8];
+            let before = u64::from_ne_bytes((&*word).try_into().unwrap());
+            word.copy_from_slice(&(before + 1).to_ne_bytes());
+            own.commit_merge().unwrap();
+        }
+    };
+    let count = &count;
+    std::thread::scope(|s| (0..3).for_each(|seed| drop(s.spawn(move || count(seed)))));
+    let all = reader(&name);
+    for seed in 0..3 {
+        let counts = (0..PAGES).map(|page| &all.as_slice()[page * PAGE + seed * 8..][..8]);
+        let counts = counts.map(|word| u64::from_ne_bytes(word.try_into().unwrap()));
+        assert_eq!(counts.sum::<u64>(), COMMITS, "thread {seed}");
+    }
 }
 
 /// A reader that stands still is never evicted: what it sees stays, and commits that need its pages fail until it is

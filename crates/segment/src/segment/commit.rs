@@ -343,7 +343,8 @@ impl Segment {
         records.retain_mut(|image| {
             let head = image.head();
             let base = self.base[head.page as usize];
-            if base == head.before {
+            let is_stale_move = cfg!(fyris_mutant = "segment_stale_move") && image.is_move();
+            if base == head.before || is_stale_move {
                 return true;
             }
             if image.is_move() {
@@ -430,7 +431,7 @@ impl Segment {
         let Prepared {
             spare, compactor, ..
         } = &mut self.prepared;
-        compactor.sort(&self.base[pages], spare);
+        compactor.keep_homes(&self.base[pages], spare);
         let Ok(version) = result else {
             self.prepared.cancel();
             return result;
