@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::{Parser, ValueEnum};
 
 /// The suites of the vocabulary. Not all are built: a run of one that is not says which are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -49,8 +49,10 @@ pub enum Clock {
     Cpu,
 }
 
-/// Options of `fyris-bench` and `fyris-compare`.
-#[derive(Args, Clone, Debug)]
+/// Measure Fyris
+// The command line of `fyris-bench`, and a part of that of `fyris-compare`.
+#[derive(Parser, Clone, Debug)]
+#[command(name = "fyris-bench", version)]
 pub struct BenchArgs {
     /// The suite to run
     #[arg(value_enum)]

@@ -2,9 +2,9 @@
 //!
 //! # Why one harness
 //!
-//! `fyris-bench` measures Fyris alone; `fyris-compare` (the crate in `bench/`) puts other people's maps beside it. A claim is a ratio of two medians of one process, so both
-//! programs must run the same loops over the same keys. They differ only in the list of
-//! [`Contender`]s that they hand to [`run`].
+//! `fyris-bench` measures Fyris alone; `fyris-compare` (the crate in `bench/`) puts other people's maps beside it. A
+//! claim is a ratio of two medians of one process, so both programs must run the same loops over the same keys. They
+//! differ only in the list of [`Contender`]s that they hand to [`run`].
 //!
 //! # What is measured, and what is not
 //!

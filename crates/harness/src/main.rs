@@ -9,16 +9,8 @@ use fyris_harness::{BenchArgs, Registry};
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// Measure Fyris
-#[derive(Parser)]
-#[command(name = "fyris-bench", version)]
-struct Cli {
-    #[command(flatten)]
-    args: BenchArgs,
-}
-
 fn main() -> ExitCode {
-    match fyris_harness::run(&Cli::parse().args, &Registry::own("fyris-bench")) {
+    match fyris_harness::run(&BenchArgs::parse(), &Registry::own("fyris-bench")) {
         Ok(_) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("fyris-bench: {error}");

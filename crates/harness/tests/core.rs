@@ -3,14 +3,8 @@
 use clap::Parser;
 use fyris_harness::{BenchArgs, BenchError, Contender, Registry, Seen, Subject};
 
-#[derive(Parser)]
-struct Cli {
-    #[command(flatten)]
-    args: BenchArgs,
-}
-
 fn args(line: &str) -> BenchArgs {
-    Cli::parse_from(line.split_whitespace()).args
+    BenchArgs::parse_from(line.split_whitespace())
 }
 
 /// All timed cases; memory is measured by running the program itself, which a test is not.
