@@ -178,10 +178,10 @@ asks_for_dump() ->
                  (_) -> false
               end, Calls).
 
-%% @doc Completes a table that was filled, or is about to be filled from another node. Mnesia makes the SNMP table itself
-%% when the objects come from another node, but not when they come from a file; and it forgets that a table that came
-%% from `disc_only_copies' had indexes there, also if that copy was deleted before: it would write to these, fail, and
-%% report that all was done.
+%% @doc Completes a table that was filled, or is about to be filled from another node. Mnesia makes the SNMP table
+%% itself when the objects come from another node, but not when they come from a file. And it keeps the indexes that a
+%% copy of kind `disc_only_copies' had on this node in the list of what to do with each write, also after that copy was
+%% deleted: it would write to them, fail in the midst, and report that all was done.
 -spec loaded(atom(), tab(), term(), [term()]) -> ok.
 loaded(_, Tab, _, _) when is_tuple(Tab) ->
     ok;

@@ -146,9 +146,9 @@ told(Fun) ->
             (maps:get(module, Error, Module)):Explain(Reason, Stack)
     end.
 
-%% A table of atoms that is full is a system_limit, as it is of the machine, but not for what is only looked up, which brings
-%% no atom into it: tried in a machine that has room for more. A million atoms take some seconds: only with FYRIS_ATOMS, as
-%% `make test-long' has it.
+%% A full table of atoms is a system_limit, as in the machine, but not for a look-up, which brings no atom into it: tried
+%% in a machine that has room for more. A million atoms take some seconds: only with FYRIS_ATOMS, as `make test-long'
+%% has it.
 atoms_test_() -> [atoms() || os:getenv("FYRIS_ATOMS") =/= false].
 
 atoms() ->
@@ -171,8 +171,8 @@ look_ups_test() -> ?assertEqual([], look_ups(0)).
 %% Looks up keys with atoms that are new from number First on, and returns what is not as in `ets'.
 look_ups(First) ->
     put(atoms, First),
-    Inside = [fun(A) -> A end, fun(A) -> {A} end, fun(A) -> {1, A} end, fun(A) -> [x, A] end, fun(A) -> {2.0, #{k => A}} end,
-              fun(A) -> #{A => 1} end, fun(A) -> {{n, {[A]}}} end],
+    Inside = [fun(A) -> A end, fun(A) -> {A} end, fun(A) -> {1, A} end, fun(A) -> [x, A] end,
+              fun(A) -> {2.0, #{k => A}} end, fun(A) -> #{A => 1} end, fun(A) -> {{n, {[A]}}} end],
     [Difference || Type <- [set, ordered_set, bag], Key <- Inside, Name <- [fun latin1/0, fun wide/0],
                    Difference <- differences(Type, fun() -> Key(Name()) end)].
 
@@ -182,7 +182,8 @@ wide() -> list_to_atom([26085, $\s | integer_to_list(put(atoms, get(atoms) + 1))
 
 differences(Type, Key) ->
     [Ets, Fyris] = Tables = [Module:new(t, [Type]) || Module <- [ets, fyris]],
-    Known = [a, k, l, z, {a}, {z}, {1, a}, {1, z}, [x, a], [x, z], {2.0, #{k => a}}, {2.0, #{k => z}}, #{a => 1}, #{z => 1}],
+    Known = [a, k, l, z, {a}, {z}, {1, a}, {1, z}, [x, a], [x, z], {2.0, #{k => a}}, {2.0, #{k => z}},
+             #{a => 1}, #{z => 1}],
     [Module:insert(Table, [{K, 1} || K <- Known]) || {Module, Table} <- lists:zip([ets, fyris], Tables)],
     Calls = [{member, []}, {lookup, []}, {lookup_element, [2]}, {delete, []}, {take, []}, {next, []},
              {prev, []}, {update_counter, [1]}, {update_counter, [[{2, 1}, {2, 1}]]}, {update_element, [{2, 1}]}],
@@ -200,22 +201,24 @@ differences(Type, Key) ->
     [true, true] = [Module:delete(Table) || {Module, Table} <- lists:zip([ets, fyris], Tables)],
     Same ++ Own.
 
-%% What needs the order of keys, by a key that sorts as all those that the function makes.
+%% Operations on the order of keys; all keys that the function makes have one place in it.
 of_order(Ets, Fyris, Key) ->
     Sorted = lists:sort([K || {K, _} <- ets:tab2list(Ets)]),
     {Below, Above} = lists:splitwith(fun(K) -> K < Key() end, Sorted),
     Counted = fyris:new(t, [ordered_set, {index, judysl}]),
     fyris:insert(Counted, [{K, 1} || K <- Sorted]),
     Nearest = fun([]) -> '$end_of_table'; ([K | _]) -> {K, 1} end,
-    Tried = [{range, fyris:range(Fyris, Key(), '_', [keys]), Above}, {range, fyris:range(Fyris, '_', Key(), [keys]), Below},
-             {seek, fyris:seek(Fyris, Key()), Nearest(Above)}, {seek, fyris:seek(Fyris, Key(), down), Nearest(lists:reverse(Below))},
+    Tried = [{range, fyris:range(Fyris, Key(), '_', [keys]), Above},
+             {range, fyris:range(Fyris, '_', Key(), [keys]), Below},
+             {seek, fyris:seek(Fyris, Key()), Nearest(Above)},
+             {seek, fyris:seek(Fyris, Key(), down), Nearest(lists:reverse(Below))},
              {rank, fyris:rank(Counted, Key()), length(Below)},
              {count_between, fyris:count_between(Counted, Key(), '_'), length(Above)}],
     fyris:delete(Counted),
     [{Name, Is, Expected} || {Name, Is, Expected} <- Tried, Is =/= Expected].
 
-%% Looks up two hundred thousand atoms, fills the table with thousands of atoms at a time, and then does all that brings a
-%% new one.
+%% Looks up two hundred thousand atoms, fills the table with thousands of atoms at a time, and then does all that brings
+%% a new one.
 full() ->
     T = fyris:new(t, []),
     Class = fun(F) -> try F() of _ -> ok catch error:Class -> Class end end,

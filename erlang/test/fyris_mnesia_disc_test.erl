@@ -246,7 +246,7 @@ indexed(Node) ->
     ?assertEqual([{t, 7, 7}], mnesia(Node, dirty_index_read, [t, 7, v])),
     ?assertEqual([3], mnesia(Node, table_info, [t, index])).
 
-%% A node whose copy went to `disc_only_copies' and was deleted gets another one: its indexes and rows are those of writes.
+%% A node whose copy went to `disc_only_copies' and was deleted gets another one: writes reach its rows and its index.
 copied_again(Dir) ->
     [A, B] = Nodes = two(Dir),
     made(A, t, [{fyris_copies, names(Nodes)}, {index, [v]}, {attributes, [k, v]}]),

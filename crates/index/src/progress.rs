@@ -6,8 +6,8 @@ use std::sync::PoisonError;
 use fyris_sync::atomic::{AtomicUsize, Ordering};
 use fyris_sync::lock::{Mutex, MutexGuard};
 
-/// The units of a move that are done, and the ones that a panic has left undone: a user's hash function may panic, and a
-/// unit is as it was then. Later writes do them; else the move would never end.
+/// The units of a move that are done, and the ones that a panic has left undone: a user's hash function may panic, and
+/// a unit is as it was then. Later writes do them; else the move would never end.
 #[derive(Default)]
 pub(crate) struct Progress {
     done: AtomicUsize,

@@ -139,8 +139,8 @@ impl Options {
 
     /// Makes the working copy read-only and shows the trunk's own pages in it, if `yes`. Pages that an update changes
     /// become copies. So a reader takes memory only for pages that were changed while it was attached, and a checkout
-    /// maps pages instead of copying them, those that lie side by side in the file in one piece. Runs of less than four
-    /// pages are copied.
+    /// maps pages instead of copying them: a run of pages that lie side by side in the file in one piece. Runs of less
+    /// than four pages are copied.
     ///
     /// A commit of a whole array makes one run of it; commits of scattered pages break runs. Once a process has read a
     /// segment in place, commits of up to 32 pages mend them: each moves at most one page more than it changes, which

@@ -1,4 +1,5 @@
-//! The word that locks a leaf: its [`StatWord`], whose payload says how much of their keys it skips, which never changes.
+//! The word that locks a leaf: its [`StatWord`], whose payload is the length of the prefix that it skips, which never
+//! changes.
 
 use fyris_sync::lock::StatWord;
 

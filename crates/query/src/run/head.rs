@@ -696,7 +696,7 @@ impl<'a> KeyBytes<'_, '_, 'a> {
         })
     }
 
-    /// Passes over the keys of a map, once, and returns a bit for each of those that are wanted; of up to 64.
+    /// Passes over the keys of a map once, and returns a bit for each pair (of 64 at most), set if its key is wanted.
     fn places(&mut self, mut wanted: &'a [[Pattern; 2]], pairs: usize) -> Result<u64, Stop> {
         if pairs > u64::BITS as usize {
             return Err(Stop::Undecided);

@@ -3,8 +3,8 @@
 //! There is a bit for each page, and one for each word of these bits, so that a commit need not look at all of them.
 //!
 //! Invariant **MARKED**: a page that was noted is in the next [`Marks::drain`] that begins afterwards, or was in one
-//! that ran beside it. The handler sets the bit of the page first, then that of its word; who collects takes that of the
-//! word first, and then finds the page's. In the other order a drain between the two would take the word's bit, find no
+//! that ran beside it. The handler sets the page's bit first, then its word's; a drain takes the word's bit first, and
+//! then finds the page's. In the other order a drain between the two would take the word's bit, find no
 //! page, and leave the page's bit where no later drain looks.
 //!
 //! Loom's atomics stand in for these in the model below, which `tests/loom.rs` runs.

@@ -3,7 +3,7 @@
 //! A commit gives each page that it changes another frame, so commits of few pages break runs. Once a process has read
 //! in place ([`Trunk::pin`](crate::trunk::Trunk::pin)), they mend them as well:
 //!
-//! * A frame that fits between those of its page's neighbours is the page's *home*. When nobody has it any more it is
+//! * A frame between the frames of the page's neighbours is the page's *home*. Once no process needs it any more, it is
 //!   kept for the page: the next commit of the page takes it, or else one of the next commits moves the page there.
 //! * Where runs are short a whole group of pages is moved, one after the other, to frames that follow each other.
 //!
@@ -35,7 +35,7 @@ const BREAKS: usize = GROUP / SHORT;
 /// Frames that are reserved for certain pages.
 #[derive(Debug, Default)]
 pub(super) struct Compactor {
-    works: bool,
+    active: bool,
     homes: BTreeMap<u32, u32>,
     /// The rest of the group that is being moved.
     group: BTreeMap<u32, u32>,
@@ -50,11 +50,11 @@ pub(super) struct Compactor {
 impl Compactor {
     /// Begins a commit of some pages.
     pub(super) fn begin(&mut self, wanted: bool, pages: usize, spare: &mut Vec<u32>) {
-        let works = wanted && pages <= FEW_PAGES && !cfg!(fyris_mutant = "segment_runs_unmended");
-        if self.works && !works {
+        let active = wanted && pages <= FEW_PAGES && !cfg!(fyris_mutant = "segment_runs_unmended");
+        if self.active && !active {
             self.stop(spare);
         }
-        self.works = works;
+        self.active = active;
     }
 
     /// Lets all frames go.
@@ -67,7 +67,7 @@ impl Compactor {
     /// Takes the frame that is kept for `page`.
     #[inline]
     pub(super) fn take(&mut self, page: u32) -> Option<u32> {
-        if !self.works {
+        if !self.active {
             return None;
         }
         let home = self.homes.remove(&page);
@@ -92,13 +92,13 @@ impl Compactor {
     #[inline]
     pub(super) fn freed(&mut self, frame: u32, page: Option<u32>, spare: &mut Vec<u32>) {
         match page {
-            Some(page) if self.works => self.freed.push((page, frame)),
+            Some(page) if self.active => self.freed.push((page, frame)),
             _ => spare.push(frame),
         }
     }
 
-    /// Keeps the homes among the freed frames; `base` has the frames of all pages.
-    pub(super) fn sort(&mut self, base: &[u32], spare: &mut Vec<u32>) {
+    /// Keeps the freed frames that are homes; `base` has the frames of all pages.
+    pub(super) fn keep_homes(&mut self, base: &[u32], spare: &mut Vec<u32>) {
         for (page, frame) in std::mem::take(&mut self.freed) {
             match self.homes.len() < HOMES && is_home(base, page as usize, frame) {
                 true => self.put(page, frame, spare),
@@ -111,7 +111,7 @@ impl Compactor {
 impl Segment {
     /// Adds moves to the changes that a commit has prepared.
     pub(super) fn compact(&mut self, records: &mut Vec<Image>) -> Result<()> {
-        if !self.prepared.compactor.works || records.is_empty() || !self.trunk.is_log_short() {
+        if !self.prepared.compactor.active || records.is_empty() || !self.trunk.is_log_short() {
             return Ok(());
         }
         for _ in 0..=records.len() {

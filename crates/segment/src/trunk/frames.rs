@@ -290,7 +290,7 @@ impl Trunk {
             return None;
         }
         *cursor = 1;
-        // Never more than twice the frames in use: those that pages left lie side by side in the end.
+        // Never more than twice the frames in use: frames that pages have left lie side by side in the end.
         let unused = self.hint(word::FREE) + self.hint(word::HOLES);
         let used = ready.saturating_sub(unused as usize);
         let more = ready + count as usize;

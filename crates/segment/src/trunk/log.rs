@@ -200,7 +200,7 @@ impl Trunk {
     }
 
     /// Moves the tail up to where the slowest process stands that holds the log, or up to `floor` if only bases are
-    /// below; keeps the frames that snapshots have, and hands the others to `free`, with the page that had each if that is
+    /// below; keeps the frames that snapshots have, and hands the others to `free`, with the page of each if that is
     /// known. False if readers in place need more frames than can be kept beside the log: then the tail stays. For
     /// holders of the lock.
     pub(crate) fn advance(

@@ -1,24 +1,16 @@
 //! Processes that die while they make a segment longer, and its log with it.
 
-use fyris_segment::{Options, PAGE, Segment, failpoints};
+use fyris_segment::{Options, PAGE, Segment};
 
-use crate::kill::check;
-use crate::{Name, Peer, options};
+use crate::kill::{check, die_at_step};
+use crate::{Name, Peer};
 
 /// Pages before and after, each with a log of its own: 1,024 entries, 2,048, 4,096.
 const PAGES: [usize; 3] = [1, 600, 1300];
 
 /// Runs the child: `name` is "segment:step", and it dies at that step.
 pub(crate) fn script(name: &str) {
-    let (name, step) = name.split_once(':').unwrap();
-    let mut segment = Segment::checkout(name, 0, &options("auto").create(false)).unwrap();
-    let before = failpoints::passed();
-    match step.parse::<u64>().unwrap() {
-        0 => (),
-        step => failpoints::arm(step),
-    }
-    grow(&mut segment, PAGES[1]);
-    println!(">{}", failpoints::passed() - before);
+    die_at_step(name, "auto", |segment| grow(segment, PAGES[1]));
 }
 
 /// Makes the segment longer, and changes its last page.

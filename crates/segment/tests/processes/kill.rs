@@ -12,7 +12,7 @@ use rand::{Rng, SeedableRng};
 
 use fyris_segment::{Doctor, Options, PAGE, Segment, failpoints};
 
-use crate::{Name, Peer};
+use crate::{Name, Peer, options};
 
 /// Page 0 is the parent's, the last is scribbled on, the others are the child's and compared.
 const PAGES: usize = 7;
@@ -52,6 +52,19 @@ fn operations(seed: u64, salt: u64) -> Vec<Operation> {
             },
         })
         .collect()
+}
+
+/// Does `work` on the segment of "segment:step", dies at that step of it (0: never), and else says how many it has.
+pub(crate) fn die_at_step(name: &str, tracking: &str, work: impl FnOnce(&mut Segment)) {
+    let (name, step) = name.split_once(':').unwrap();
+    let mut segment = Segment::checkout(name, 0, &options(tracking).create(false)).unwrap();
+    let before = failpoints::passed();
+    match step.parse::<u64>().unwrap() {
+        0 => (),
+        step => failpoints::arm(step),
+    }
+    work(&mut segment);
+    println!(">{}", failpoints::passed() - before);
 }
 
 /// Runs the child: `name` is "segment:seed:step", and it dies at that step.

@@ -1,8 +1,8 @@
 //! Processes that die while their commits move pages, to mend the runs that readers in place map.
 
-use fyris_segment::{Doctor, Options, PAGE, Segment, failpoints};
+use fyris_segment::{Doctor, Options, PAGE, Segment};
 
-use crate::kill::check;
+use crate::kill::{check, die_at_step};
 use crate::{Name, Peer, options};
 
 const PAGES: usize = 24;
@@ -11,18 +11,12 @@ const COMMITS: u8 = 20;
 
 /// Runs the child: `name` is "segment:step", and it dies at that step.
 pub(crate) fn script(name: &str) {
-    let (name, step) = name.split_once(':').unwrap();
-    let mut segment = Segment::checkout(name, 0, &options("declared").create(false)).unwrap();
-    let before = failpoints::passed();
-    match step.parse::<u64>().unwrap() {
-        0 => (),
-        step => failpoints::arm(step),
-    }
-    for value in 1..=COMMITS {
-        commit(&mut segment, value);
-        println!(">{value}");
-    }
-    println!(">{}", failpoints::passed() - before);
+    die_at_step(name, "declared", |segment| {
+        for value in 1..=COMMITS {
+            commit(segment, value);
+            println!(">{value}");
+        }
+    });
 }
 
 /// Changes one page, another each time.

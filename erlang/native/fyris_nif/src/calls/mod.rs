@@ -122,9 +122,9 @@ fn with_key<R>(env: Env, key: Term, f: impl FnOnce(&KeyBuf) -> Result<R, Fail>) 
     f(&buf)
 }
 
-/// Returns what `f` makes of terms that it reads and that are looked up; `None` if one has an atom that Fyris does not
-/// have, so that nothing stored equals it. No atom is made.
-fn sought<R>(f: impl FnOnce() -> Result<R, Error>) -> Result<Option<R>, Fail> {
+/// Runs `f`, which looks up terms that it reads, and makes no atom; `None` if a term has an atom that Fyris does not
+/// have: nothing that is stored equals it.
+fn if_known<R>(f: impl FnOnce() -> Result<R, Error>) -> Result<Option<R>, Fail> {
     match atoms::known_only(f) {
         Err(Error::Atom(AtomError::TableFull)) => Ok(None),
         found => Ok(found.map(Some)?),

@@ -210,7 +210,7 @@ pub(super) fn lookup_some(env: Env, args: &[Term]) -> Reply {
     while are_known.len() < SLICE / 4
         && let Some((head, tail)) = env.cell(rest)
     {
-        let key = super::sought(|| term::read(env, head))?;
+        let key = super::if_known(|| term::read(env, head))?;
         are_known.push(key.is_some());
         keys.extend(key);
         rest = tail;
@@ -282,7 +282,7 @@ pub(super) fn cas(env: Env, args: &[Term]) -> Reply {
 fn path(env: Env, list: Term) -> Result<Option<SmallVec<[Owned; 4]>>, Fail> {
     let (mut path, mut rest) = (Some(SmallVec::new()), list);
     while let Some((head, tail)) = env.cell(rest) {
-        let step = super::sought(|| term::read(env, head))?;
+        let step = super::if_known(|| term::read(env, head))?;
         path = path.zip(step).map(|(mut path, step)| {
             path.push(step);
             path

@@ -28,7 +28,7 @@ pub(super) fn delete(env: Env, args: &[Term]) -> Reply {
 pub(super) fn delete_object(env: Env, args: &[Term]) -> Reply {
     tables::write(env, args[0], |table, _| {
         let object = MachineObject::new(env, args[1]);
-        super::sought(|| table.delete_like(&object))?;
+        super::if_known(|| table.delete_like(&object))?;
         Ok(atoms::r#true(env))
     })
 }

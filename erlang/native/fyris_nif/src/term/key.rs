@@ -9,7 +9,7 @@ use crate::funs;
 use crate::sys::{Env, ErlNifTermType as Kind, Term};
 use crate::words::{self, Seen};
 
-/// Where a term stands: this deep inside a key, which is looked up or to be stored.
+/// How deep a term stands within a key, and whether the key is looked up or to be stored.
 #[derive(Clone, Copy)]
 struct At {
     depth: usize,
@@ -30,7 +30,7 @@ impl At {
     }
 }
 
-/// Becomes the key of a term that is to be stored. O(size).
+/// Writes the key of a term that is to be stored. O(size).
 #[inline]
 pub(crate) fn read_key(env: Env, term: Term, buf: &mut KeyBuf) -> Result<()> {
     match set_simple(term, buf) {
@@ -39,7 +39,7 @@ pub(crate) fn read_key(env: Env, term: Term, buf: &mut KeyBuf) -> Result<()> {
     }
 }
 
-/// Becomes the key of a term that is looked up: atoms that Fyris does not have are written by name, which orders them,
+/// Writes the key of a term that is looked up: atoms that Fyris does not have are written by name, which orders them,
 /// and get no number, but for names of nodes and of funs, and atoms more than [`DEEP`] levels down. O(size).
 #[inline]
 pub(crate) fn find_key(env: Env, term: Term, buf: &mut KeyBuf) -> Result<()> {
@@ -49,7 +49,7 @@ pub(crate) fn find_key(env: Env, term: Term, buf: &mut KeyBuf) -> Result<()> {
     }
 }
 
-/// Becomes the key of a term of one of the kinds that most keys are of, whose atoms were met before; else false.
+/// Writes the key of a term whose kind most keys have and whose atoms were met before; false for any other.
 #[inline]
 fn set_simple(term: Term, buf: &mut KeyBuf) -> bool {
     if let Some(value) = term.small() {
