@@ -23,6 +23,8 @@ if grep "manifest has no" <<<"$package" >&2; then
 fi
 ci/dependencies.sh
 ci/semver.sh
+# One name, one thing; the glossary of invariants is what the sources say.
+ci/names.py
 # Where packages come from is for the package clients of the machine to know.
 if git grep -nE 'https?://[a-z]' -- '*.sh' '*Makefile' .ci .github | grep -v rustup >&2; then
   exit 1

@@ -32,8 +32,8 @@ const IS_TARGET: u64 = 1 << 63;
 /// The word is a target's, and no other key has its key prefix.
 const IS_EXACT: u64 = 1 << 62;
 
-/// An element of the tree, which is an entry; or a target, the key that the tree is searched for. When a method has
-/// returned, or panicked, no target is in the tree (invariant STORED).
+/// An element of the tree, which is an entry; or a target, the key that the tree is searched for. Invariant **STORED**:
+/// when a method has returned, or panicked, no target is in the tree.
 struct Element<E> {
     key_prefix: u64,
     word: Cell<u64>,

@@ -74,16 +74,14 @@
 //!
 //! # Invariants
 //!
-//! - **SUPERSET**: every object that a specification matches has a key in its plan.
 //! - **SLOTS**: patterns bind slots in the order in which they are matched, so the number of a slot is its position
 //!   in the vector of bindings. A clause is evaluated only when all its slots are bound, or when its head is
 //!   irrefutable and lazy.
-//! - **ANY DEPTH**: specifications may be nested as deep as memory allows. Nothing recurses for more than a few dozen
+//! - Specifications may be nested as deep as memory allows (ANY_DEPTH). Nothing recurses for more than a few dozen
 //!   levels: terms are walked by [`fyris_term::walk`], heads are matched by a list of what is left, and expressions
 //!   inside many others are evaluated by a list of those around them (`Node::Deep`).
-//! - **BOUNDED**: integers have at most 4,194,304 bits; the size of a result is at most that of the body times that of
-//!   the object.
-//! - **DISJOINT**: the ranges of a set of keys are not empty, ascend, and do not overlap (`program::key_ranges`).
+//! - **RESULT_BOUNDED**: integers have at most 4,194,304 bits; the size of a result is at most that of the body times
+//!   that of the object.
 //!
 //! # Consistency
 //!

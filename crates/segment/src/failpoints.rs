@@ -61,13 +61,13 @@ mod armed {
     /// A failpoint's name, and what is done there.
     type Hook = (&'static str, Box<dyn FnMut() + Send>);
 
-    /// Kills this process (SIGKILL) at the `n`-th failpoint from now on, counting from 1.
+    /// Kills this process (`SIGKILL`) at the `n`-th failpoint from now on, counting from 1.
     pub fn arm(n: u64) {
         let at = PASSED.load(Ordering::Relaxed).saturating_add(n);
         ARMED.store(at, Ordering::Relaxed);
     }
 
-    /// Stops this process (SIGSTOP) at the next failpoint of this name, once.
+    /// Stops this process (`SIGSTOP`) at the next failpoint of this name, once.
     pub fn arm_stop_at(name: &'static str) {
         if let Ok(mut armed) = NAME.lock() {
             *armed = name;

@@ -57,15 +57,6 @@
 //!
 //! It never waits: not for the lock, not for a commit under way, not for a process that has stopped.
 //!
-//! # Invariants
-//!
-//! * **BOUNDS**, **KEEP**, **LOCK**, **REPAIR**: `trunk/mod.rs`. **GATE**: `trunk/gate.rs`.
-//! * **PAGES**: `words/mod.rs`. Shared memory is read by atomics or volatile vector loads, copied before it is judged.
-//! * **FORK**: no memory of a segment is shared with a forked child; the child is told ([`Error::Forked`]).
-//! * **HANDLER**: `copy/signal.rs`. **MARKED**: `copy/marks.rs`: no page that the handler noted is lost.
-//! * **SHOWN**: `copy/in_place.rs`. A page shown in place is the base's, and its frame is kept.
-//! * **MOVES**: `segment/compact.rs`. A page that is moved has the content of its base, and comes once in a commit.
-//!
 //! # The cost of a process that stalls or lags
 //!
 //! It keeps the log, and the frames replaced since, up to the log's length: twice as many entries as the segment has

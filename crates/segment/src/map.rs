@@ -11,8 +11,8 @@ use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags, madvise, mmap, mpro
 use crate::error::{Error, Result};
 use crate::options::Place;
 
-/// A shared mapping of a whole file, gone in forked children (invariant **FORK**: no memory of a
-/// segment is ever shared between a process and its fork).
+/// A shared mapping of a whole file, gone in forked children. Invariant **FORK**: no memory of a segment is ever shared
+/// between a process and its fork, which is told so ([`Error::Forked`]).
 #[derive(Debug)]
 pub(crate) struct Mapping {
     start: *mut u8,

@@ -7,11 +7,11 @@
 //! small number in this process, so one structure serves both: an array of pointers indexed by
 //! number, in chunks that appear when first used.
 //!
-//! # The invariant (TABLE_STAYS)
+//! # Invariant
 //!
-//! A pointer in a directory is to a [`TableShared`] that is alive: the registry, under its lock, owns a
-//! count of it, takes it out of both directories first, and drops the count only after every
-//! thread that was pinned has unpinned (RECLAIM). So a pinned reader may use what it finds.
+//! **TABLE_STAYS**: a pointer in a directory is to a [`TableShared`] that is alive: the registry, under its lock, owns
+//! a count of it, takes it out of both directories first, and drops the count only after every thread that was pinned
+//! has unpinned (RECLAIM). So a pinned reader may use what it finds.
 //!
 //! A table that is found by a name may have another one by then, or be deleted: the table itself says so (see
 //! [`crate::life`]). While it has a name and lives, it is found by it.

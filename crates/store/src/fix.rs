@@ -5,12 +5,12 @@
 //! table goes on from a key that was deleted while the table was fixed, but not from one that never was there. So
 //! while a table is fixed its deleted keys are remembered.
 //!
-//! # Invariant FIXED
+//! # Invariant
 //!
-//! When fixing has returned, no key goes that is not remembered first. A delete asks whether the table is fixed,
-//! remembers the key, and then takes it out, all in one section of a write (see [`crate::life`]). So a process that
-//! fixes the table says that it is fixed, and waits for the sections: a delete that did not see it has taken its key
-//! out before the traversal begins.
+//! **FIXED**: when fixing has returned, no key goes that is not remembered first. A delete asks whether the table is
+//! fixed, remembers the key, and then takes it out, all in one section of a write (see [`crate::life`]). So a process
+//! that fixes the table says that it is fixed, and waits for the sections: a delete that did not see it has taken its
+//! key out before the traversal begins.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Mutex;

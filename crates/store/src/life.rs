@@ -1,10 +1,10 @@
 //! The name, protection and owner of a table, and their changes.
 //!
-//! # Invariant NOW
+//! # Invariant
 //!
-//! An operation takes effect at a moment when the table lives, has the name it was asked for by, if it was by name, and
-//! lets the caller do this. So a rename, `setopts/2`, `give_away/3` and the end of an owner take effect at one moment,
-//! as in ETS: an operation that comes after it in real time sees, and does, nothing by the state before.
+//! **NOW**: an operation takes effect at a moment when the table lives, has the name it was asked for by, if it was by
+//! name, and lets the caller do this. So a rename, `setopts/2`, `give_away/3` and the end of an owner take effect at
+//! one moment, as in ETS: an operation that comes after it in real time sees, and does, nothing by the state before.
 //!
 //! Name and protection are one word, the *state*, with a count of its changes. (That the table lives is another, the
 //! pointer to its [data](crate::table_data): see [`crate::table_shared`].) Operations keep it in two ways:

@@ -36,16 +36,16 @@
 //!
 //! # Invariants
 //!
-//! * (DECISION) The state changes once, after the last cell was put in a slot, or to aborted. So all cells turn
+//! * **DECISION**: the state changes once, after the last cell was put in a slot, or to aborted. So all cells turn
 //!   together, and a slot that holds an undecided cell keeps it.
-//! * (ASCENDING) Cells are put in slots in ascending order of keys, and a committer waits for other committers while
+//! * **ASCENDING**: cells are put in slots in ascending order of keys, and a committer waits for other committers while
 //!   it holds only cells of smaller keys. So waiting makes no circle.
-//! * (BLOCK) A descriptor and its cells are one block with two uses: its committer's, until no slot holds a cell of it
-//!   any more, and the log's, while it is the last commit. The thread that gives up the last use retires it; a reader
-//!   that came by it before is pinned (RECLAIM).
-//! * (THROUGH) The contents that a cell names change only under the protection of the slot that holds it, and once the
-//!   commit is decided the winning one does not change. So a thread that takes a cell out of its slot reads the final
-//!   contents that the cell owned.
+//! * **BLOCK**: a descriptor and its cells are one block with two uses: its committer's, until no slot holds a cell of
+//!   it any more, and the log's, while it is the last commit. The thread that gives up the last use retires it; a
+//!   reader that came by it before is pinned (RECLAIM).
+//! * **THROUGH**: the contents that a cell names change only under the protection of the slot that holds it, and once
+//!   the commit is decided the winning one does not change. So a thread that takes a cell out of its slot reads the
+//!   final contents that the cell owned.
 //!
 //! A committer that panics half-way aborts (its guard's `Drop`), so that no thread waits for ever.
 //!

@@ -15,12 +15,12 @@
 //! a number that says which of them a reader takes); it costs readers nothing that the test for
 //! tag 0 does not cost them already.
 //!
-//! # Ownership (invariant OWNERSHIP)
+//! # Ownership
 //!
-//! Content that is in an index belongs to the slot. A thread that takes a word out of a slot retires everything that
-//! this word owned and the new word does not: the record, the cells of a chain that are not
-//! shared with the chain put in its place, the side of a pending cell that lost. The pending cell itself
-//! belongs to its descriptor. An inline object owns nothing.
+//! **OWNERSHIP**: content that is in an index belongs to the slot. A thread that takes a word out of a slot retires
+//! everything that this word owned and the new word does not: the record, the cells of a chain that are not shared with
+//! the chain put in its place, the side of a pending cell that lost. The pending cell itself belongs to its descriptor.
+//! An inline object owns nothing.
 
 use std::hash::BuildHasher;
 use std::marker::PhantomData;

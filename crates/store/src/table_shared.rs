@@ -1,11 +1,11 @@
 //! A table as all its handles share it.
 //!
-//! # One load decides (invariant LIFE)
+//! # One load decides
 //!
-//! An operation loads the pointer to the table's [data](crate::table_data) once and works on what it
-//! got. Null means that the table is deleted. `delete/1` and `delete_all_objects/1` swap the pointer;
-//! that is their linearization point. An operation that loaded the pointer before may still be working
-//! on the old data afterwards: it takes effect *before* the swap. That is sound, since
+//! **LIFE**: an operation loads the pointer to the table's [data](crate::table_data) once and works on what it got.
+//! Null means that the table is deleted. `delete/1` and `delete_all_objects/1` swap the pointer; that is their
+//! linearization point. An operation that loaded the pointer before may still be working on the old data afterwards: it
+//! takes effect *before* the swap. That is sound, since
 //!
 //! * it began before the swap, so there is no moment in real time that contradicts it;
 //! * whatever it reads or writes is in the old data, whose operations keep their order among

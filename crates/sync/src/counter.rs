@@ -13,7 +13,10 @@
 //! stripes for all the others. A stripe is two numbers that only grow: the sum of all additions and the sum of all
 //! subtractions. A thread is alone in its own stripe, so it adds by a plain load and store.
 //!
-//! # The meaning of a sum (invariant SUM)
+//! # The meaning of a sum
+//!
+//! Invariant **SUM**: a sum is never below the count, is above it by no more than what is subtracted during its
+//! quietest look, and is exact when nothing is added.
 //!
 //! Every number in every stripe only grows. [`Striped::sum`] reads the subtractions first and the additions then, so
 //! with concurrent writers it is never below the true value at the moment between the two passes; with no writers it is

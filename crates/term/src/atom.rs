@@ -10,9 +10,9 @@
 //! `c` holds `64 << c` of them, so 15 chunks hold all that can be and a program with few atoms pays for few. A slot is
 //! written once, by the thread that holds the table's lock, before any thread gets the number.
 //!
-//! - Invariant **named-before-numbered**: a thread that holds an `Atom` can read its slot. The number came to it from
-//!   `new` or `from_id` in its own thread, whose lock or `Acquire` load saw the slot written, or from another thread by
-//!   a way that synchronises (anything that moves a value between threads does).
+//! - **NAMED_BEFORE_NUMBERED**: a thread that holds an `Atom` can read its slot. The number came to it from `new` or
+//!   `from_id` in its own thread, whose lock or `Acquire` load saw the slot written, or from another thread by a way
+//!   that synchronises (anything that moves a value between threads does).
 //!
 //! # From name to number: readers share
 //!
@@ -149,7 +149,7 @@ impl Table {
 
     fn name(&self, id: u32) -> Option<&'static str> {
         let (chunk, at) = place(id);
-        // Acquire (inside `OnceLock::get`): pairs with the Release of `set` in `append`.
+        // Acquire, inside `OnceLock::get`: pairs with the Release inside `OnceLock::set`, which `append` calls.
         self.chunks.get(chunk)?.get()?.get(at)?.get().copied()
     }
 
@@ -190,7 +190,7 @@ impl Atom {
 
     /// Returns the name. O(1), without locks.
     pub fn as_str(self) -> &'static str {
-        // named-before-numbered: the slot is there.
+        // NAMED_BEFORE_NUMBERED: the slot is there.
         TABLE.name(self.0).unwrap_or_default()
     }
 

@@ -42,7 +42,7 @@ unsafe impl Sync for Blob {}
 pub struct ForeignBlobs {
     /// Counts one more holder of the bytes that begin here.
     pub retain: unsafe fn(NonNull<u8>),
-    /// Returns the number of holders.
+    /// Says how many hold the bytes that begin here.
     pub holders: unsafe fn(NonNull<u8>) -> usize,
     /// Counts one holder less, and frees what nobody holds any more.
     pub release: unsafe fn(NonNull<u8>),

@@ -252,7 +252,7 @@ fn equal_parts(a: &Term, b: &Term, depth: usize) -> bool {
         return false;
     }
     if depth >= SHALLOW {
-        // Invariant **exact-is-eq** of `order`.
+        // Invariant EXACT_IS_EQ.
         return a.cmp_exact(b).is_eq();
     }
     let all = |a: &[Term], b: &[Term]| a.iter().zip(b).all(|(a, b)| equal(a, b, depth + 1));

@@ -26,11 +26,10 @@
 //!
 //! # Invariants
 //!
-//! - **canonical**: an integer that fits 64 bits is [`Term::Int`], a bitstring of whole bytes is [`Term::Binary`], a
-//!   list with a proper tail is [`Term::List`]. The constructors ([`Term::integer`], [`Term::bits`],
+//! - **CANONICAL_TERM**: an integer that fits 64 bits is [`Term::Int`], a bitstring of whole bytes is [`Term::Binary`],
+//!   a list with a proper tail is [`Term::List`]. The constructors ([`Term::integer`], [`Term::bits`],
 //!   [`Term::improper`]) keep it, so that equal terms have one form.
-//! - **sorted-keys**: see [`Map`].
-//! - **any-depth**: terms may be nested as deep as memory allows. Whatever is done with them takes the stack of a few
+//! - **ANY_DEPTH**: terms may be nested as deep as memory allows. Whatever is done with them takes the stack of a few
 //!   dozen levels at most, see [`walk`]; but `serde`, which recurses, goes down [`MAX_DEPTH`] levels.
 //!
 //! # Hostile input

@@ -1,7 +1,7 @@
 //! Maps: sorted vectors of pairs.
 //!
-//! Invariant **sorted-keys**: the keys are strictly ascending in the exact order ([`Term::cmp_exact`]), so a
-//! map has one form, `==` compares two maps pair by pair, and iteration is in the order Erlang compares by.
+//! Invariant **SORTED_KEYS**: the keys are strictly ascending in the exact order ([`Term::cmp_exact`]), so a map has
+//! one form, `==` compares two maps pair by pair, and iteration is in the order Erlang compares by.
 
 use std::slice;
 

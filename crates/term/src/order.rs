@@ -42,8 +42,8 @@
 //!
 //! # Invariants
 //!
-//! - **exact-is-eq**: `a.cmp_exact(b)` is `Equal` exactly when `a == b`. Hashing agrees with both.
-//! - **exact-refines**: terms that differ in `cmp_order` differ in `cmp_exact` (but may sort the other way: `2` is
+//! - **EXACT_IS_EQ**: `a.cmp_exact(b)` is `Equal` exactly when `a == b`. Hashing agrees with both.
+//! - **EXACT_REFINES**: terms that differ in `cmp_order` differ in `cmp_exact` (but may sort the other way: `2` is
 //!   before `1.0` exactly).
 //!
 //! Terms of any depth are compared, on any stack: see [`walk`](crate::walk).

@@ -12,7 +12,7 @@ use crate::error::{Failure, Outcome, call, fyris_code, fyris_error};
 /// The result of an update.
 #[repr(C)]
 pub struct fyris_updated {
-    /// `sizeof` of this struct, which the caller sets (FYRIS_UPDATED_INIT): later versions may have more fields.
+    /// `sizeof` of this struct, which the caller sets (`FYRIS_UPDATED_INIT`): later versions may have more fields.
     pub struct_size: usize,
     /// The version that the working copy is at now.
     pub version: u64,

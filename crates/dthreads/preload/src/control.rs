@@ -1,9 +1,9 @@
 //! The memory that all processes of a program share: who is there, who has the token, who waits for what.
 //!
-//! Invariant **TOKEN**: but for the few words named as signals between two processes, it is read and changed by the
-//! holder of the token alone. Passing the token is a Release store that the taker's Acquire load sees (`token.rs`), so
-//! plain numbers do. What it holds is a function of the program's input and the order of the token; times and process
-//! ids, which are not, decide nothing that the program can see.
+//! Invariant **TOKEN**: but for the few words named as signals between two processes, this memory is read and changed
+//! by the holder of the token alone. Passing the token is a Release store that the taker's Acquire load sees
+//! (`token.rs`), so plain numbers do. What it holds is a function of the program's input and the order of the token;
+//! times and process ids, which are not, decide nothing that the program can see.
 
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};

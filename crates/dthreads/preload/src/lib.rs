@@ -15,26 +15,11 @@
 //!    (invariant ONE, and the limits below).
 //! 2. The copy changes in turns only (TURN), by what was committed in the turns before, in their order.
 //! 3. Whose turn is next is a function of the ring, and of the pages that threads have changed before and the words on
-//!    their stacks when they called: the ring changes in turns only, the others by 1 (KEPT, SKIP, TOKEN).
+//!    their stacks when they called: the ring changes in turns only, the others by 1 (TOKEN_KEPT, SKIP, TOKEN).
 //! 4. What the library adds is a function of these: addresses (HOME, and a loader that does not randomise), names of
 //!    threads, the virtual time.
 //!
 //! By induction over the turns the order and all that is seen in it are the same, as long as the program's input is.
-//!
-//! # Invariants
-//!
-//! | name | where | what |
-//! |---|---|---|
-//! | TOKEN | `control.rs` | shared words are read and changed by the holder of the token |
-//! | TURN | `token.rs` | memory is updated when the token is taken, and committed before it is passed |
-//! | KEPT | `token.rs` | when a thread keeps the token after a call |
-//! | SKIP | `skip.rs` | a thread is skipped for a number of rounds that is set at the end of its turn |
-//! | PARKED | `outside.rs` | the token is parked only while the ring is empty, and then the next thread to come back takes it |
-//! | ONE | `local.rs` | a process has one thread of execution |
-//! | APART | `stack.rs` | the library works on a stack outside of the segment |
-//! | HOME | `heap.rs` | a block is on its own arena's list, or on the way there |
-//! | IMAGE | `process.rs` | a process is used again only if it is as one forked now |
-//! | TOGETHER | `process.rs` | no process outlives the program |
 //!
 //! # Limits
 //!

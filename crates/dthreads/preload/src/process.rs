@@ -1,9 +1,9 @@
 //! Threads are processes: how they begin, stay for the next thread, and end together.
 //!
 //! A process is forked with its creator's descriptors and folder (`CLONE_FILES`, `CLONE_FS`), and private memory but
-//! for the segment. When its thread ends it stays in its slot. Invariant **IMAGE**: it is given another thread only if
-//! its own memory is as that of a process forked now would be: its parent is the creator, and neither has changed its
-//! mappings, handlers, locale or environment since. Otherwise it ends, and another one is forked.
+//! for the segment. When its thread ends it stays in its slot. Invariant **IMAGE**: a process is given another thread
+//! only if its own memory is as that of a process forked now would be: its parent is the creator, and neither has
+//! changed its mappings, handlers, locale or environment since. Otherwise it ends, and another one is forked.
 //!
 //! Invariant **TOGETHER**: no process outlives the program. All are children of main's process, and killed when that
 //! dies; the death of one that is not the program's end is told to it by a signal, and it ends the same way.

@@ -86,7 +86,7 @@ extern "C" fn fyris_dthreads_region_end() {
 /// The lock of all atomic regions: no address of a program.
 const ATOMIC: u64 = 1;
 
-/// Takes the token and keeps it (invariant KEPT: a lock is held).
+/// Takes the token and keeps it (invariant TOKEN_KEPT: a lock is held).
 pub(crate) extern "C" fn fyris_dthreads_atomic_begin() {
     if on() {
         mutex::lock_as(

@@ -23,8 +23,8 @@ use crate::key::probe::Fence;
 /// The tree reads nothing of a base node but under its lock. The structure on top decides how its readers read it:
 ///
 /// * *Without a lock*, as the leaves of `ordered`: then a dead node goes on to show what it held when it died
-///   (invariant FROZEN), and a read of it counts as one at that moment, so that no read is repeated. `split` and `join`
-///   copy.
+///   (invariant FROZEN_NODE), and a read of it counts as one at that moment, so that no read is repeated. `split` and
+///   `join` copy.
 /// * *Optimistically*, by a version that writers move: as long as the version shows that the node was neither changed
 ///   nor dead the read stands. `split` and `join` may move what the node holds, but memory that a reader may be looking
 ///   at is retired, not freed (invariant RECLAIM).

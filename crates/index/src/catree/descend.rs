@@ -30,7 +30,7 @@ impl<'p, B: Base> BaseRef<'p, B> {
         assert_not_reclaimed(base);
         B::prefetch(base);
         // SAFETY: (RECLAIM) a node of level 1 has base nodes as children, and this one was in the tree at a moment
-        // since the thread was pinned (invariant FROZEN).
+        // since the thread was pinned (invariant FROZEN_NODE).
         let base = unsafe { &*base };
         Self { parent, at, base }
     }
@@ -189,7 +189,7 @@ impl<B: Base> Tree<B> {
         assert_not_reclaimed(child);
         Inner::prefetch(child);
         // SAFETY: (RECLAIM) a node above level 1 has inner nodes as children; in the tree since the pin (invariant
-        // FROZEN).
+        // FROZEN_NODE).
         unsafe { &*child }
     }
 }

@@ -21,24 +21,24 @@
 //!
 //! # Invariants
 //!
-//! **FROZEN.** A node dies when it is unlinked. It is locked from before its content is copied until after that, so a
-//! dead node shows what was true when it died, for ever. *Every node that an operation reaches was in the tree at some
-//! moment since the operation began*: the root was when its pointer was loaded; and if a node `N` was in the tree at
-//! such a moment, so was the child read from it: if `N` was alive at the read, then at the read, otherwise at the
+//! **FROZEN_NODE**: a dead node shows what was true when it died, for ever. A node dies when it is unlinked, and is
+//! locked from before its content is copied until after that. *Every node that an operation reaches was in the tree at
+//! some moment since the operation began*: the root was when its pointer was loaded; and if a node `N` was in the tree
+//! at such a moment, so was the child read from it: if `N` was alive at the read, then at the read, otherwise at the
 //! moment of `N`'s death, which is later than the moment when `N` was in the tree. So a read of a living base node
 //! takes effect when it reads, and a read of a dead one at that node's death; both lie within the operation. A base
 //! node whose content is moved when it dies, not copied, is outside the invariant but for its lock and its range: it
 //! must not be read unless it is seen to be alive (see [`Base`]). The range of keys that a node covers never changes,
 //! so the base node that is reached is the one that was responsible for the key.
 //!
-//! **LOCK_ORDER.** Locks are waited for from the bottom up: a base node, its parent, the parent's parent. A second node
+//! **LOCK_ORDER**: locks are waited for from the bottom up: a base node, its parent, the parent's parent. A second node
 //! of the same level is only tried for. So there is no cycle of waiting. The holder of the lock of a node that is not
 //! dead may change the slot that points to it, under the lock of the parent, which is the living node above that covers
 //! the key; the root pointer belongs to the holder of the lock of the living root.
 //!
-//! **SEPARATOR.** A separator is a value of its own that belongs to the tree. Bitwise copies of it stand in a living
-//! node and in dead ones; none of the copies drops it. It is dropped once: when the join that took it out of the tree
-//! has been retired, or when the tree is dropped.
+//! **SEPARATOR**: a separator belongs to the tree and is dropped once, when the join that took it out of the tree has
+//! been retired, or when the tree is dropped. Bitwise copies of it stand in a living node and in dead ones; none of the
+//! copies drops it.
 //!
 //! # Adapting
 //!

@@ -2,7 +2,7 @@
 //!
 //! Every change of the tree's shape is one store of a child pointer (or of the root pointer) in a living node whose
 //! lock is held; see [`Tree::replace`]. The nodes that are replaced are locked from before their content is copied,
-//! unlinked by that store, marked dead as they are unlocked, and then retired (invariants FROZEN and LOCK_ORDER).
+//! unlinked by that store, marked dead as they are unlocked, and then retired (invariants FROZEN_NODE and LOCK_ORDER).
 
 use fyris_sync::lock::StatGuard;
 use fyris_sync::reclaim::{Guard, Retire};

@@ -62,8 +62,8 @@ impl Bucket {
     #[inline]
     pub(super) fn header(&self) -> u64 {
         // PROTECT: pairs with the Release of `unlock`, when a `Locked` is dropped; the words are read after it
-        // (invariant FROZEN). As the words themselves, it must not be older than the pin: the entries of a bucket that
-        // had moved by then may have been retired from the next table and be gone (RECLAIM).
+        // (invariant FROZEN_BUCKET). As the words themselves, it must not be older than the pin: the entries of a
+        // bucket that had moved by then may have been retired from the next table and be gone (RECLAIM).
         self.header.load(PROTECT)
     }
 

@@ -22,7 +22,7 @@ impl<E: Entry, S> HashIndex<E, S> {
             if !Bucket::is_moved(header) {
                 return (table, bucket, header);
             }
-            // The content has moved on (invariant FROZEN): the next table was published before.
+            // The content has moved on (invariant FROZEN_BUCKET): the next table was published before.
             table = table.next().expect("a moved bucket has a next table");
         }
     }

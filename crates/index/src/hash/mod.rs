@@ -19,7 +19,7 @@
 //! A reader loads the header. If it says *moved*, the reader goes on in the next table. If not, it
 //! reads the words, one by one, and follows those whose tag fits.
 //!
-//! ## Invariant STABLE_SLOT: an entry stays in its slot
+//! ## Invariant **STABLE_SLOT**: an entry stays in its slot
 //!
 //! While a bucket is live, an entry stays in the slot it was put in until it is replaced there or
 //! taken out; so a scan that reads every slot once cannot miss an entry that is there throughout.
@@ -32,7 +32,7 @@
 //! that moment is where "absent" takes effect. If it finds an entry, the load that found it is where
 //! "present" takes effect.
 //!
-//! ## Invariant FROZEN: moved means frozen
+//! ## Invariant **FROZEN_BUCKET**: a bucket that has moved does not change
 //!
 //! A bucket is moved under its lock: its words are copied to the next table, then the header is set
 //! to *moved*, and from then on no thread changes its words. A reader that saw "not moved" may read words after that:

@@ -5,8 +5,8 @@
 //! about a thirtieth as many operations have passed as there are buckets. Readers do not take part
 //! and are not held up. The thread that completes the last unit makes the successor the root.
 //!
-//! Only the root may begin to move (invariant FROZEN): a successor could otherwise move a bucket on
-//! before it was filled.
+//! Only the root may begin to move (invariant FROZEN_BUCKET): a successor could otherwise move a bucket on before it
+//! was filled.
 //!
 //! A unit is prepared before anything is written, so that a user's hash function which panics
 //! leaves everything as it was: a later write moves it.

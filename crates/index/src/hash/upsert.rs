@@ -106,7 +106,7 @@ where
             if let Some(locked) = table.bucket(hash).lock() {
                 return (table, locked);
             }
-            // The content has moved on (invariant FROZEN): the next table was published before.
+            // The content has moved on (invariant FROZEN_BUCKET): the next table was published before.
             table = table.next().expect("a moved bucket has a next table");
         }
     }

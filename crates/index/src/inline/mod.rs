@@ -7,7 +7,7 @@
 //! (the bucket's second line, with the values, is fetched at the same time as the first). There is
 //! nothing to allocate, nothing to free, and so nothing to be pinned for.
 //!
-//! # Invariant VERSION: a read is true at one moment
+//! # Invariant **VERSION**: a read is true at one moment
 //!
 //! A bucket's header says which slots hold pairs, and a version that changes whenever that set does. A
 //! reader loads the header, reads, and loads the header again. If it is the same (but for the lock
@@ -17,13 +17,13 @@
 //! repeats only because one has succeeded. A slot is written before a header says that it is occupied, and by `Release`
 //! stores: a reader that sees a new pair's word also sees the header by which the old pair was taken out.
 //!
-//! # Invariant ONE_PLACE: one place is the truth
+//! # Invariant **ONE_PLACE**: each hash has one bucket that is live
 //!
 //! A bucket is *live* or not, by a bit of its header. For each hash one bucket is live, in the array of
 //! the present size or in that of the next; while pairs move both are for a moment, locked and equal
 //! (see `resize`). Not live means: look elsewhere. Memory keeps its type (invariant MEMORY_TYPE, in `space`).
 //!
-//! # Invariant FRESH: the first array is live before anyone has written it
+//! # Invariant **FRESH**: the first array is live before anyone has written it
 //!
 //! A map with room for millions is made in no time: the system's zeros are its buckets. So a header of zero means that
 //! the bucket is live and empty, while the array is the map's first and has not been moved out of: a bucket's header is

@@ -1,6 +1,6 @@
 //! Arrays of buckets, one of each size at most, and the pool of overflow buckets.
 //!
-//! # Invariant MEMORY_TYPE: memory keeps its type
+//! # Invariant **MEMORY_TYPE**: memory keeps its type
 //!
 //! An array, once made, stays mapped until the map is dropped, and so does an overflow bucket. An array or bucket that
 //! is not live may be used again, and a large array that is not live gives its physical memory back to the kernel,

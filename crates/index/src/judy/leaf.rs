@@ -144,7 +144,7 @@ pub(super) unsafe fn insert(
 ) -> *mut Slot {
     let (old, mut node) = (jp.node(), jp.node());
     let (words_before, words_after) = (words(level, len), words(level, len + 1));
-    // SAFETY: the old leaf has `len` keys and values, the new one room for one more (SHAPES); both are ours alone.
+    // SAFETY: the old leaf has `len` keys and values, the new one room for one more (`SHAPES`); both are ours alone.
     unsafe {
         let from = View::leaf(old, level, len);
         if words_before != words_after {

@@ -81,21 +81,21 @@
 //!
 //! # Invariants
 //!
-//! **NODES.** Every node has one pointer, from its parent or from the tree, and lives for as long as this pointer names
+//! **NODES**: every node has one pointer, from its parent or from the tree, and lives for as long as this pointer names
 //! it. A block's size follows from the pointer and the node. So what a pointer says of its node is true, and each node
 //! is freed once. Values belong to the owner of the tree: nodes move them, and never drop one.
 //!
-//! **DECODED.** The pointer to a node of level `L` has bytes `L` to 6 of its subtree's keys: all of them, those that
+//! **DECODED**: the pointer to a node of level `L` has bytes `L` to 6 of its subtree's keys: all of them, those that
 //! branches above have decoded as well. So a lookup compares nothing on its way: at the leaf one comparison tells
 //! whether all digits that were decoded or skipped were the key's. Pointers with several keys have no room for that;
 //! they are never narrow, and the pointer above has what is above them. The highest byte is decoded by a branch of
-//! level 8, or else (ROOT) the tree has it beside its root.
+//! level 8, or else the tree has it beside its root.
 //!
-//! **NARROW.** A pointer may lead to a node of a lower level than its place: then all keys of the place share the
+//! **NARROW**: a pointer may lead to a node of a lower level than its place: then all keys of the place share the
 //! digits between. A key that does not share them is put in by a branch above the node (`change::part`), of the level
 //! of the first digit that differs.
 //!
-//! **COUNTED.** The keys below a branch (words, or what these stand for) are counted in the branch: in all (linear), or
+//! **COUNTED**: the keys below a branch (words, or what these stand for) are counted in the branch: in all (linear), or
 //! for each 32 digits (the others). An insertion or a removal adds to the counts of the branches on its way after it
 //! has succeeded. Counts lie on other lines than what a lookup reads (in a linear branch, beside it), and never in a
 //! pointer: so lookups by other threads, once there are such, need not look again because a key was counted.

@@ -13,7 +13,7 @@ use super::weigh::Weigh;
 /// of byte strings has many trees and one account.
 pub(super) struct Tree {
     pub(super) root: Jp,
-    /// The bits of all keys above the root's level, and which bits these are (ROOT).
+    /// The bits of all keys above the root's level, and which bits these are (DECODED).
     pub(super) prefix: u64,
     pub(super) mask: u64,
     /// The number of keys: of words, or what these stand for.

@@ -20,20 +20,21 @@
 //! | `walk` | iteration |
 //! | `fault` | what a library can do wrong |
 //!
-//! # Invariant CALLS
+//! # Invariant
 //!
-//! Functions of a library are called as the header says: with the table that `create` returned, until it is destroyed;
-//! under the locks that the capabilities ask for; `insert` for keys that are not in and `remove` for those that are,
-//! whose bytes stay as long as the header says. Nothing that a function returns is followed: tables are handed back,
-//! words are looked up (WORDS), numbers are compared. What is left to trust the library with is that it is code which
-//! runs in this process, and [`Library::load`] asks that of its caller.
+//! **CALLS**: functions of a library are called as the header says: with the table that `create` returned, until it is
+//! destroyed; under the locks that the capabilities ask for; `insert` for keys that are not in and `remove` for those
+//! that are, whose bytes stay as long as the header says. Nothing that a function returns is followed: tables are
+//! handed back, words are looked up (WORDS), numbers are compared. What is left to trust the library with is that it is
+//! code which runs in this process, and [`Library::load`] asks that of its caller.
 //!
-//! # Invariant RECORD
+//! # Invariant
 //!
-//! The record has a key if and only if it is in the index, whatever the library says, and changes with the key's lock.
-//! An answer of the library counts if it agrees: a word must be the key's own, which is seen without the record, and a
-//! key that is not found must not be in the record. A reader beside writers, who may see the library before a change
-//! and the record after it, asks again with the key's lock, where both agree or the library is at fault.
+//! **RECORD**: the record has a key if and only if it is in the index, whatever the library says, and changes with the
+//! key's lock. An answer of the library counts if it agrees: a word must be the key's own, which is seen without the
+//! record, and a key that is not found must not be in the record. A reader beside writers, who may see the library
+//! before a change and the record after it, asks again with the key's lock, where both agree or the library is at
+//! fault.
 //!
 //! So the promises of [`Index`](crate::Index) do not depend on the library. An index that has found a fault is
 //! *failed*: its [`Status`] names the fault, the library is not called any more, not even to free what it has, and

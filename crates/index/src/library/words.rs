@@ -1,10 +1,10 @@
 //! The words that a library keeps.
 //!
-//! # Invariant WORDS
+//! # Invariant
 //!
-//! A word is a place in this table and the number of its use. A library's word is looked up and never followed: what is
-//! found at the place counts only if it has that very word. So a word that was made up, that belonged to a key which
-//! has been removed, or that belongs to another index's use of the place, is found out.
+//! **WORDS**: a word is a place in this table and the number of its use. A library's word is looked up and never
+//! followed: what is found at the place counts only if it has that very word. So a word that was made up, that belonged
+//! to a key which has been removed, or that belongs to another index's use of the place, is found out.
 
 use std::sync::{OnceLock, PoisonError};
 

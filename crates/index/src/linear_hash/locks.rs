@@ -1,7 +1,7 @@
 //! The locks of buckets: an array of them, whose number follows contention.
 //!
-//! A lock is for the hashes that begin with its number. A table has at least as many buckets as locks, so all hashes of
-//! a bucket have one lock (ONE_LOCK), also while the bucket is split or merged.
+//! A lock is for the hashes that begin with its number, and a table has at least as many buckets as locks. Invariant
+//! **ONE_LOCK**: all hashes of a bucket have one lock, also while the bucket is split or merged.
 
 use fyris_sync::lock::rw::Groups;
 

@@ -1,6 +1,6 @@
 //! Leaves as the base nodes of a contention adapting tree: splitting, joining and rewriting them.
 //!
-//! Old leaves stay as they are (invariant FROZEN): the entries are copied.
+//! Old leaves stay as they are (invariant FROZEN_NODE): the entries are copied.
 
 use std::ptr::NonNull;
 

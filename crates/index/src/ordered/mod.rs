@@ -17,13 +17,13 @@
 //!
 //! # Invariants
 //!
-//! **WRITTEN_ONCE.** A slot of a leaf is written before a permutation word that names it is published, by the holder of
+//! **WRITTEN_ONCE**: a slot of a leaf is written before a permutation word that names it is published, by the holder of
 //! the leaf's lock, and never again. Words are published with `Release` and read with `PROTECT`. Hence plain reads of
 //! slots that a loaded word names race with nothing, and a loaded word shows the leaf as it was at one moment: the
 //! moment of the load.
 //!
-//! FROZEN, LOCK_ORDER and SEPARATOR are those of `catree`. Leaves are read without their lock, so by FROZEN a read of a
-//! living leaf takes effect at the load of its word, and a read of a dead leaf at the leaf's death.
+//! FROZEN_NODE, LOCK_ORDER and SEPARATOR are those of `catree`. Leaves are read without their lock, so by FROZEN_NODE a
+//! read of a living leaf takes effect at the load of its word, and a read of a dead leaf at the leaf's death.
 //!
 //! # Dependent misses of a hit
 //!

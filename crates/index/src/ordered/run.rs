@@ -88,7 +88,7 @@ impl<I: Item> Tree<I> {
                 break (position, held);
             }
         };
-        // The range of keys that a leaf covers never changes (invariant FROZEN).
+        // The range of keys that a leaf covers never changes (invariant FROZEN_NODE).
         let high = position
             .high()
             .map(|fence| (fence.key_prefix_at_start(), fence));

@@ -119,7 +119,7 @@ impl<'p, I: Item> Piece<'p, I> {
     fn child(parent: &Inner<I::Key>, at: usize) -> Self {
         let child: *const Node = parent.child(at);
         // SAFETY: (RECLAIM) a node of level 1 has leaves as children, one above it inner nodes; the child was in the
-        // tree at a moment since the thread was pinned (invariant FROZEN).
+        // tree at a moment since the thread was pinned (invariant FROZEN_NODE).
         unsafe {
             if parent.level() == 1 {
                 Piece::Leaf(&*child.cast::<Leaf<I>>())

@@ -19,16 +19,14 @@
 //!   parent had not shrunk. So the key belonged to the child at that moment, and does as long as that is its version.
 //! * **DOWNWARDS**: a thread that has a lock waits only for the child of a node that it has locked. Links that lead to
 //!   nodes that are waited for do not change, so no threads wait for each other in a circle.
-//! * **ONE_KEY**: a node is for one key from its making to its end.
-//! * **OUT_FIRST**: the owner of an entry that was taken out gets it when its node has another entry, or when no link
-//!   leads to the node any more. So a node has an entry of its key at all times, and a search can compare the key of a
-//!   dead one.
+//! * A node is for one key from its making to its end. As in `skip_list`, it has an entry of its key at all times, dead
+//!   or alive, so that a search can compare the key (NEVER_EMPTY).
 //! * **REPAIRED**: a thread that has changed links of a node looks at its shape when it has unlocked it, and one that
 //!   has changed its height looks at the parent that the node has then. Of two threads one sees what the other has
 //!   changed (VISIBLE). So what one of them leaves in a wrong shape the other repairs before its operation ends.
-//! * **FROZEN**: a node that is marked as shared, and what is below it, does not change. A writer that comes by it puts
-//!   a copy into its place, whose children it marks as shared before. A snapshot is pinned since before its root was
-//!   marked, so what it leads to stays allocated.
+//! * **FROZEN_SHARED**: a node that is marked as shared, and what is below it, does not change. A writer that comes by
+//!   it puts a copy into its place, whose children it marks as shared before. A snapshot is pinned since before its
+//!   root was marked, so what it leads to stays allocated.
 //!
 //! # Reading
 //!
@@ -60,9 +58,9 @@
 //!
 //! Of a `RelaxedAvl<E, true>` a [snapshot](RelaxedAvl::snapshot) can be taken, the paper's fast clone, for reading. It
 //! waits until no writer is at work (QUIET), marks the root as shared and lets the writers in again: O(1). From then on
-//! a writer copies the shared nodes on its way down (FROZEN), each once after each snapshot, and never those that it
-//! does not come by. A reader of the tree that is at a shared node when a copy takes its place goes on below it as the
-//! tree was at that moment.
+//! a writer copies the shared nodes on its way down (FROZEN_SHARED), each once after each snapshot, and never those
+//! that it does not come by. A reader of the tree that is at a shared node when a copy takes its place goes on below it
+//! as the tree was at that moment.
 //!
 //! What it costs: a writer of such a tree says in a word of its thread when it begins and ends, two stores (two atomic
 //! additions to a common word where the thread is in a [section] already); after a snapshot it copies 48 bytes for each
@@ -295,7 +293,8 @@ where
 pub struct RelaxedAvlTrees;
 
 // SAFETY: an entry is found only in a node that is in the tree, or was during the operation, for its own key, and is
-// out of the index before its owner has it (OUT_FIRST); the index disposes of those that are in it when it is dropped.
+// out of the index before its owner has it (NEVER_EMPTY); the index disposes of those that are in it when it is
+// dropped.
 unsafe impl IndexFactory for RelaxedAvlTrees {
     fn build<E: PlugEntry>(&self, _: &IndexOptions) -> Option<Box<dyn DynIndex<E>>> {
         Some(Box::new(RelaxedAvl::<E>::default()))

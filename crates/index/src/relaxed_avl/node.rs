@@ -95,7 +95,7 @@ impl Version {
         self.0 & LOCKED != 0
     }
 
-    /// Returns whether snapshots may have the node, so that it does not change (invariant FROZEN).
+    /// Returns whether snapshots may have the node, so that it does not change (invariant FROZEN_SHARED).
     #[inline]
     pub(super) fn is_shared(self) -> bool {
         self.0 & SHARED != 0
@@ -291,7 +291,7 @@ impl Keyed for NodeRef<'_> {
     #[inline]
     fn any_entry<E: Entry>(self) -> E {
         // SAFETY: the handle of an entry that was put in. Its owner gets it when the node has another one or is out of
-        // the tree (OUT_FIRST), so that was after the beginning of this thread's pin.
+        // the tree (NEVER_EMPTY), so that was after the beginning of this thread's pin.
         unsafe { E::from_bits(self.word() & HANDLE) }
     }
 }
@@ -364,8 +364,8 @@ impl<'g> Locked<'g> {
             copy.set_child(side, below);
         }
         self.set_child(side, Some(copy.node));
-        // SAFETY: this was the one link from the tree. Snapshots that have the node were pinned before (FROZEN), and a
-        // shared node is replaced by one thread, which has the node above locked.
+        // SAFETY: this was the one link from the tree. Snapshots that have the node were pinned before (FROZEN_SHARED),
+        // and a shared node is replaced by one thread, which has the node above locked.
         unsafe { pin.retire(child.as_ptr()) };
         copy.node
     }

@@ -87,7 +87,7 @@ pub struct Snapshot<'t, E: Entry> {
     /// A node of the snapshot's own, whose higher child is the root.
     holder: NodeRef<'t>,
     len: usize,
-    /// Since before the snapshot was taken, so that its nodes and entries are not freed (invariant FROZEN).
+    /// Since before the snapshot was taken, so that its nodes and entries are not freed (invariant FROZEN_SHARED).
     _pin: OwnedGuard,
     entry: PhantomData<E>,
 }

@@ -11,7 +11,7 @@
 //!
 //! # Invariant
 //!
-//! **ONE_LINK.** A node that the root of a tree reaches belongs to that tree. One link points to it, and it lives until
+//! **ONE_LINK**: a node that the root of a tree reaches belongs to that tree. One link points to it, and it lives until
 //! it is unlinked, by the holder of `&mut` to the tree. So `&` to the tree protects what is read, and nothing in a node
 //! is atomic.
 //!

@@ -16,11 +16,13 @@
 //!   node that is in a level is in all lower ones.
 //! * **LINKED**: the link of a node changes under the lock of the node, while the node is alive. So the links of a dead
 //!   node do not change, and a node that is alive is in the levels in which it was met.
-//! * **WHOLE**: a new node is locked until it is in all its levels. So what is locked or dead later is in all of them.
+//! * **ALL_LEVELS**: a new node is locked until it is in all its levels. So what is locked or dead later is in all of
+//!   them.
 //! * **DESCENDING**: a thread that has a lock, or has killed a node, waits only for nodes before that one. So no
 //!   threads wait for each other in a circle.
-//! * **OUT_FIRST**: the owner of an entry that was taken out gets it when its node has another entry, or is in no
-//!   level. So a node has an entry of its key at all times, and a lookup can compare the key of a dead one.
+//! * **NEVER_EMPTY**: the owner of an entry that was taken out gets it when its node has another entry, or when no link
+//!   leads to the node any more. So a node has an entry of its key at all times, and a lookup can compare the key of a
+//!   dead one.
 //!
 //! # Reading
 //!
@@ -303,7 +305,7 @@ where
 pub struct SkipLists;
 
 // SAFETY: an entry is found only in a node that is alive, or was during the operation, for its own key, and is out of
-// the index before its owner has it (OUT_FIRST); the index disposes of those that are in it when it is dropped.
+// the index before its owner has it (NEVER_EMPTY); the index disposes of those that are in it when it is dropped.
 unsafe impl IndexFactory for SkipLists {
     fn build<E: PlugEntry>(&self, _: &IndexOptions) -> Option<Box<dyn DynIndex<E>>> {
         Some(Box::new(SkipList::<E>::default()))

@@ -190,7 +190,7 @@ impl Keyed for NodeRef<'_> {
     #[inline]
     fn any_entry<E: Entry>(self) -> E {
         // SAFETY: the handle of an entry that was put in. Its owner gets it when the node has another one or is in no
-        // list (OUT_FIRST), so that was after the beginning of this thread's pin.
+        // list (NEVER_EMPTY), so that was after the beginning of this thread's pin.
         unsafe { E::from_bits(self.word() & HANDLE) }
     }
 }

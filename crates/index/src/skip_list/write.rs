@@ -96,7 +96,7 @@ where
         result
     }
 
-    /// Puts a node in, level by level from the lowest, whose front is locked (WHOLE).
+    /// Puts a node in, level by level from the lowest, whose front is locked (ALL_LEVELS).
     fn link<'g>(
         &'g self,
         node: &Locked<'g>,

@@ -3,9 +3,9 @@
 //! A range is gone over by two cursors, one from each end. Each ends where the bounds say, or at what the other has
 //! handed out last: the tree may change between two steps, but not the order of keys.
 //!
-//! A cursor finds that place once for each leaf, and when the direction changes: what it may hand out until then
-//! is its run. Invariant TURNS: of two cursors at most one has a run that is not empty. So a step need not look at
-//! the other end. Each cursor is made by the first step from its end.
+//! A cursor finds that place once for each leaf, and when the direction changes: what it may hand out until then is its
+//! run. Invariant **TURNS**: of two cursors at most one has a run that is not empty. So a step need not look at the
+//! other end. Each cursor is made by the first step from its end.
 
 use std::borrow::Borrow;
 use std::fmt;

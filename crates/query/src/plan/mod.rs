@@ -18,8 +18,8 @@
 //! with a literal that contains a number does not constrain it. Ordered tables compare by `==`, so a plan for `1`
 //! finds `1.0` as well; the specification, which is run on every object of the plan, tells them apart.
 //!
-//! - Invariant **SUPERSET**: every object that the specification matches has a key in the plan. A plan can be slow but
-//!   never wrong.
+//! Invariant **SUPERSET**: every object that the specification matches has a key in the plan. A plan can be slow but
+//! never wrong.
 
 mod clause;
 mod hash;

@@ -3,7 +3,7 @@
 //! A *cut* is a position between two neighbours in the order of byte strings: directly below some bytes, or directly
 //! above them. A range is the keys between two cuts, and a set is a list of ranges.
 //!
-//! - Invariant **DISJOINT**: the ranges of a set are not empty, ascend, and do not overlap.
+//! Invariant **DISJOINT**: the ranges of a set are not empty, ascend, and do not overlap.
 
 use std::cmp::Ordering;
 use std::ops::Bound;

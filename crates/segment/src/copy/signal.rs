@@ -244,7 +244,7 @@ fn install() -> Result<()> {
 
 /// Handles SIGSEGV.
 extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
-    // SAFETY: the kernel passes a valid `siginfo_t` (SA_SIGINFO).
+    // SAFETY: the kernel passes a valid `siginfo_t` (`SA_SIGINFO`).
     let address = unsafe { (*info).si_addr() } as usize;
     match find(address) {
         Some((start, len, notes)) if note(start, len, notes, address) => (),
@@ -313,7 +313,7 @@ fn pass_on(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) 
             handler(signal, info, context);
         }
         handler => {
-            // SAFETY: a handler without SA_SIGINFO takes the number only.
+            // SAFETY: a handler without `SA_SIGINFO` takes the number only.
             let handler: extern "C" fn(i32) = unsafe { std::mem::transmute(handler) };
             handler(signal);
         }

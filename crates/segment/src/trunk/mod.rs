@@ -20,17 +20,16 @@
 //!
 //! # Invariants
 //!
-//! * **BOUNDS**. Every number read here is used only after a comparison with the private copy of
-//!   the geometry. Words are read by atomics, once, into private memory; then checked; then used.
-//! * **KEEP**. While a slot holds the log from position `p` on, its process may read entries from `p` on, and each
+//! * **BOUNDS**: every number read here is used only after a comparison with the private copy of the geometry. Words
+//!   are read by atomics, once, into private memory; then checked; then used.
+//! * **KEEP**: while a slot holds the log from position `p` on, its process may read entries from `p` on, and each
 //!   frame that was current at `p` or later. While it is not evicted it may read the snapshots of its place and its
-//!   base: the frames that were current there. An entry is reused only when `tail` has passed it, and no slot holds
-//!   the log below `tail`; the frame that it replaced is free only when no slot keeps a snapshot that has it.
-//! * **LOCK**. Log entries, `position`, heads, `applied`, `tail`, overruns, evictions, the table of kept frames and the
+//!   base: the frames that were current there. An entry is reused only when `tail` has passed it, and no slot holds the
+//!   log below `tail`; the frame that it replaced is free only when no slot keeps a snapshot that has it.
+//! * **LOCK**: log entries, `position`, heads, `applied`, `tail`, overruns, evictions, the table of kept frames and the
 //!   states of frames that are in the trunk are written by the holder of the lock only. Frames change hands between
 //!   *free* and *reserved* by compare-and-swap, without the lock.
-//! * **REPAIR**. A process that takes the lock over from a dead process repairs before anything else:
-//!   `recover`.
+//! * **REPAIR**: a process that takes the lock over from a dead process repairs before anything else: `recover`.
 
 pub(crate) mod create;
 pub(crate) mod entry;

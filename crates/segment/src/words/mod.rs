@@ -8,8 +8,8 @@
 //! from such a word is decided from the private copy of it. The compiler may then assume nothing
 //! about a second read, because there is none.
 //!
-//! Every function here takes page pointers: 4096 readable (or writable) bytes at a multiple of 64
-//! (invariant **PAGES**). Callers get them from `Trunk::frame`, `WorkCopy::page` and [`ZERO`] only.
+//! Invariant **PAGES**: every function here takes page pointers, to 4096 readable (or writable) bytes at a multiple of
+//! 64. Callers get them from `Trunk::frame`, `WorkCopy::page` and [`ZERO`] only.
 
 #[cfg(target_arch = "aarch64")]
 mod neon;

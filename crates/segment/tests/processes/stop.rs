@@ -1,4 +1,4 @@
-//! Processes that are stopped (SIGSTOP) anywhere, and go on much later: holders of the lock, and readers whose frames
+//! Processes that are stopped (`SIGSTOP`) anywhere, and go on much later: holders of the lock, and readers whose frames
 //! are written over meanwhile.
 
 use std::collections::HashMap;

@@ -2,11 +2,11 @@
 //!
 //! # Why
 //!
-//! A bag has one index entry a key, however many objects the key has, so that a lookup is one probe
-//! and `delete/2` one removal. The entry points to the newest cell; each cell points to what was there
-//! before it. A cell is never written after it is published (invariant PERSISTENT), so a reader
-//! that has a chain has all the objects the key held at one moment, and prepending is O(1).
-//! A key with a single object, the common case, has no cell: the entry is the bare record.
+//! A bag has one index entry a key, however many objects the key has, so that a lookup is one probe and `delete/2` one
+//! removal. The entry points to the newest cell; each cell points to what was there before it. Invariant
+//! **PERSISTENT**: a cell is never written after it is published. So a reader that has a chain has all the objects the
+//! key held at one moment, and prepending is O(1). A key with a single object, the common case, has no cell: the entry
+//! is the bare record.
 //!
 //! Read from the end, a chain gives the objects in insertion order, as the bags promise.
 //!

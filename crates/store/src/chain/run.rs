@@ -14,8 +14,8 @@
 //!
 //! # Invariants
 //!
-//! - **PERSISTENT** holds for runs as for cells. The entries of a run depend on nothing but the chain below its cell,
-//!   so chains that share cells share their runs, however commits are decided.
+//! - PERSISTENT holds for runs as for cells. The entries of a run depend on nothing but the chain below its cell, so
+//!   chains that share cells share their runs, however commits are decided.
 //! - **NEWEST**: a search visits cells from the newest to the oldest. The entries of one fingerprint are in the order
 //!   of the chain, the newest first, and the entries of a run are newer than those of the next run. So a tombstone is
 //!   visited before its object, as in a walk; the two have the same fingerprint.

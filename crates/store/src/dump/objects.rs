@@ -72,10 +72,8 @@ struct Footer {
 
 /// The memory that compressed objects take, of a whole load.
 ///
-/// # Invariant COMPRESSED
-///
-/// It is never more than the option's bytes and [`FOR_A_BYTE`] for each byte of the dump that has been read, however
-/// much each object inflates to.
+/// Invariant **COMPRESSED**: compressed objects take no more memory than the option's bytes and [`FOR_A_BYTE`] for each
+/// byte of the dump that has been read, however much each object inflates to.
 struct Inflated {
     most: u64,
     taken: u64,

@@ -13,7 +13,7 @@
 //! A plan only narrows what is visited. Each object visited is matched as a whole, so that a plan that is too wide
 //! costs time and no answer; the property test `tests/plans.rs` looks for one that is too narrow.
 //!
-//! # What a query sees (invariant VISIT)
+//! # What a query sees
 //!
 //! Today the view is the table itself. Each batch (up to 256 keys; in an `ordered_set` each leaf of it) is what is
 //! there when it is read. Between batches a scan holds keys and nothing else, and goes on behind the last of them, in
@@ -30,7 +30,7 @@
 //!   it takes: the [reader](crate::view) undoes lists that come after it began. Between two steps of a caller's own
 //!   such a list may come. A snapshot under the view will end this, too, without a change here.
 //!
-//! Invariant *address*: an object that stays in a bag stays where it is, whatever happens to others of its key. An
+//! Invariant **ADDRESS**: an object that stays in a bag stays where it is, whatever happens to others of its key. An
 //! address may become that of another object of the key: one that has come meanwhile, which may be visited or not.
 //!
 //! Fixing the table is not needed for any of it.

@@ -32,7 +32,7 @@ pub(crate) enum Part {
     Key(Vec<u8>),
     /// All keys of a span.
     Span(Span),
-    /// Objects of one key in a bag that wait for their turn, by their addresses, ascending (invariant **address**).
+    /// Objects of one key in a bag that wait for their turn, by their addresses, ascending (invariant ADDRESS).
     Waiting { key: Vec<u8>, addresses: Vec<u64> },
 }
 

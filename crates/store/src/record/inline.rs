@@ -21,8 +21,8 @@
 //! | 1, 2, 3 | `{K, V}`, `V` of one, two, three value bytes: integers, atoms, `[]` | 34, 26, 18 | 8, 16, 24 |
 //! | 4, 5, 6 | `{K, V}`, integers, `0 <= V` | 26, 21, 14 | 16, 21, 28 |
 //!
-//! Keys are integers from 0 on. The key may be either element. An object that fits several forms takes the first, so
-//! that two inline objects are equal exactly if their words are (invariant UNIQUE).
+//! Keys are integers from 0 on. The key may be either element. An object that fits several forms takes the first.
+//! Invariant **UNIQUE**: two inline objects are equal exactly if their words are.
 //!
 //! Bags have no inline objects: the cells of a [chain](crate::chain) name records.
 

@@ -5,12 +5,12 @@
 //! All that looks at objects looks at the bytes of records. So a [inline object](super::inline) that is looked at is
 //! written out as the record it would have been, on a scratch page of the thread: some stores to lines that are near.
 //!
-//! # Life (invariant VIEW)
+//! # Life
 //!
-//! A materialized record stays as it is as long as the pin lives under which it was made, as any record does (RECLAIM):
-//! the thread fills a page place by place, never a place twice, and retires the page, pinned, when it is full. Such a
-//! record has nothing of its own to free or to count, and does not go into a slot: [`RecordPtr::is_materialized`] tells
-//! it from blocks, [`RecordPtr::word`] names the object that it was made from.
+//! **VIEW**: a materialized record stays as it is as long as the pin lives under which it was made, as any record does
+//! (RECLAIM): the thread fills a page place by place, never a place twice, and retires the page, pinned, when it is
+//! full. Such a record has nothing of its own to free or to count, and does not go into a slot:
+//! [`RecordPtr::is_materialized`] tells it from blocks, [`RecordPtr::word`] names the object that it was made from.
 
 use std::cell::Cell;
 use std::ptr::NonNull;

@@ -2,11 +2,11 @@
 //!
 //! # Why
 //!
-//! A table of small objects is mostly overhead if every object is a tree of allocations. A record is
-//! one block: a header of four bytes, the key as the bytes the indexes compare, and the other
-//! elements in the compact value form. It is built once, on insert, and never written again
-//! (invariant IMMUTABLE): an update builds another record and swaps one pointer. Readers
-//! therefore look at a record without any synchronisation beyond having come by its pointer.
+//! A table of small objects is mostly overhead if every object is a tree of allocations. A record is one block: a
+//! header of four bytes, the key as the bytes the indexes compare, and the other elements in the compact value form.
+//! Invariant **IMMUTABLE**: a record is built once, on insert, and never written again. An update builds another record
+//! and swaps one pointer. Readers therefore look at a record without any synchronisation beyond having come by its
+//! pointer.
 //!
 //! # Layout
 //!

@@ -6,8 +6,8 @@
 //! descriptor of one that has ended to the next: that one would crash.
 //!
 //! So where another thread loads this code, one of our own is the first that mimalloc sees. The C library puts a
-//! thread's descriptor on the stack that it was given, and this stack is used for no other thread: the id is not given
-//! again (invariant FIRST).
+//! thread's descriptor on the stack that it was given, and this stack is used for no other thread. Invariant **FIRST**:
+//! no other thread gets the id of the one that mimalloc takes for the program's first.
 
 use std::cell::UnsafeCell;
 use std::ffi::{c_char, c_int, c_void};

@@ -3,12 +3,12 @@
 use super::Backoff;
 use crate::atomic::{AtomicU64, Ordering, fence};
 
-/// Unlocks a word that readers look at without the lock: stores `unlocked` there (invariant VISIBLE).
+/// Unlocks a word that readers look at without the lock: stores `unlocked` there.
 ///
-/// A store with `Release` alone may wait in the store buffer of its processor while the operation returns and the
-/// thread goes on to read (the litmus test SB). Then two threads that each write a key and read that of the other both
-/// miss, which no order of the four operations explains. When this returns, what the thread has stored is visible to
-/// all threads before it loads anything more.
+/// Invariant **VISIBLE**: what a write has stored in an index is visible to all threads before its thread loads
+/// anything more. A store with `Release` alone may wait in the store buffer of its processor while the operation
+/// returns and the thread goes on to read (the litmus test SB). Then two threads that each write a key and read that of
+/// the other both miss, which no order of the four operations explains.
 #[inline]
 pub fn unlock(word: &AtomicU64, unlocked: u64) {
     if cfg!(target_arch = "x86_64") && !cfg!(fyris_mutant = "unlock_is_release") {

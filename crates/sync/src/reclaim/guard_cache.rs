@@ -20,7 +20,7 @@
 //! 3. makes all threads pass a barrier ([`heavy`]);
 //! 4. takes the guards of those slots whose depth is zero, and drops them.
 //!
-//! ## Invariant OWNER: a pinned thread's guard is its own
+//! ## Invariant **OWNER**: a pinned thread's guard is its own
 //!
 //! A thread that finds its state odd after it has raised the depth keeps the guard until it has lowered the depth to
 //! zero. For if it looked before the barrier of the thread that made the state even, it had raised the depth before,
@@ -30,14 +30,14 @@
 //!
 //! A state only grows, so a thread takes no guard but the one that it marked before the barrier.
 //!
-//! ## Invariant FLUSH: a marked guard goes with its thread's pin
+//! ## Invariant **FLUSH**: a marked guard goes with its thread's pin
 //!
 //! Step 4 leaves a guard alone only if its thread is pinned after the barrier. That thread lowers the depth after the
 //! barrier, so it finds the state even then, and drops the guard itself. And a state is made odd before the guard is
 //! entered, so that step 2 misses no guard that step 1 has met. So retired blocks wait for no thread that is not
 //! pinned.
 //!
-//! ## Invariant BAG: the bag of a thread that is not pinned may be taken
+//! ## Invariant **BAG**: the bag of a thread that is not pinned may be taken
 //!
 //! In the slot lies also what the thread gathers. It touches that while it is pinned, or else under the lock. Another
 //! thread takes it as it takes guards: under the lock, after a barrier before which it saw the state even, if it sees

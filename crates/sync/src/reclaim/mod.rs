@@ -7,11 +7,11 @@
 //! that it can be replaced by a model: the blocks that a thread retires gather in a bag, which is retired as one block;
 //! and a thread that unpins leaves its guard for its next pin (see `guard_cache`).
 //!
-//! # The invariant (RECLAIM)
+//! # Invariant
 //!
-//! A block reachable at a moment when a thread is pinned stays allocated until that thread unpins.
-//! It holds if the thread that retires a block has first made it unreachable for threads that pin later,
-//! and retires it once. Every `unsafe` that follows a shared pointer cites RECLAIM.
+//! **RECLAIM**: a block reachable at a moment when a thread is pinned stays allocated until that thread unpins. It
+//! holds if the thread that retires a block has first made it unreachable for threads that pin later, and retires it
+//! once. Every `unsafe` that follows a shared pointer cites RECLAIM.
 //!
 //! Loads of shared pointers that RECLAIM protects use [`PROTECT`], the ordering `seize` asks for.
 //!
@@ -368,7 +368,7 @@ mod tests {
                     // Relaxed: a flag, as where it is stored; nothing is read because of it.
                     while !stop.load(Ordering::Relaxed) {
                         let _pin = pin();
-                        // PROTECT: pairs with the swap in `write`. SAFETY: reachable under the pin (RECLAIM).
+                        // PROTECT: pairs with the swap above. SAFETY: reachable under the pin (RECLAIM).
                         let page = unsafe { &*shared.load(PROTECT) };
                         // Relaxed: as in `reclaim`.
                         for word in &page.0 {

@@ -9,12 +9,12 @@
 //! (Dice and Kogan, 2019), with the barriers of `guard_cache`. Entering and leaving are two stores to a line that the
 //! pin has touched already.
 //!
-//! # The invariant (QUIET)
+//! # Invariant
 //!
-//! When a thread changes a flag and then calls [`Sections::wait`], this holds when the call returns: every section
-//! entered before the flag was seen to have changed is over, and its writes are visible. For an operation enters, and
-//! then looks at the flag. If its entry comes before the barrier of `wait`, `wait` finds the entry and waits for its
-//! end; if it comes after the barrier, the operation sees the flag.
+//! **QUIET**: when a thread changes a flag and then calls [`Sections::wait`], this holds when the call returns: every
+//! section entered before the flag was seen to have changed is over, and its writes are visible. For an operation
+//! enters, and then looks at the flag. If its entry comes before the barrier of `wait`, `wait` finds the entry and
+//! waits for its end; if it comes after the barrier, the operation sees the flag.
 //!
 //! A thread whose slot is no place that others know, or that is in a section already, counts itself in a counter of the
 //! [`Sections`] instead, with a fence of its own. With the number goes the process that counted: after a fork the child

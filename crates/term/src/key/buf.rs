@@ -37,7 +37,7 @@ impl<'t> Flat<'t> {
 /// Keys of up to 70 bytes live inside the value, without allocation. A buffer may be used again and again: every
 /// `encode_into` starts it afresh and keeps what it has allocated.
 ///
-/// Invariant SPILL: either `spilled` is false and the key is `inline[..len]`, or `heap` is there and holds the
+/// Invariant **SPILL**: either `spilled` is false and the key is `inline[..len]`, or `heap` is there and holds the
 /// whole key.
 ///
 /// An empty buffer is nothing but zero bytes, 96 of them: a handful of wide stores.

@@ -8,7 +8,7 @@
 //! end of a bitstring        ->  00, bits in the last byte (1 to 7; 8: a whole one, or no byte at all)
 //! ```
 //!
-//! Invariant ESCAPE: the byte after a closing zero is never `FF`: a bit count, another zero, a tag, the trailer or
+//! Invariant **ESCAPE**: the byte after a closing zero is never `FF`: a bit count, another zero, a tag, the trailer or
 //! nothing. So the end is told from an escaped zero by one byte, and a string that ends sorts below one that goes on
 //! with a zero. Of two bitstrings with the same bytes the one with fewer bits in the last byte is the prefix, and its
 //! count is less.

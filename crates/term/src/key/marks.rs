@@ -8,7 +8,7 @@
 //! A number with a fraction can only be a float and has no mark. Bytes of nothing but integers at the end are left
 //! out, so the trailer of a key without integral floats is empty.
 //!
-//! Invariant TRAILER: no trailer byte is above `AA`, so none can be taken for a fraction mark or an escape when the
+//! Invariant **TRAILER**: no trailer byte is above `AA`, so none can be taken for a fraction mark or an escape when the
 //! trailer follows the order part: order part and trailer together are one string that can be read in one way only.
 
 use smallvec::SmallVec;

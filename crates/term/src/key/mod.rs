@@ -80,12 +80,11 @@
 //!
 //! # Invariants
 //!
-//! - **E** (escape), **N** (numbers): where a form may go on with `FF`, what follows a finished one is never `FF`, so
-//!   no form needs a terminator to keep its order in front of whatever comes next. Said in `escape` and `number`.
-//! - **T** (trailer): no trailer byte can be taken for the continuation of an order part, so order part and trailer are
-//!   one string that reads in one way only. Said in `marks`.
-//! - **F** (follow): no trailer byte is the mark that starts a rest. Said in `rest`.
-//! - **canonical**: [`decode`] accepts nothing but what [`KeyBuf::encode`] writes.
+//! - Where a form may go on with `FF`, what follows a finished one is never `FF` (ESCAPE, NUMBERS), so no form needs a
+//!   terminator to keep its order in front of whatever comes next.
+//! - No trailer byte can be taken for the continuation of an order part (TRAILER), so order part and trailer are one
+//!   string that reads in one way only; and none is the mark that starts a rest (FOLLOW).
+//! - **CANONICAL_KEY**: [`decode`] accepts nothing but what [`KeyBuf::encode`] writes.
 
 pub use buf::{Flat, KeyBuf};
 pub use build::build;

@@ -4,7 +4,7 @@
 //! positive on both sides of zero, so a fraction always *adds* bytes and always sorts above its bare floor, and
 //! negative integers need no terminator.
 //!
-//! Invariant NUMBERS: the bytes of a number depend on its value alone, and are a function that grows with it, in
+//! Invariant **NUMBERS**: the bytes of a number depend on its value alone, and are a function that grows with it, in
 //! front of whatever may follow a term: a tag, the trailer or nothing, but never `FF`.
 
 use num_bigint::{BigInt, Sign};

@@ -14,7 +14,7 @@
 //!
 //! It is there only if a closure is, or a reference that ends in zero words (no node makes such).
 //!
-//! Invariant FOLLOW: no trailer byte is as high as the mark `F5`, so stored bytes equal a key's identity exactly
+//! Invariant **FOLLOW**: no trailer byte is as high as the mark `F5`, so stored bytes equal a key's identity exactly
 //! when they start with it and then end or go on with `F5`: [`is_same`].
 
 use smallvec::SmallVec;

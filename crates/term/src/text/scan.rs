@@ -1,7 +1,7 @@
 //! The scanner: characters, names, quoted text and numbers, one at a time, on demand.
 //!
-//! The cursor only moves forward over whole characters, so **on-a-boundary** holds: `at` is always a character boundary
-//! of `text`, and slicing there cannot panic.
+//! The cursor only moves forward over whole characters, so invariant **ON_A_BOUNDARY**: `at` is always a character
+//! boundary of `text`, and slicing there cannot panic.
 
 use num_bigint::BigInt;
 use num_traits::{Num, ToPrimitive};

@@ -213,7 +213,7 @@ struct Run<'a, 'b, B: Build> {
     blobs: &'b [Blob],
     builder: &'b mut B,
     stack: &'b mut Vec<B::Out>,
-    /// Returns the error and its offset, when something ends nowhere.
+    /// The error and its offset, when something ends nowhere.
     wrong: ValueErrorKind,
     wrong_at: usize,
 }

@@ -13,7 +13,7 @@ const MAX_ATOMS: usize = 3 + 128;
 
 static TABLE: Interner<KnownDefinition, MAX_SHAPES, { 2 * MAX_SHAPES }> = Interner::new();
 
-/// A definition that is kept, as a shape is: as long as there is room, and for ever (invariant **decided-once** of
+/// A definition that is kept, as a shape is: as long as there is room, and for ever (DECIDED_ONCE of
 /// [`shape`](super::shape)).
 #[derive(Debug)]
 pub(crate) struct KnownDefinition(Definition);

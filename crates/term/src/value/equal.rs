@@ -23,7 +23,7 @@ fn same_blobs(a: &[Blob], b: &[Blob]) -> bool {
 }
 
 /// Returns whether the first difference lies in a closure's own bytes or in a reference. Up to there the bytes are
-/// equal, and so are the terms (invariant **canonical**); anywhere else it makes them different.
+/// equal, and so are the terms (CANONICAL_VALUE); anywhere else it makes them different.
 fn differ_in_identity(a: &[u8], b: &[u8]) -> bool {
     let first = a.iter().zip(b).take_while(|(a, b)| a == b).count();
     let mut reader = Reader { left: a };

@@ -11,9 +11,9 @@
 //! A leaf is a term without parts; the headers of the tuples, lists and maps that it lies in stand before it. So the
 //! fingerprints of values that begin alike are a range: `{Pid, '_'}` is found without its second element.
 //!
-//! Only bytes count in which equal values are alike (invariant **canonical**): up to a closure, of which equality
-//! overlooks the creator, and up to the first reference, of which it overlooks zero words at the end; the first two
-//! words of that reference are a leaf.
+//! Only bytes count in which equal values are alike (CANONICAL_VALUE): up to a closure, of which equality overlooks the
+//! creator, and up to the first reference, of which it overlooks zero words at the end; the first two words of that
+//! reference are a leaf.
 
 use std::ops::RangeInclusive;
 

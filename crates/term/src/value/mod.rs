@@ -56,11 +56,12 @@
 //!
 //! # Invariants
 //!
-//! - **canonical**: a term has one form only (the shortest integer, the string form of a list whenever it can be), and
-//!   blobs are numbered in the order they are met. So two values that started with equally long blob lists are `=:=`
-//!   exactly when their bytes and the contents of their blobs are equal, but for closures and references, where
+//! - **CANONICAL_VALUE**: a term has one form only (the shortest integer, the string form of a list whenever it can
+//!   be), and blobs are numbered in the order they are met. So two values that started with equally long blob lists are
+//!   `=:=` exactly when their bytes and the contents of their blobs are equal, but for closures and references, where
 //!   equality overlooks the creator of a closure and zero words at the end of a reference: [`equal`] knows.
-//! - **bounded**: reading trusts no count beyond the bytes that are there. Corrupt bytes are an error; never a panic.
+//! - **READING_BOUNDED**: reading trusts no count beyond the bytes that are there. Corrupt bytes are an error; never a
+//!   panic.
 
 pub use build::{Build, build, build_each, build_term};
 pub use decode::decode;

@@ -11,11 +11,11 @@
 //! A shape is made once and never forgotten, as atoms are; there are at most [`MAX_SHAPES`], which bounds the memory
 //! that hostile maps can fill to a few megabytes. Maps whose keys came too late are stored with their keys.
 //!
-//! - Invariant **decided-once**: whether some keys have a shape is decided when they are first met, and for ever: as
-//!   long as there is room they get one, and room never comes back. Without it, equal maps could be stored in two forms
-//!   (invariant **canonical** of [`value`](super)).
-//! - Invariant **made-before-numbered**: a number is published after the shape it names: a thread that has the number
-//!   reads the shape.
+//! - **DECIDED_ONCE**: whether some keys have a shape is decided when they are first met, and for ever: as long as
+//!   there is room they get one, and room never comes back. Without it, equal maps could be stored in two forms
+//!   (CANONICAL_VALUE).
+//! - **MADE_BEFORE_NUMBERED**: a number is published after the shape it names: a thread that has the number reads the
+//!   shape.
 
 use std::hash::BuildHasher;
 use std::ops::Range;
@@ -163,7 +163,7 @@ impl<T: Numbered, const SHAPES: usize, const PLACES: usize> Interner<T, SHAPES, 
     /// Returns the shape of some keys, or the place where its number would stand.
     fn find(&self, keys: &[Atom], hash: usize) -> Result<&T, usize> {
         let mut place = hash % PLACES;
-        // Acquire: pairs with the Release in `make` (made-before-numbered).
+        // Acquire: pairs with the Release in `make` (MADE_BEFORE_NUMBERED).
         while let Some(number) = self.by_keys[place].load(Ordering::Acquire).checked_sub(1) {
             match self.numbered(number) {
                 Some(shape) if *shape.atoms() == *keys => return Ok(shape),
@@ -173,7 +173,7 @@ impl<T: Numbered, const SHAPES: usize, const PLACES: usize> Interner<T, SHAPES, 
         Err(place)
     }
 
-    /// Makes the shape of keys that have none yet, if there is room (decided-once).
+    /// Makes the shape of keys that have none yet, if there is room (DECIDED_ONCE).
     #[cold]
     fn make(&self, keys: &[Atom], hash: usize) -> Option<&T> {
         // A thread that panicked (for want of memory) has published nothing.
@@ -187,7 +187,7 @@ impl<T: Numbered, const SHAPES: usize, const PLACES: usize> Interner<T, SHAPES, 
         let made = T::make(*count as u32, keys)?;
         let shape = free.get_or_init(|| made);
         *count += 1;
-        // Release: pairs with the Acquire in `find` (made-before-numbered).
+        // Release: pairs with the Acquire in `find` (MADE_BEFORE_NUMBERED).
         self.by_keys[place].store(*count as u32, Ordering::Release);
         Some(shape)
     }

@@ -176,7 +176,7 @@ pub fn as_int(bytes: &[u8]) -> Option<i64> {
 /// true unless the term holds a blob, a closure or a reference somewhere.
 ///
 /// `value` and `blobs` are what [`encode`](super::encode) made of the term. A value delimits itself and has one form
-/// (invariant **canonical**), so stored bytes that start with those of a plain value start with that very value.
+/// (CANONICAL_VALUE), so stored bytes that start with those of a plain value start with that very value.
 pub fn is_plain(value: &[u8], blobs: &[Blob]) -> bool {
     let mut reader = Reader { left: value };
     while let Some(&tag) = reader.left.first() {

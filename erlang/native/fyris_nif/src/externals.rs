@@ -12,13 +12,13 @@
 //! A term that has counted something is for the machine to make: so it copies one of the same node, and the copy gets
 //! its own numbers.
 //!
-//! # Invariant ENTRY
+//! # Invariant
 //!
-//! The machine's entry of a node stays as long as a term counts it, and no node has two. A term of each node that was
-//! met is kept for ever ([`MOST`] nodes at most, three kilobytes each); so an address that is remembered is never that
-//! of another node. `nodes(known)` goes on to list these nodes.
+//! **ENTRY**: the machine's entry of a node stays as long as a term counts it, and no node has two. A term of each node
+//! that was met is kept for ever ([`MOST`] nodes at most, three kilobytes each); so an address that is remembered is
+//! never that of another node. `nodes(known)` goes on to list these nodes.
 //!
-//! - **made-before-numbered**: the place of a node is published after what is there.
+//! **NODE_FIRST**: the place of a node is published after what is there.
 
 use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -155,7 +155,7 @@ fn find(
     is_it: impl Fn(&Met) -> bool,
 ) -> Result<&'static Met, usize> {
     let mut place = hash as usize % PLACES;
-    // Acquire: pairs with the Release in `publish` (made-before-numbered). There are more places than nodes.
+    // Acquire: pairs with the Release in `publish` (NODE_FIRST). There are more places than nodes.
     while let Some(number) = by[place].load(Ordering::Acquire).checked_sub(1) {
         match ALL[number as usize].get() {
             Some(met) if is_it(met) => return Ok(met),
@@ -310,7 +310,7 @@ fn publish(met: Met) -> Option<()> {
     // Relaxed: only saves work.
     IS_FULL.store(*count == MOST, Ordering::Relaxed);
     for (by, place) in [(&BY_ENTRY, of_entry), (&BY_NODE, of_node)] {
-        // Release: pairs with the Acquire in `find` (made-before-numbered).
+        // Release: pairs with the Acquire in `find` (NODE_FIRST).
         by[place].store(*count as u32, Ordering::Release);
     }
     Some(())

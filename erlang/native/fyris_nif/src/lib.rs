@@ -29,11 +29,6 @@
 //! a millisecond. So no function here does more than some hundred objects' work: tables are walked by
 //! cursors, a slice a call, from loops in Erlang; a list that is inserted as one step is encoded and
 //! committed on a dirty scheduler if it is long; and the content of a large table is freed by a thread of the store.
-//!
-//! # Invariants
-//!
-//! CALL (in `sys`), WHOLE (in `words`), ENTRY (in `externals`), NOTICE (in `watch`), LOCAL (in `term`), KEPT (in
-//! `term::keep`), and those of the store.
 
 mod atoms;
 mod call;

@@ -1,11 +1,11 @@
 //! The one door to the Erlang machine's C interface.
 //!
-//! # Invariant CALL
+//! # Invariant
 //!
-//! An [`Env`] is made when the machine calls us and is used only until we return, on that thread; a
-//! [`Term`] is used only with the `Env` it came with. Nothing else of this crate keeps either. So every
-//! call below passes a live environment and a term that belongs to it, which is all that the C functions
-//! ask for; CALL in the comments stands for this paragraph.
+//! **CALL**: an [`Env`] is made when the machine calls us and is used only until we return, on that thread; a [`Term`]
+//! is used only with the `Env` it came with. Nothing else of this crate keeps either. So every call below passes a live
+//! environment and a term that belongs to it, which is all that the C functions ask for; CALL in the comments stands
+//! for this paragraph.
 //!
 //! # Words
 //!

@@ -1,9 +1,9 @@
 //! Watches that notice whether a table has been written to.
 //!
-//! # Invariant NOTICE
+//! # Invariant
 //!
-//! A watcher that finds the [`count`](Watch::count) of a table as it was before it read the table has seen every write
-//! that had returned by then.
+//! **NOTICE**: a watcher that finds the [`count`](Watch::count) of a table as it was before it read the table has seen
+//! every write that had returned by then.
 //!
 //! A write ends with [`wrote`]: a light barrier, and if the table is watched the count goes up. A process that begins
 //! to watch says so first, then makes all threads pass a heavy barrier (`membarrier`), and only then reads the table.

@@ -24,11 +24,11 @@
 //! Where anything is otherwise there is no room, and every term is made by a call. Keys stand in a map in the order of
 //! terms up to OTP 25; later those that are atoms stand among each other in the order of their numbers.
 //!
-//! # Invariant WHOLE
+//! # Invariant
 //!
-//! When a call returns, all room that was asked for consists of whole terms, one behind the other: those that were
-//! written, and tuples of what is left over ([`Room::close`]). The machine counts on that: it walks over what a call
-//! has put beside the heap and moves it, term by term.
+//! **WHOLE**: when a call returns, all room that was asked for consists of whole terms, one behind the other: those
+//! that were written, and tuples of what is left over ([`Room::close`]). The machine counts on that: it walks over what
+//! a call has put beside the heap and moves it, term by term.
 
 mod large;
 mod tree;

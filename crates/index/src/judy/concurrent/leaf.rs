@@ -49,7 +49,7 @@ impl<'a> Leaf<'a> {
     /// Returns the number of keys below the key, and whether it is there. The keys share its bits above their level.
     #[inline(always)]
     pub(super) fn search(self, key: u64) -> (usize, bool) {
-        // SAFETY: `len` sorted keys, of as many bytes as the level says, which do not change (FROZEN).
+        // SAFETY: `len` sorted keys, of as many bytes as the level says, which do not change (FROZEN_BRANCH).
         unsafe { keys::search_any(self.keys, self.level, self.len, stored(key, self.level)) }
     }
 

@@ -55,27 +55,27 @@
 //!
 //! A node is *in the tree* when links lead to it from the place of the root.
 //!
-//! **LOCKED.** The slots, groups, digits and counts of a branch, and the values of its leaves, change under the
+//! **LOCKED**: the slots, groups, digits and counts of a branch, and the values of its leaves, change under the
 //! branch's lock, while it is in the tree. A branch leaves the tree under its own lock and that of its parent, and a
 //! leaf under that of its branch; so what a locked branch leads to stays in the tree.
 //!
-//! **GONE.** A branch that leaves the tree is marked so by the store that unlocks it, for good. A writer that finds the
+//! **GONE**: a branch that leaves the tree is marked so by the store that unlocks it, for good. A writer that finds the
 //! mark begins anew at the root. So no change is lost in a branch of which a copy was made.
 //!
-//! **FROZEN.** What has left the tree does not change any more, nor do the keys of any leaf. It is freed when the
-//! threads that were pinned have gone on (RECLAIM). So a reader in a node that has left sees what was there at that
+//! **FROZEN_BRANCH**: what has left the tree does not change any more, nor do the keys of any leaf. It is freed when
+//! the threads that were pinned have gone on (RECLAIM). So a reader in a node that has left sees what was there at that
 //! moment, which lies within its operation, as it had come there before.
 //!
-//! **OPEN.** In an open group a value is stored before its bit is set, and stays when the bit is cleared, both under
+//! **OPEN**: in an open group a value is stored before its bit is set, and stays when the bit is cleared, both under
 //! the lock. So a reader that has seen the bit may find the value of a key that is about to come. It looks at the group
 //! again: if the bit is clear the key is absent at that moment, and if not the value was there in between, as it was
 //! stored before the bit was set, or before the slots left the tree, of which the same holds.
 //!
-//! **NARROW.** All keys below a branch have its prefix. A reader, and a writer, goes to a branch whose link skips a
+//! **PREFIXED**: all keys below a branch have its prefix. A reader, and a writer, goes to a branch whose link skips a
 //! level only with a key that has it; where it has not, the key is absent, and a writer puts a branch above. A node's
 //! prefix and level never change. So a writer that has locked a branch which is in the tree has the right one.
 //!
-//! **COUNTED.** A branch has counted, of each leaf and each value below it, all keys, and of each branch below it as
+//! **PASSED_ON**: a branch has counted, of each leaf and each value below it, all keys, and of each branch below it as
 //! many as that one has noted as *passed*; the note changes under the lock of the upper one. A writer whose change has
 //! added to the keys of a branch goes up afterwards: under the parent's lock it adds what the parent has not counted
 //! and notes it as passed. Where another branch has taken the place of one of the two it takes the way from the root
@@ -85,13 +85,13 @@
 //! subtree becomes a leaf its keys are known, and the note ends; where a branch gives way to its only child, the parent
 //! counts what the branch has not passed on, as a thread that has yet to do so may have no key below that child.
 //!
-//! **DOWNWARDS.** A thread that has a lock waits for locks of branches below alone. So no threads wait in a circle.
+//! **BELOW**: a thread that has a lock waits for locks of branches below alone. So no threads wait in a circle.
 //!
 //! # Reading
 //!
 //! A lookup takes effect when it loads the word that decides: of a link in the tree that is the load itself, of a node
-//! that has left the moment when it left (FROZEN). A value is a word that is replaced by one store; a leaf that has
-//! left keeps the values of that moment. In an open group what decides is the bit (OPEN).
+//! that has left the moment when it left (FROZEN_BRANCH). A value is a word that is replaced by one store; a leaf that
+//! has left keeps the values of that moment. In an open group what decides is the bit (OPEN).
 //!
 //! A walk in order meets a key that is there throughout exactly once: a key changes its node only when that is copied,
 //! and a walk that is in the old one stays in it.

@@ -184,7 +184,7 @@ impl Branch {
     }
 
     /// Returns whether the key belongs below the branch, whose place decodes `place_level` bytes less than all
-    /// (NARROW).
+    /// (PREFIXED).
     #[inline(always)]
     pub(super) fn has_prefix_of(self, key: u64, place_level: usize) -> bool {
         let level = self.level();
@@ -540,7 +540,7 @@ impl Branch {
         }
     }
 
-    /// Returns the number of keys that are counted below the node (COUNTED).
+    /// Returns the number of keys that are counted below the node (PASSED_ON).
     #[inline]
     pub(super) fn keys(self) -> usize {
         // Acquire: pairs with the Release store in `count`.

@@ -18,7 +18,7 @@ struct Gathered {
 }
 
 impl Tree {
-    /// Makes the branches above the last one of a path count its keys, one after the other (COUNTED).
+    /// Makes the branches above the last one of a path count its keys, one after the other (PASSED_ON).
     pub(super) fn settle(&self, path: &mut Path, key: u64) {
         if cfg!(fyris_mutant = "judy_shared_count_stays_below") {
             return;
@@ -135,7 +135,7 @@ fn thin_one(parent: Branch, branch: Branch, key: u64, pin: &LocalGuard) -> bool 
         return false;
     }
     // The branch has counted of its child what the child has passed on. So that the parent has counted the same it
-    // counts now what the branch has not passed on; those who would have done so go on at the parent (COUNTED).
+    // counts now what the branch has not passed on; those who would have done so go on at the parent (PASSED_ON).
     let digit = parent.digit(key);
     if cfg!(fyris_mutant = "judy_shared_only_child_takes_note") {
         Branch(only).pass(branch.passed());
@@ -219,8 +219,8 @@ unsafe fn leave_all(link: Link, pin: &LocalGuard) {
             if !branch.lock() {
                 return;
             }
-            // At once, so that writers in there wait for nothing: the branch does not change any more (FROZEN), and its
-            // children leave the tree under locks of branches that are marked (GONE).
+            // At once, so that writers in there wait for nothing: the branch does not change any more (FROZEN_BRANCH),
+            // and its children leave the tree under locks of branches that are marked (GONE).
             branch.leave();
             if !branch.is_bits() {
                 for (_, word) in branch.iter() {

@@ -35,8 +35,8 @@ enum Step {
 
 /// Looks a key up below a branch.
 ///
-/// The link that is followed at each step is that of a node in the tree, or of one that is FROZEN: so the answer was
-/// true at a moment of the lookup.
+/// The link that is followed at each step is that of a node in the tree, or of one that is FROZEN_BRANCH: so the answer
+/// was true at a moment of the lookup.
 #[inline]
 fn find(mut branch: Branch, key: u64) -> Option<u64> {
     loop {
@@ -342,7 +342,7 @@ fn part(branch: Branch, narrow: Branch, key: u64, value: u64) {
     ];
     children.sort_unstable();
     let above = make::branch(&children, level, prefix);
-    // What `branch` has counted of the narrow one's keys it has counted of this one's (COUNTED).
+    // What `branch` has counted of the narrow one's keys it has counted of this one's (PASSED_ON).
     above.pass(passed + 1);
     narrow.pass(counted);
     let digit = branch.digit(key);
@@ -399,7 +399,7 @@ pub(super) fn replace(
     pin: &LocalGuard,
 ) {
     let new = make::branch_as(kind, children, branch.level(), branch.prefix());
-    debug_assert_eq!(new.keys(), branch.keys(), "COUNTED");
+    debug_assert_eq!(new.keys(), branch.keys(), "PASSED_ON");
     new.pass(branch.passed());
     parent.set(parent.digit(key), new.0.0);
     branch.leave();

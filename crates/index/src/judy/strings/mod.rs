@@ -12,20 +12,20 @@
 //!
 //! ```text
 //! bytes 0 to 15    pointer to the nodes of the words      bytes 32 to 39   number of keys
-//! bytes 16 to 31   prefix and mask of the root (ROOT)     bytes 40 to 47   number of shared bytes
+//! bytes 16 to 31   prefix and mask of the root (DECODED)  bytes 40 to 47   number of shared bytes
 //! from byte 48     shared bytes
 //! ```
 //!
 //! # Invariants
 //!
-//! **SEVERAL.** An array behind a word has two keys at least, and two words at least: with one key it is put away and
+//! **SEVERAL**: an array behind a word has two keys at least, and two words at least: with one key it is put away and
 //! the key stands in its place, with one word it is joined with the array behind that. So the number of arrays is below
 //! that of keys.
 //!
-//! **SHARED.** Every key of an array has the array's shared bytes behind the word that leads to it. They are a whole
+//! **SHARED**: every key of an array has the array's shared bytes behind the word that leads to it. They are a whole
 //! number of words, none of them a last one, so that words begin at the same offsets everywhere.
 //!
-//! **COUNTED** holds for keys: a word stands for all keys behind it (`weigh`).
+//! COUNTED holds for keys: a word stands for all keys behind it (`weigh`).
 
 mod content;
 mod nearest;

@@ -17,8 +17,8 @@ struct Group(AtomicU64);
 /// The counters of a lock, made when a thread first reads: a lock that is only written to takes no memory for them.
 ///
 /// A thread belongs to the group of its number ([`thread::place`]) modulo the number of groups, which is a power of
-/// two. A counter falls only below what the group's readers raised it to, so one that was seen at zero under a claim
-/// has no reader who got the lock before the claim, whatever comes and is turned away later (invariant GROUP).
+/// two. Invariant **GROUP**: a counter that was seen at zero under a claim has no reader who got the lock before the
+/// claim, whatever comes and is turned away later: it never falls below what the readers that are there raised it to.
 #[derive(Debug)]
 pub struct Groups {
     /// The groups, or null.

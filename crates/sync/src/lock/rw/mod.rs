@@ -54,24 +54,24 @@
 //!
 //! # Invariants
 //!
-//! * EXCLUSION: a thread writes under the lock if it has the claim and has seen, since it took it, that no reader is
-//!   noted, or was told so. A thread reads if it noted that at a moment when there was no claim.
-//! * ORDER: of a reader that notes itself and looks for the claim, and a writer that claims and looks for notes, at
-//!   least one sees the other. The same holds for a reader that departs and looks for DRAIN, and a writer that sets
+//! * **EXCLUSION**: a thread writes under the lock if it has the claim and has seen, since it took it, that no reader
+//!   is noted, or was told so. A thread reads if it noted that at a moment when there was no claim.
+//! * **ONE_SEES**: of a reader that notes itself and looks for the claim, and a writer that claims and looks for notes,
+//!   at least one sees the other. The same holds for a reader that departs and looks for DRAIN, and a writer that sets
 //!   DRAIN and looks for notes. (`readers.rs`)
-//! * NOTED, GROUP, MARK: what it takes to see in the flag word, in the groups or in the words of threads that there is
-//!   no reader. (`readers.rs`, `groups.rs`, `pointers.rs`)
-//! * QUEUE: the bit QUEUED is set as long as the queue is not empty. It is changed under the latch, and while it is set
-//!   only the holder of the latch sets WRITER and UPGRADER.
-//! * HEAD: if the latch is free, the thread at the head may not have the lock: there is a claim, or it is no reader and
-//!   there is an upgrader. Each operation that takes a claim or an upgrader away and sees QUEUED lets the head in; each
-//!   that enters the queue or leaves it looks itself. So no thread sleeps that could go on.
-//! * GATHER: all readers in the queue stand side by side. (`queue.rs`)
-//! * DRAIN: the bit DRAIN is set as long as a drainer is named beside the queue. Both are changed under the latch.
-//! * SIGNAL: a waiting thread's node is in the queue, or named as the drainer, or known to the one thread that will
+//! * NOTED, GROUP and MARK (`readers.rs`, `groups.rs`, `pointers.rs`) say what it takes to see in the flag word, in the
+//!   groups or in the words of threads that there is no reader.
+//! * **QUEUE**: the bit QUEUED is set as long as the queue is not empty. It is changed under the latch, and while it is
+//!   set only the holder of the latch sets WRITER and UPGRADER.
+//! * **HEAD**: if the latch is free, the thread at the head may not have the lock: there is a claim, or it is no reader
+//!   and there is an upgrader. Each operation that takes a claim or an upgrader away and sees QUEUED lets the head in;
+//!   each that enters the queue or leaves it looks itself. So no thread sleeps that could go on.
+//! * **GATHER**: all readers in the queue stand side by side. (`queue.rs`)
+//! * **DRAIN**: the bit DRAIN is set as long as a drainer is named beside the queue. Both are changed under the latch.
+//! * **SIGNAL**: a waiting thread's node is in the queue, or named as the drainer, or known to the one thread that will
 //!   give its signal; and the thread stays until it has taken it out of the first two under the latch or got the
 //!   signal.
-//! * OWN_PROCESS: what is behind a latch belongs to one process. (`latch.rs`)
+//! * **OWN_PROCESS**: what is behind a latch belongs to one process. (`latch.rs`)
 //!
 //! # Giving up
 //!

@@ -11,13 +11,14 @@
 //! departs clears the word if that names the lock, though another reader of the place may have written it: what matters
 //! is how many there are.
 //!
-//! # Why none is missed (invariant MARK)
+//! # Why none is missed
 //!
-//! Of the readers of one place that have not departed, the word stands for one if it names the lock, and the counter
-//! for each of the others. `is_empty` looks at the word first and at the counter later. Let a reader be there all the
-//! while, and the word not name the lock when it is looked at. If it still does not when the counter is, the counter
-//! stands for the reader. If it does, another reader has written it since, the last one to do so, and that reader is
-//! there too: in departing it would have cleared the word. So the counter stands for one of the two.
+//! Invariant **MARK**: of the readers of one place that have not departed, the word stands for one if it names the
+//! lock, and the counter for each of the others. `is_empty` looks at the word first and at the counter later. Let a
+//! reader be there all the while, and the word not name the lock when it is looked at. If it still does not when the
+//! counter is, the counter stands for the reader. If it does, another reader has written it since, the last one to do
+//! so, and that reader is there too: in departing it would have cleared the word. So the counter stands for one of the
+//! two.
 
 use super::readers::ReadIndicator;
 use crate::atomic::{AtomicU64, AtomicUsize, Ordering};

@@ -207,7 +207,8 @@ impl<R: Readers> RawFair<R> {
     /// Takes the claim, if the flag word still is what was seen.
     #[inline]
     fn claim(&self, seen: u64) -> bool {
-        // SeqCst: invariant ORDER. It acquires: pairs with the Release of the unlock. Relaxed: a failure is repeated.
+        // SeqCst: invariant ONE_SEES. It acquires: pairs with the Release of the unlock. Relaxed: a failure is
+        // repeated.
         (self.word)
             .compare_exchange(seen, seen | WRITER, Ordering::SeqCst, Ordering::Relaxed)
             .is_ok()
@@ -261,7 +262,7 @@ impl<R: Readers> RawFair<R> {
         let mut granted = Granted::none();
         self.waiting.with(|queue| {
             queue.drainer = Some(NonNull::from(&node));
-            // SeqCst: invariant ORDER: a reader that departs and does not see this bit is seen to be gone below.
+            // SeqCst: invariant ONE_SEES: a reader that departs and does not see this bit is seen to be gone below.
             self.word.fetch_or(DRAIN, Ordering::SeqCst);
             self.finish_drain(queue, &mut granted);
         });
@@ -392,8 +393,8 @@ impl<R: Readers> RawFair<R> {
             let drains = taken & WRITER != 0 && word & READERS != 0;
             Some(if drains { word | DRAIN } else { word })
         };
-        // SeqCst: invariant ORDER, for the claim and the bit for draining. Release: for the changes of the thread that
-        // unlocked. Relaxed: a failure is repeated.
+        // SeqCst: invariant ONE_SEES, for the claim and the bit for draining. Release: for the changes of the thread
+        // that unlocked. Relaxed: a failure is repeated.
         let before = (self.word).fetch_update(Ordering::SeqCst, Ordering::Relaxed, change);
         let word = before.ok().and_then(change).unwrap_or(0);
         if word & DRAIN != 0 {

@@ -1,11 +1,12 @@
 //! Where readers are noted: in the flag word itself, or by a read indicator beside it.
 //!
-//! # The order of two steps (invariant ORDER)
+//! # The order of two steps
 //!
 //! A reader first notes that it reads and then looks whether a thread has the claim; a writer first takes the claim and
-//! then looks whether readers are noted. Both steps of both are in one order, so at least one sees the other. With the
-//! readers in the flag word this is one step each. With an indicator they are sequentially consistent accesses to
-//! different words; loom knows no order of such accesses beyond that of fences, so a model has a fence between them.
+//! then looks whether readers are noted. Both steps of both are in one order, so at least one sees the other
+//! (ONE_SEES). With the readers in the flag word this is one step each. With an indicator they are sequentially
+//! consistent accesses to different words; loom knows no order of such accesses beyond that of fences, so a model has a
+//! fence between them.
 
 use crate::atomic::{AtomicU64, Ordering};
 
@@ -16,7 +17,7 @@ use super::word::{NO_READ, READER, READERS};
 ///
 /// # Safety
 ///
-/// Invariant ORDER holds for `arrive` and a claim followed by `is_empty`, and for `depart` and the bit for draining
+/// Invariant ONE_SEES holds for `arrive` and a claim followed by `is_empty`, and for `depart` and the bit for draining
 /// followed by `is_empty`. `is_empty` returns true only if each reader that arrived before it was called has departed;
 /// it then acquires what was released by `depart`.
 pub unsafe trait Readers: Send + Sync {
@@ -127,8 +128,8 @@ pub unsafe trait ReadIndicator: Send + Sync {
 ///
 /// The first reader after a writer sets the bit for readers in the flag word, which then stays until the next writer
 /// unlocks: "R-locked?" of the talk. Other readers only read the flag word. A writer that finds the bit clear need not
-/// look at the indicator (invariant NOTED: a reader that has the lock set the bit, or saw it, while no thread had the
-/// claim; only a writer takes it away, whose claim outlasted all readers).
+/// look at the indicator. Invariant **NOTED**: a reader that has the lock set the bit, or saw it, while no thread had
+/// the claim; only a writer takes it away, whose claim outlasted all readers.
 #[derive(Debug, Default)]
 pub struct Indicated<I>(I);
 
@@ -144,7 +145,7 @@ impl<I> Indicated<I> {
     }
 }
 
-/// Orders the two steps of invariant ORDER for loom.
+/// Orders the two steps of invariant ONE_SEES for loom.
 #[inline]
 fn order() {
     #[cfg(loom)]
@@ -152,7 +153,7 @@ fn order() {
 }
 
 // SAFETY: the indicator's accesses are sequentially consistent, and so are those to the flag word here and where a
-// claim is taken (ORDER).
+// claim is taken (ONE_SEES).
 unsafe impl<I: ReadIndicator> Readers for Indicated<I> {
     #[cfg(not(any(loom, shuttle)))]
     const INIT: Self = Self(I::INIT);
@@ -171,7 +172,7 @@ unsafe impl<I: ReadIndicator> Readers for Indicated<I> {
     fn arrive(&self, word: &AtomicU64, place: usize) -> u64 {
         self.0.arrive(place);
         order();
-        // SeqCst: invariant ORDER. It acquires as well: pairs with the Release of the writer that unlocked.
+        // SeqCst: invariant ONE_SEES. It acquires as well: pairs with the Release of the writer that unlocked.
         let mut seen = word.load(Ordering::SeqCst);
         // The first reader since a writer; one that may not read leaves the bit alone.
         while seen & (NO_READ | READER) == 0 {
@@ -200,7 +201,7 @@ unsafe impl<I: ReadIndicator> Readers for Indicated<I> {
             return 0;
         }
         order();
-        // SeqCst: invariant ORDER, with the bit for draining.
+        // SeqCst: invariant ONE_SEES, with the bit for draining.
         word.load(Ordering::SeqCst)
     }
 

@@ -40,7 +40,7 @@ impl<R: Readers> RawFair<R> {
     /// thread that did not see the claim.
     fn claim_upgraded(&self) {
         self.waiting.with(|_| {
-            // SeqCst: invariant ORDER.
+            // SeqCst: invariant ONE_SEES.
             self.word.fetch_sub(UPGRADER - WRITER, Ordering::SeqCst)
         });
     }
@@ -95,7 +95,7 @@ impl<R: Readers> RawFair<R> {
     fn become_reader(&self, held: u64) {
         self.readers.admit(self.readers.place());
         let change = |word| Some(self.readers.noted(word, 1) & !held);
-        // SeqCst: invariant ORDER: a later claim sees this reader. It releases what a writer wrote.
+        // SeqCst: invariant ONE_SEES: a later claim sees this reader. It releases what a writer wrote.
         let before = (self.word).fetch_update(Ordering::SeqCst, Ordering::Relaxed, change);
         if before.is_ok_and(|before| before & QUEUED != 0) {
             self.advance();

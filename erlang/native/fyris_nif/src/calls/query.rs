@@ -230,7 +230,7 @@ fn chunk_place<'t>(env: Env, term: Term) -> Result<&'t ChunkPlace, Fail> {
 }
 
 fn chunk_slice(env: Env, mut place: Continuation, offered: &Arc<Offered>) -> Reply {
-    // The resources of objects that are found now are kept until the reply refers to them (KEPT).
+    // The resources of objects that are found now are kept until the reply refers to them (KEEPER).
     let _pin = fyris::pin();
     let kind = place.table().table_type();
     let more = place.step(SLICE)?;

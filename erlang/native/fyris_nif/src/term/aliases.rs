@@ -7,12 +7,12 @@
 //! in use; that takes as long as ten lookups. So processes are remembered here by the numbers, for as many aliases as
 //! there are places.
 //!
-//! # Invariant ALIAS: an alias keeps its process
+//! # Invariant **ALIAS**: an alias keeps its process
 //!
 //! The machine gives the numbers of an alias to no other reference. So what is remembered never gets wrong, and is lost
 //! only to another alias with the same place.
 //!
-//! # Invariant TURN: whole places only
+//! # Invariant **EVEN_TURN**: a place is read whole
 //!
 //! The turn of a place is odd while one thread writes it, and another one afterwards. A reader takes what is there only
 //! if it has seen the same even turn before and behind its loads.
@@ -61,12 +61,12 @@ fn place([a, b, c]: [u32; 3]) -> &'static Place {
 #[inline]
 pub(super) fn process_of(numbers: [u32; 3]) -> Option<Term> {
     let place = place(numbers);
-    // Acquire: pairs with the end of the turn in `remember`, so that the loads see that turn or a later one.
+    // Acquire: pairs with the end of the turn in `write`, so that the loads see that turn or a later one.
     let turn = place.turn.load(Ordering::Acquire);
-    // Relaxed: TURN tells whether they belong together.
+    // Relaxed: EVEN_TURN tells whether they belong together.
     let found = [0, 1].map(|i| place.numbers[i].load(Ordering::Relaxed));
     let process = place.process.load(Ordering::Relaxed);
-    // Acquire: pairs with the fence in `remember`: with anything of a later turn this one has ended here.
+    // Acquire: pairs with the fence in `write`: with anything of a later turn this one has ended here.
     fence(Ordering::Acquire);
     let is_whole = turn.is_multiple_of(2) && place.turn.load(Ordering::Relaxed) == turn;
     let is_it = found == packed(numbers) || (turn > 0 && cfg!(fyris_mutant = "nif_alias_mixed"));
@@ -97,7 +97,7 @@ fn write(place: &Place, numbers: [u64; 2], process: Term) {
         return;
     }
     // Release: pairs with the Acquire fence in `process_of`. A reader that loads one of the stores below loads the odd
-    // turn behind its fence (TURN).
+    // turn behind its fence (EVEN_TURN).
     fence(Ordering::Release);
     for (to, number) in place.numbers.iter().zip(numbers) {
         to.store(number, Ordering::Relaxed);

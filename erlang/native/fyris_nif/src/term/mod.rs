@@ -16,12 +16,13 @@
 //! their layout is known (`references`, `words`), and pids and references of other nodes by copies (`externals`). Only
 //! elsewhere they go by way of the external format, in `rare` too.
 //!
-//! # Invariant LOCAL: local processes
+//! # Local processes
 //!
 //! A local pid, port or reference stays the same term when the node gets a name or another one; its external form does
-//! not. So what is local is stored under a name that no node has, and gets the node's own again when it leaves. The
-//! name sorts as `nonode@nohost` does. On a node with a name of its own, local references and ports stand among those
-//! of other nodes as if it had none; nothing else about the order depends on names.
+//! not. Invariant **LOCAL**: pids, references and ports of this node are stored under a name that no node has, and get
+//! the node's own again when they leave. The name sorts as `nonode@nohost` does. On a node with a name of its own,
+//! local references and ports stand among those of other nodes as if it had none; nothing else about the order depends
+//! on names.
 
 mod aliases;
 mod keep;

@@ -9,11 +9,11 @@
 //! Terms are read where they are ([`words::see`]). What has another layout, or is rare, is written by
 //! [`value::write`](super::value::write), behind what is on the stage.
 //!
-//! # Invariant STAGE
+//! # Invariant
 //!
-//! A place up to which is written is at most [`LIMIT`] when a term begins, and a term that is written on the stage goes
-//! on for no more than [`SLACK`] bytes, before its parts begin; so all stores are within the stage, those that reach
-//! behind a token too. The bytes before a place are initialized.
+//! **STAGE**: a place up to which is written is at most [`LIMIT`] when a term begins, and a term that is written on the
+//! stage goes on for no more than [`SLACK`] bytes, before its parts begin; so all stores are within the stage, those
+//! that reach behind a token too. The bytes before a place are initialized.
 
 use std::mem::MaybeUninit;
 

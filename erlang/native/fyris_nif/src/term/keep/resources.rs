@@ -9,13 +9,13 @@
 //!
 //! Tids of our own are such references: an object with the tid of a table that is deleted keeps a few hundred bytes.
 //!
-//! # Invariant KEPT
+//! # Invariant
 //!
-//! A keeper's address is valid while a record with the keeper can be read. Each record counts as a holder until it is
-//! retired, and the `Kept` is retired with the last holder, so not before any of these records: a reader of one of them
-//! was pinned before. The collector is flushed then, so the `Kept` is freed when these pins end; retired records among
-//! the garbage of other threads do not delay that. Until it is freed it is found by its numbers, so a reader finds it
-//! as long as it is pinned.
+//! **KEEPER**: a keeper's address is valid while a record with the keeper can be read. Each record counts as a holder
+//! until it is retired, and the `Kept` is retired with the last holder, so not before any of these records: a reader of
+//! one of them was pinned before. The collector is flushed then, so the `Kept` is freed when these pins end; retired
+//! records among the garbage of other threads do not delay that. Until it is freed it is found by its numbers, so a
+//! reader finds it as long as it is pinned.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -79,7 +79,7 @@ impl Retire for Kept {
         };
         drop(forgotten);
         // Not under the lock: the destroyer of the resource may run.
-        // SAFETY: it came from a box, in `Kept::new`, is retired once, and no thread finds it any more (KEPT).
+        // SAFETY: it came from a box, in `Kept::new`, is retired once, and no thread finds it any more (KEEPER).
         drop(unsafe { Box::from_raw(kept) });
     }
 }
@@ -204,7 +204,7 @@ pub(super) fn give_up(keeper: &[u8]) -> bool {
             // SAFETY: there is none; that is the mutant.
             unsafe { Kept::reclaim(kept) }
         }
-        // SAFETY: no record that is found from now on has its address (KEPT), and it has no holders again.
+        // SAFETY: no record that is found from now on has its address (KEEPER), and it has no holders again.
         Some(kept) => unsafe { pin().retire(kept) },
         None => {}
     }
@@ -223,7 +223,7 @@ pub(in crate::term) fn kept_reference(
 ) -> Option<Term> {
     let mut near = blobs.iter().rev().take(NEAR).filter_map(|blob| parts(blob));
     if let Some((_, kept)) = near.find(|(of, _)| *of == numbers) {
-        // SAFETY: the caller reads a record with this keeper under a pin (KEPT).
+        // SAFETY: the caller reads a record with this keeper under a pin (KEEPER).
         return Some(unsafe { &*kept }.0.copy_to(env));
     }
     let holders = holders();
