@@ -113,6 +113,7 @@ library_length_unchecked |                   | -p fyris-index --test library fau
 library_doubts_nothing  |                    | -p fyris-index --test library concurrent_writers::reclamation
 store_fault_untold      |                    | -p fyris --test library by_name
 store_commit_early      |                    | -p fyris --test concurrent a_list_is_inserted
+store_retire_early      | --cfg loom         | -p fyris --lib ops::model::what_is --profile quick
 store_ignore_pending    |                    | -p fyris --lib ops::list
 store_commit_unhelped   | --cfg loom         | -p fyris --lib ops::model --profile quick
 store_through_unheld    | --cfg loom         | -p fyris --lib ops::model --profile quick

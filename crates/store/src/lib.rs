@@ -44,6 +44,7 @@
 mod catalog;
 mod chain;
 mod commits;
+mod displaced;
 pub mod dump;
 mod error;
 mod event;

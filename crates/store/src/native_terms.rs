@@ -69,9 +69,10 @@ impl AsObject for Term {
     fn write(&self, keypos: usize, out: &mut ObjectWriter<'_>) -> Result<usize> {
         let elements = elements(self, keypos)?;
         KeyBuf::encode_into(&elements[keypos - 1], out.key());
+        let Scratch { values, blobs, .. } = &mut *out.scratch;
         for (i, element) in elements.iter().enumerate() {
             if i + 1 != keypos {
-                out.values().any(element);
+                value::encode(element, values, blobs);
             }
         }
         if resource_ref::any() {

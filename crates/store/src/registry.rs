@@ -13,6 +13,7 @@ use fyris_sync::reclaim::{Guard, pin};
 use fyris_term::{Atom, Term};
 
 use crate::catalog::{Directory, ENTRIES};
+use crate::displaced::DisplacedData;
 use crate::error::{Error, Result};
 use crate::event::{Event, Sink};
 use crate::fork;
@@ -22,7 +23,6 @@ use crate::life::{Asked, Closed, State};
 use crate::options::Options;
 use crate::resource_ref::HeldTerm;
 use crate::table::Setting;
-use crate::table_data::AnyTableData;
 use crate::table_shared::{Heir, TableShared};
 
 /// Bits of a table's id that are its place in the directory; the rest is a sequence number.
@@ -66,7 +66,7 @@ type Letter = Option<(Arc<Sink>, Event)>;
 /// A table that is in no directory any more, to be freed when the lock is released.
 struct Removed {
     shared: Arc<TableShared>,
-    data: *mut AnyTableData,
+    data: DisplacedData,
     attachment: Option<Box<dyn Any + Send>>,
     heir: Option<Heir>,
 }
@@ -75,13 +75,10 @@ impl Removed {
     fn retire(self, pin: &impl Guard) {
         drop((self.attachment, self.heir));
         let shared = Arc::into_raw(self.shared).cast_mut();
-        // SAFETY: one swap took the data out of the table, and no thread that pins from now on finds it; TABLE_STAYS:
-        // the same for the table, of which `reclaim` drops the registry's count, once.
-        unsafe {
-            pin.retire(self.data);
-            pin.retire(shared);
-        }
-        pin.flush_on_drop();
+        self.data.retire(pin);
+        // SAFETY: TABLE_STAYS: no thread that pins from now on finds the table, of which `reclaim` drops the registry's
+        // count, once.
+        unsafe { pin.retire(shared) };
     }
 }
 
@@ -539,9 +536,7 @@ impl Drop for Inner {
         let tables = std::mem::take(&mut self.lock().tables);
         for shared in tables.values() {
             if let Some(data) = shared.delete() {
-                // SAFETY: one swap took it out, and no thread that pins from now on finds it.
-                unsafe { pin.retire(data) };
-                pin.flush_on_drop();
+                data.retire(&pin);
             }
         }
     }
@@ -684,8 +679,7 @@ mod tests {
         assert!(matches!(me.table(name), Err(Error::NoSuchTable(_))));
         assert!(matches!(me.table(table.id()), Err(Error::NoSuchTable(_))));
         assert_eq!(table.info(), None);
-        // SAFETY: swapped out just now, by this thread.
-        unsafe { pin.retire(data) };
+        data.retire(&pin);
     }
 
     /// The steps of a rename, one by one: the table has the old name until the state changes, and the new one since.

@@ -9,11 +9,10 @@
 //! | 2 | points to a [pending cell](crate::pending): the key's content depends on a commit under way |
 //! | 3 | is the one object of the key: an [inline object](crate::record::INLINE) |
 //!
-//! All but the third are the *content* of a key. The third names the content before and after a
-//! decision. A version cell, which will chain the contents that a live snapshot can still see behind
-//! the present one, is a fifth tag with the same shape as a pending cell (an old and a new content, and
-//! a number that says which of them a reader takes); it costs readers nothing that the test for
-//! tag 0 does not cost them already.
+//! All but the third are the *content* of a key. The third names the content before and after a decision. A version
+//! cell, which will chain the contents that a live snapshot can still see behind the present one, is tag 6, of the same
+//! shape (an old and a new content, and a number that says which of them a reader takes): bit 1 without bit 0, so that
+//! one branch tells a reader of both.
 //!
 //! # Ownership
 //!

@@ -26,6 +26,7 @@ use fyris_sync::atomic::{AtomicPtr, Ordering};
 use fyris_sync::reclaim::{Guard, PROTECT, Retire};
 use fyris_term::Atom;
 
+use crate::displaced::DisplacedData;
 use crate::error::{Error, Result};
 use crate::fix::Fixes;
 use crate::fork;
@@ -105,7 +106,7 @@ impl TableShared {
     /// Returns the content, without a check of rights; `None` if the table is deleted, and in a forked child.
     #[inline]
     pub(crate) fn any_data<'g>(&self, _pin: &'g impl Guard) -> Option<&'g AnyTableData> {
-        // PROTECT: pairs with the AcqRel in `swap_data`. SAFETY: null or a data that is retired only
+        // PROTECT: pairs with the AcqRel in `empty`. SAFETY: null or a data that is retired only
         // after it was swapped out (RECLAIM).
         unsafe { fork::unless_child(self.data.load(PROTECT)).as_ref() }
     }
@@ -125,7 +126,7 @@ impl TableShared {
 
     /// Returns whether the table is deleted.
     pub(crate) fn is_deleted(&self) -> bool {
-        // Acquire: pairs with the AcqRel in `swap_data`.
+        // Acquire: pairs with the AcqRel in `empty`.
         self.data.load(Ordering::Acquire).is_null()
     }
 
@@ -148,39 +149,30 @@ impl TableShared {
         let fresh = self.settings.content(0)?;
         let fresh = Box::into_raw(Box::new(fresh));
         loop {
-            // PROTECT: pairs with the AcqRel in `swap_data`.
+            // PROTECT: pairs with the AcqRel below.
             let old = self.data.load(PROTECT);
             if old.is_null() {
                 // SAFETY: never published.
                 drop(unsafe { Box::from_raw(fresh) });
                 return Err(self.gone());
             }
-            if self.swap_data(old, fresh, pin) {
-                // SAFETY: retired just now, under this pin (RECLAIM).
-                return Ok(unsafe { &*old });
+            // AcqRel: pairs with PROTECT in `any_data`, which sees the new data whole. Relaxed: a failure is retried.
+            let swapped =
+                self.data
+                    .compare_exchange(old, fresh, Ordering::AcqRel, Ordering::Relaxed);
+            if swapped.is_ok() {
+                // SAFETY: unreachable for threads that pin from now on, and only one swap takes it out.
+                return Ok(unsafe { DisplacedData::new(old) }.retire(pin));
             }
         }
     }
 
-    /// Takes the content away for ever: what is to be retired. `None` if that was done before.
-    pub(crate) fn delete(&self) -> Option<*mut AnyTableData> {
+    /// Takes the content away for ever; it is to be retired. `None` if that was done before.
+    pub(crate) fn delete(&self) -> Option<DisplacedData> {
         // AcqRel: pairs with PROTECT in `any_data`, and sees whole what it takes.
         let old = self.data.swap(std::ptr::null_mut(), Ordering::AcqRel);
-        (!old.is_null()).then_some(old)
-    }
-
-    fn swap_data(&self, old: *mut AnyTableData, new: *mut AnyTableData, pin: &impl Guard) -> bool {
-        // AcqRel: pairs with PROTECT in `any_data`, which sees the new data whole. Relaxed: a failure is retried.
-        let swapped = self
-            .data
-            .compare_exchange(old, new, Ordering::AcqRel, Ordering::Relaxed)
-            .is_ok();
-        if swapped {
-            // SAFETY: unreachable for threads that pin from now on, and only one swap takes it out.
-            unsafe { pin.retire(old) };
-            pin.flush_on_drop();
-        }
-        swapped
+        // SAFETY: unreachable for threads that pin from now on, and only one swap takes it out.
+        (!old.is_null()).then(|| unsafe { DisplacedData::new(old) })
     }
 
     pub(crate) fn name(&self) -> Atom {

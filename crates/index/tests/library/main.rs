@@ -142,6 +142,6 @@ mod std_unordered_map {
     }
 
     fyris_index::conformance_tests! {
-        index(); model history reclamation panic_in_closure protection sizes runs runs_of_threads panic_in_run
+        index(); history reclamation panic_in_closure protection sizes runs_of_threads panic_in_run
     }
 }

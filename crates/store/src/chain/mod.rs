@@ -25,10 +25,10 @@
 //! and a search passes over most cells, too.
 
 mod cell;
+mod edit;
 mod run;
 #[cfg(test)]
 mod tests;
-mod without;
 
 use std::collections::BinaryHeap;
 
@@ -38,8 +38,8 @@ use crate::record::RecordPtr;
 use crate::slot::{Content, Kind};
 
 pub(crate) use cell::CellPtr;
+pub(crate) use edit::{Edited, with_others, without};
 pub(crate) use run::{ANY, Fingerprints, search};
-pub(crate) use without::without;
 
 /// Returns `record`, a block, on top of `older`; the bare record when there is nothing older.
 pub(crate) fn push(record: RecordPtr, older: Option<Content>) -> Content {
@@ -214,52 +214,6 @@ pub(crate) fn each(content: Content, f: impl FnMut(Content)) {
             .for_each(f);
     } else {
         std::iter::once(content).for_each(f);
-    }
-}
-
-/// Returns the chain with some records in the place of others, all cells new; `None` if `other` knows none of its
-/// records.
-pub(crate) fn with_others(
-    old: Content,
-    other: impl Fn(RecordPtr) -> Option<RecordPtr>,
-) -> Option<Content> {
-    let mut any = false;
-    let mut change = |record| match other(record) {
-        Some(new) => {
-            any = true;
-            new
-        }
-        None => record,
-    };
-    let records: Vec<_> = oldest_first(old).into_iter().map(&mut change).collect();
-    if !any {
-        return None;
-    }
-    records
-        .into_iter()
-        .fold(None, |older, record| Some(push(record, older)))
-}
-
-/// Retires what [`with_others`] took out: all cells, and the records that were `replaced`.
-///
-/// # Safety
-///
-/// The new chain has taken the old one's place.
-pub(crate) unsafe fn retire_replaced(
-    old: Content,
-    replaced: impl Fn(RecordPtr) -> bool,
-    pin: &impl Guard,
-) {
-    for step in walk(Some(old), None) {
-        // SAFETY: the new chain has cells of its own, and not these records; retired once.
-        unsafe {
-            if let Some(object) = step.object.filter(|object| replaced(object.record)) {
-                object.record.retire(pin);
-            }
-            if let Some(cell) = step.cell {
-                cell.retire(pin);
-            }
-        }
     }
 }
 

@@ -2,16 +2,14 @@ use fyris_term::{Term, value};
 use smallvec::SmallVec;
 
 use super::cell::Cell;
-use super::without::Without;
+use super::edit::Edited;
 use super::*;
-use crate::record::with_scratch;
+use crate::native_terms::record_of;
 
 /// Returns an object whose first value it shares with two others.
 fn record(n: i64) -> RecordPtr {
     let object = Term::tuple(vec![Term::Int(0), Term::Int(n / 3), Term::Int(n)]);
-    with_scratch(|s| s.record(&object, 1))
-        .expect("a record")
-        .publish_block()
+    record_of(&object, 1).expect("a record").publish_block()
 }
 
 fn chain(numbers: &[i64]) -> Content {
@@ -56,15 +54,15 @@ fn check_without(old: Content, like: RecordPtr, after: &[i64]) {
     let (count, bytes) = (old.count(), old.size() as i64);
     let gone = super::like(old, like).collect();
     let change = without(old, gone);
-    let rest = change.as_ref().map_or(Some(old), |change| change.rest);
+    let rest = change.as_ref().map_or(Some(old), |change| change.new);
     assert_eq!(numbers(rest), after);
     assert_eq!(rest.map_or(0, Content::count), after.len());
-    let removed = change.as_ref().map_or(0, Without::removed);
+    let removed = change.as_ref().map_or(0, Edited::fewer);
     assert_eq!(removed, count - after.len());
     let pin = fyris_sync::reclaim::pin();
     // SAFETY: no other thread has either chain.
     unsafe {
-        let more = change.map_or(0, |change| change.retire(old, &pin));
+        let more = change.map_or(0, |change| change.retire(&pin));
         assert_eq!(bytes + more, rest.map_or(0, Content::size) as i64);
         rest.into_iter().for_each(|rest| free(rest));
         like.free();
@@ -125,9 +123,9 @@ fn a_chain_holds_what_was_put_in_and_not_taken_out() {
             let chosen: Vec<i64> = (0..part).map(|_| all[random(all.len())]).collect();
             let old = chain.expect("it has objects");
             let change = without(old, with_numbers(old, &chosen)).expect("they are there");
-            chain = change.rest;
+            chain = change.new;
             // SAFETY: no other thread has the chains.
-            bytes += unsafe { change.retire(old, &pin) };
+            bytes += unsafe { change.retire(&pin) };
             all.retain(|n| !chosen.contains(n));
         }
         if let Some(chain) = chain {
@@ -163,15 +161,15 @@ fn a_stack_leaves_no_tombstones() {
         let like = record(n);
         let gone = super::like(top, like).take(1).collect();
         let change = without(top, gone).expect("it is there");
-        let rest = change.rest.expect("others are there");
+        let rest = change.new.expect("others are there");
         let (none, one) = ((0, 0), (size_of::<Cell>(), 1));
         let is_large = run::has_large(n as u32, n as u32);
         assert_eq!(is_large, n == 96);
-        let left = (change.fresh, tombstones(change.rest));
+        let left = (change.fresh, tombstones(change.new));
         assert_eq!(left, if is_large { one } else { none });
         // SAFETY: no other thread has the chains.
         unsafe {
-            change.retire(top, &pin);
+            change.retire(&pin);
             like.free();
         }
         top = rest;
@@ -191,9 +189,9 @@ fn many_go_at_once() {
         let goes = |object: &Member| number(object.record) >= keep;
         let gone = objects(Some(top)).filter(goes).collect();
         let change = without(top, gone).expect("they are there");
-        let rest = change.rest.expect("others are there");
+        let rest = change.new.expect("others are there");
         // SAFETY: no other thread has the chains.
-        unsafe { change.retire(top, &pin) };
+        unsafe { change.retire(&pin) };
         top = rest;
         assert_eq!(top.count() as i64, keep);
         assert_eq!(numbers(Some(Content::one(top.newest()))), [keep - 1]);
@@ -241,9 +239,9 @@ fn runs_cover_what_lies_below() {
 /// Takes one object out and frees what only the old chain had.
 fn take_out(old: Content, n: i64) -> Content {
     let change = without(old, with_numbers(old, &[n])).expect("it is there");
-    let rest = change.rest.expect("others are there");
+    let rest = change.new.expect("others are there");
     // SAFETY: no other thread has the chains.
-    unsafe { change.retire(old, &fyris_sync::reclaim::pin()) };
+    unsafe { change.retire(&fyris_sync::reclaim::pin()) };
     rest
 }
 

@@ -13,11 +13,12 @@ use fyris_sync::reclaim::Guard;
 use smallvec::SmallVec;
 
 use crate::chain::{self, Fingerprints, Member};
+use crate::displaced::Change;
 use crate::error::Result;
 use crate::key_kind::KeyKind;
 use crate::record::{NewRecord, RecordPtr};
 use crate::slot::{Content, Slot};
-use crate::table_data::{Change, TableData};
+use crate::table_data::TableData;
 
 impl<K, I> TableData<K, I>
 where
@@ -135,19 +136,14 @@ where
         pairs.sort_unstable_by_key(|(old, _)| old.bits());
         let at = |old: RecordPtr| pairs.binary_search_by_key(&old.bits(), |(old, _)| old.bits());
         let new_of = |old| at(old).ok().map(|i| pairs[i].1.ptr());
-        let change = self.write(key, pin, |old| {
-            match old.and_then(|old| Some((old, chain::with_others(old, new_of)?))) {
-                Some((old, new)) => (Change::Put(new), Some((old, new))),
-                None => (Change::Keep, None),
-            }
+        let mut placed = self.write(key, pin, |old| {
+            let Some(edited) = old.and_then(|old| chain::with_others(old, new_of)) else {
+                return (Change::Keep, Vec::new());
+            };
+            let placed = edited.gone.iter().filter_map(|old| at(old.record).ok());
+            let placed = placed.collect();
+            (Change::Edit(edited), placed)
         });
-        let Some((old, new)) = change else { return 0 };
-        self.account(0, new.size() as i64 - old.size() as i64);
-        let mut placed: Vec<usize> = chain::newest_first(Some(old))
-            .filter_map(|record| at(record).ok())
-            .collect();
-        // SAFETY: the chain with the others took the old one's place.
-        unsafe { chain::retire_replaced(old, |record| new_of(record).is_some(), pin) };
         placed.sort_unstable();
         for &i in placed.iter().rev() {
             pairs.swap_remove(i).1.publish();
@@ -168,13 +164,14 @@ mod tests {
     use super::*;
     use crate::ids::TableType;
     use crate::key_kind::Exact;
-    use crate::record::{object, with_scratch};
+    use crate::native_terms::record_of;
+    use crate::record::object;
 
     type Hashed = TableData<Exact, HashIndex<Slot<Exact>>>;
 
     fn record(value: i64) -> NewRecord {
         let object = Term::tuple(vec![Term::Int(1), Term::Int(value)]);
-        with_scratch(|s| s.record(&object, 1)).expect("a record")
+        record_of(&object, 1).expect("a record")
     }
 
     fn value(record: RecordPtr) -> i64 {

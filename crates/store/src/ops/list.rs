@@ -9,11 +9,12 @@ use fyris_sync::reclaim::Guard;
 use smallvec::{SmallVec, smallvec};
 
 use crate::chain;
+use crate::displaced::{Change, Displaced};
 use crate::key_kind::KeyKind;
 use crate::pending::{Commit, PendingPtr, Terms};
 use crate::record::{NewRecord, RecordPtr};
 use crate::slot::{Content, Settled, Slot};
-use crate::table_data::{Change, TableData};
+use crate::table_data::TableData;
 
 /// Records of one key: most often one.
 type Records = SmallVec<[NewRecord; 1]>;
@@ -116,28 +117,19 @@ where
     /// Inserts the only group, the objects of one key; returns whether it did.
     fn insert_group(&self, groups: &mut Groups, only_new: bool, pin: &impl Guard) -> bool {
         let records = &mut groups.records[0];
-        let done = self.write(self.key_of(groups.keys[0]), pin, |old| {
+        self.write(self.key_of(groups.keys[0]), pin, |old| {
             if only_new && old.is_some() {
-                return (Change::Keep, None);
+                return (Change::Keep, false);
             }
-            let new = self.merged(old, records);
-            (Change::Put(new), Some((old, new)))
-        });
-        let Some((old, new)) = done else { return false };
-        let (_, bytes) = self.gain(old, new);
-        self.account(0, bytes);
-        if let Some(old) = old.filter(|_| !self.kind.is_bag()) {
-            // SAFETY: displaced from its slot, by this thread (OWNERSHIP).
-            unsafe { old.retire(pin) };
-        }
-        true
+            (self.merged(old, records), true)
+        })
     }
 
-    /// Returns the content of a key with the records of a group put in; records that are not needed stay in the group.
-    fn merged(&self, old: Option<Content>, records: &mut Records) -> Content {
+    /// Returns the change of a key that puts the records of a group in; records that are not needed stay in the group.
+    fn merged(&self, old: Option<Content>, records: &mut Records) -> Change {
         if !self.kind.is_bag() {
             let last = records.pop().expect("a group has a record");
-            return last.publish();
+            return Change::Put(last.publish());
         }
         let mut content = old;
         for record in std::mem::take(records) {
@@ -147,7 +139,10 @@ where
                 content = Some(chain::push(record.publish_block(), content));
             }
         }
-        content.expect("the first of a group is no repeat of nothing")
+        match content {
+            Some(new) if content != old => Change::Push(new),
+            _ => Change::Keep,
+        }
     }
 
     fn commit(
@@ -283,9 +278,7 @@ where
                 displaced.extend(slot.and_then(Slot::as_pending));
                 Some(Action::Put(Slot::pending(cell)))
             });
-            displaced
-                .iter()
-                .for_each(|&cell| self.retire_loser(cell, pin));
+            self.displaced_cells(displaced, pin);
             match undecided {
                 // Another commit holds the key: it decides without needing anything of ours.
                 Some(cell) if done == 0 => match work.patience {
@@ -298,6 +291,12 @@ where
                 },
                 _ => return done,
             }
+        }
+    }
+
+    fn displaced_cells(&self, cells: Cells, pin: &impl Guard) {
+        for cell in cells {
+            self.displaced(Displaced::cell(cell), pin);
         }
     }
 
@@ -345,7 +344,7 @@ where
                     None => Action::Remove,
                 })
             });
-            ours.iter().for_each(|&cell| self.retire_loser(cell, pin));
+            self.displaced_cells(ours, pin);
         }
     }
 }
@@ -365,13 +364,13 @@ mod tests {
     use crate::fix::Fixes;
     use crate::ids::TableType;
     use crate::key_kind::Exact;
-    use crate::record::with_scratch;
+    use crate::native_terms::record_of;
 
     type Hashed = TableData<Exact, HashIndex<Slot<Exact>>>;
 
     fn record(key: i64, value: i64) -> NewRecord {
         let object = Term::tuple(vec![Term::Int(key), Term::Int(value)]);
-        with_scratch(|s| s.record(&object, 1)).expect("a record")
+        record_of(&object, 1).expect("a record")
     }
 
     /// A list insert stopped half-way.

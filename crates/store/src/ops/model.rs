@@ -20,7 +20,8 @@ use crate::commits::Undo;
 use crate::fix::Fixes;
 use crate::ids::TableType;
 use crate::key_kind::{Exact, KeyKind};
-use crate::record::{NewRecord, with_scratch};
+use crate::native_terms::record_of;
+use crate::record::NewRecord;
 use crate::slot::{Content, Slot};
 use crate::table_data::TableData;
 
@@ -111,7 +112,7 @@ const LARGE: i64 = 1 << 40;
 
 fn record(key: i64, value: i64) -> NewRecord {
     let object = Term::tuple(vec![Term::Int(key), Term::Int(LARGE + value)]);
-    with_scratch(|scratch| scratch.record(&object, 1)).expect("a record")
+    record_of(&object, 1).expect("a record")
 }
 
 fn list(value: i64) -> Vec<NewRecord> {
@@ -232,6 +233,22 @@ fn lookups_of_several_keys_see_all_or_nothing() {
             assert!(insert_list(table, 1, true))
         });
         assert_eq!(look_up_both(&table), [[1], [1]]);
+        count(&table);
+    });
+}
+
+/// A reader that comes while an object is replaced, and holds what it found until the writer is gone (AFTER_STORE).
+#[test]
+fn what_is_replaced_is_retired_afterwards() {
+    check(|| {
+        let table = table(TableType::Set, Some(0));
+        let read = |table: &Table| {
+            let [first, _] = look_up_both(table);
+            assert!(first == [0] || first == [1], "{first:?}");
+        };
+        beside(&table, &[read], |table| {
+            table.insert_one(record(1, 1), &pin());
+        });
         count(&table);
     });
 }

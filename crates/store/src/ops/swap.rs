@@ -8,10 +8,11 @@ use fyris_index::{Entry, Index};
 use fyris_sync::reclaim::Guard;
 use fyris_term::key::KeyBuf;
 
+use crate::displaced::Change;
 use crate::key_kind::KeyKind;
 use crate::record::{NewRecord, RecordPtr};
 use crate::slot::{Content, Slot};
-use crate::table_data::{Change, TableData};
+use crate::table_data::TableData;
 
 impl<K, I> TableData<K, I>
 where
@@ -27,16 +28,11 @@ where
         pin: &impl Guard,
     ) -> bool {
         let record = new.ptr();
-        let old = self.write(self.key_of(record), pin, |old| match old {
-            Some(content) if accepts(content.newest()) => {
-                (Change::Put(new.content()), Some(content))
-            }
-            _ => (Change::Keep, None),
+        let done = self.write(self.key_of(record), pin, |old| match old {
+            Some(content) if accepts(content.newest()) => (Change::Put(new.content()), true),
+            _ => (Change::Keep, false),
         });
-        if old.is_some() {
-            self.replaced(old, new.publish(), pin);
-        }
-        old.is_some()
+        new.publish_if(done)
     }
 
     /// Puts `new` in if its key holds exactly what `seen` says, read under the same pin.
@@ -49,24 +45,15 @@ where
                 (Change::Keep, false)
             }
         });
-        if done {
-            self.replaced(seen, new.publish(), pin);
-        }
-        done
+        new.publish_if(done)
     }
 
     /// Removes what the key holds if that is exactly what `seen` says, read under the same pin.
     pub(crate) fn remove_if(&self, key: &K::Key, seen: Option<Content>, pin: &impl Guard) -> bool {
-        let done = self.write(key, pin, |old| match old {
+        self.write(key, pin, |old| match old {
             Some(_) if old == seen => (Change::Remove, true),
             _ => (Change::Keep, old == seen),
-        });
-        if let Some(old) = seen.filter(|_| done) {
-            self.account(-(old.count() as i64), -(old.size() as i64));
-            // SAFETY: taken out of its slot, by this thread (OWNERSHIP).
-            unsafe { old.retire(pin) };
-        }
-        done
+        })
     }
 
     /// Says that these keys are going to be looked up.

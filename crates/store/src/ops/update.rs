@@ -4,11 +4,13 @@ use fyris_index::{Entry, Index};
 use fyris_sync::reclaim::Guard;
 use fyris_term::Term;
 
+use crate::displaced::Change;
 use crate::error::{Error, Result};
 use crate::key_kind::KeyKind;
-use crate::record::{NewRecord, RecordPtr, all_overwritten, edited, overwritten, with_scratch};
+use crate::native_terms::record_of;
+use crate::record::{NewRecord, RecordPtr, all_overwritten, edited, overwritten};
 use crate::slot::{Content, Slot};
-use crate::table_data::{Change, TableData};
+use crate::table_data::TableData;
 
 /// The result of an update of an object.
 pub(crate) enum Updated {
@@ -33,23 +35,16 @@ where
         mut f: impl FnMut(Option<RecordPtr>) -> Result<(Updated, R)>,
     ) -> Result<R> {
         // Beside what `write` hands on, which would move it from one level to the next, some words each time.
-        let (mut put, mut result) = (None, None);
+        let mut result = None;
         self.write(key, pin, |old| {
-            let (updated, found) = match f(old.map(Content::newest)) {
-                Ok((updated, found)) => (updated, Ok(found)),
-                Err(error) => (Updated::Same, Err(error)),
+            let (change, found) = match f(old.map(Content::newest)) {
+                Ok((Updated::New(new), found)) => (Change::Put(new.publish()), Ok(found)),
+                Ok((Updated::Same, found)) => (Change::Keep, Ok(found)),
+                Err(error) => (Change::Keep, Err(error)),
             };
             result = Some(found);
-            let Updated::New(new) = updated else {
-                return (Change::Keep, ());
-            };
-            let new = new.publish();
-            put = Some((new, old));
-            (Change::Put(new), ())
+            (change, ())
         });
-        if let Some((new, old)) = put {
-            self.replaced(old, new, pin);
-        }
         result.expect("the closure ran")
     }
 
@@ -128,8 +123,7 @@ where
 
     /// Returns the record of an object's elements.
     pub(crate) fn record_of(&self, elements: Vec<Term>) -> Result<NewRecord> {
-        let object = Term::tuple(elements);
-        with_scratch(|scratch| scratch.record(&object, self.keypos))
+        record_of(&Term::tuple(elements), self.keypos)
     }
 }
 

@@ -5,12 +5,13 @@ use fyris_sync::reclaim::Guard;
 use smallvec::SmallVec;
 
 use crate::chain::{self, Member};
+use crate::displaced::Change;
 use crate::fix::Fixes;
 use crate::ids::TableType;
 use crate::key_kind::KeyKind;
 use crate::record::{NewRecord, RecordPtr};
 use crate::slot::{Content, Slot};
-use crate::table_data::{AnyTableData, Change, TableData, with_data};
+use crate::table_data::{AnyTableData, TableData, with_data};
 
 impl AnyTableData {
     /// Puts one object in.
@@ -19,8 +20,7 @@ impl AnyTableData {
         match (self, new.content().short_key()) {
             (AnyTableData::Hash(data), Some(key)) if !data.kind.is_bag() => {
                 let content = new.content();
-                let old = data.write_short(key, pin, |old| unless_equal(old, content));
-                data.put(old, new, pin);
+                new.publish_if(data.write_short(key, pin, |old| unless_equal(old, content)));
             }
             _ => with_data!(self, data => data.insert_one(new, pin)),
         }
@@ -31,23 +31,19 @@ impl AnyTableData {
         match (self, new.content().short_key()) {
             (AnyTableData::Hash(data), Some(key)) if !data.kind.is_bag() => {
                 let content = new.content();
-                let done = data.write_short(key, pin, |old| absent(old, content));
-                data.added(done.then_some(new))
+                new.publish_if(data.write_short(key, pin, |old| absent(old, content)))
             }
             _ => with_data!(self, data => data.insert_new_one(new, pin)),
         }
     }
 }
 
-/// The content that a new object has displaced, if any; `None` if an equal one was left in its slot.
-type Displaced = Option<Option<Content>>;
-
-/// Puts `new` in the place of `old`, unless it is the same object.
+/// Puts `new` in the place of `old`, unless it is the same object, and returns whether it did.
 #[inline]
-fn unless_equal(old: Option<Content>, new: Content) -> (Change, Displaced) {
+fn unless_equal(old: Option<Content>, new: Content) -> (Change, bool) {
     match old {
-        Some(now) if now.has_same_bytes(new) => (Change::Keep, None),
-        old => (Change::Put(new), Some(old)),
+        Some(now) if now.has_same_bytes(new) => (Change::Keep, false),
+        _ => (Change::Put(new), true),
     }
 }
 
@@ -74,16 +70,7 @@ where
             return;
         }
         let (record, content) = (new.ptr(), new.content());
-        let old = self.write(self.key_of(record), pin, |old| unless_equal(old, content));
-        self.put(old, new, pin);
-    }
-
-    /// Accounts for the bytes of an object that a slot owns now in the place of another one, if it does.
-    #[inline]
-    fn put(&self, old: Displaced, new: NewRecord, pin: &impl Guard) {
-        if let Some(old) = old {
-            self.replaced(old, new.publish(), pin);
-        }
+        new.publish_if(self.write(self.key_of(record), pin, |old| unless_equal(old, content)));
     }
 
     /// Puts one object in if its key is not there.
@@ -92,38 +79,19 @@ where
             return self.insert_in_bag(new, true, pin);
         }
         let (record, content) = (new.ptr(), new.content());
-        let done = self.write(self.key_of(record), pin, |old| absent(old, content));
-        self.added(done.then_some(new))
-    }
-
-    /// Accounts for the bytes of an object that a slot owns now, if there is one, and returns whether there is.
-    fn added(&self, new: Option<NewRecord>) -> bool {
-        let Some(new) = new else {
-            return false;
-        };
-        self.account(0, new.publish().size() as i64);
-        true
+        new.publish_if(self.write(self.key_of(record), pin, |old| absent(old, content)))
     }
 
     /// Adds an object to those of its key; says whether it did.
     fn insert_in_bag(&self, new: NewRecord, only_new: bool, pin: &impl Guard) -> bool {
         let new = new.into_block();
         let record = new.ptr();
-        let added = self.write(self.key_of(record), pin, |old| {
+        new.publish_if(self.write(self.key_of(record), pin, |old| {
             if (only_new && old.is_some()) || self.is_repeated(record, old) {
-                return (Change::Keep, None);
+                return (Change::Keep, false);
             }
-            let content = chain::push(record, old);
-            (Change::Put(content), Some(chain::size_above(content, old)))
-        });
-        match added {
-            None => false,
-            Some(bytes) => {
-                new.publish();
-                self.account(0, bytes as i64);
-                true
-            }
-        }
+            (Change::Push(chain::push(record, old)), true)
+        }))
     }
 
     /// Returns whether a bag has this very object already.
@@ -131,34 +99,16 @@ where
         self.kind == TableType::Bag && chain::has(content, record)
     }
 
-    /// Accounts for the bytes of one object, put in the place of `old`, and retires `old`.
-    #[inline]
-    pub(crate) fn replaced(&self, old: Option<Content>, new: Content, pin: &impl Guard) {
-        let Some(old) = old else {
-            return self.account(0, new.size() as i64);
-        };
-        // If the lengths are equal, the sizes are, and the allocator need not be asked.
-        if !old.is_as_long(new) {
-            self.account(0, new.size() as i64 - old.size() as i64);
-        }
-        // SAFETY: displaced from its slot, by this thread (OWNERSHIP).
-        unsafe { old.retire(pin) };
-    }
-
     /// Takes everything with the key out; what that was, to be looked at while `pin` lives. `fixes` are told of the
     /// key.
     pub(crate) fn remove(&self, key: &K::Key, fixes: &Fixes, pin: &impl Guard) -> Option<Content> {
-        let old = self.write(key, pin, |old| match old {
+        self.write(key, pin, |old| match old {
             None => (Change::Keep, None),
             Some(content) => {
                 fixes.note_one(content.newest());
                 (Change::Remove, Some(content))
             }
-        })?;
-        self.account(-(old.count() as i64), -(old.size() as i64));
-        // SAFETY: taken out of its slot, by this thread (OWNERSHIP).
-        unsafe { old.retire(pin) };
-        Some(old)
+        })
     }
 
     /// Takes out the objects exactly equal to `like`. `fixes` are told of the key if it goes with them.
@@ -181,28 +131,16 @@ where
         last: impl Fn(Content),
         pin: &impl Guard,
     ) -> usize {
-        let change = self.write(key, pin, |old| {
-            let without = |old| Some((old, chain::without(old, find(old))?));
-            let Some((old, without)) = old.and_then(without) else {
-                return (Change::Keep, None);
+        self.write(key, pin, |old| {
+            let Some(edited) = old.and_then(|old| chain::without(old, find(old))) else {
+                return (Change::Keep, 0);
             };
-            let change = match without.rest {
-                None => {
-                    last(old);
-                    Change::Remove
-                }
-                Some(rest) => Change::Put(rest),
-            };
-            (change, Some((old, without)))
-        });
-        let Some((old, without)) = change else {
-            return 0;
-        };
-        let removed = without.removed();
-        // SAFETY: what is left took the old chain's place.
-        let bytes = unsafe { without.retire(old, pin) };
-        self.account(-(removed as i64), bytes);
-        removed
+            if let (Some(old), None) = (old, edited.new) {
+                last(old);
+            }
+            let removed = edited.gone.len();
+            (Change::Edit(edited), removed)
+        })
     }
 
     /// Returns the key of a record; the caller is pinned, or owns the record, for as long as it uses it.
@@ -222,13 +160,13 @@ mod tests {
     use super::*;
     use crate::ids::ProcessId;
     use crate::key_kind::Exact;
-    use crate::record::with_scratch;
+    use crate::native_terms::record_of;
 
     type Hashed = TableData<Exact, HashIndex<Slot<Exact>>>;
 
     fn record(value: i64) -> NewRecord {
         let object = Term::tuple(vec![Term::Int(1), Term::Int(value)]);
-        with_scratch(|s| s.record(&object, 1)).expect("a record")
+        record_of(&object, 1).expect("a record")
     }
 
     #[test]
@@ -241,7 +179,7 @@ mod tests {
         };
         let put = |value: Term| {
             let object = Term::tuple(vec![Term::Int(1), value]);
-            let new = with_scratch(|s| s.record(&object, 1)).expect("a record");
+            let new = record_of(&object, 1).expect("a record");
             data.insert_one(new, &pin);
             stored().map(Content::bits)
         };

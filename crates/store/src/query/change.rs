@@ -10,7 +10,8 @@ use super::scan::{BATCH, Scan};
 use crate::chain;
 use crate::error::{Error, Result};
 use crate::ids::TableType;
-use crate::record::{NewRecord, Object, RecordPtr, object, with_scratch};
+use crate::native_terms::record_of;
+use crate::record::{NewRecord, Object, RecordPtr, object};
 use crate::slot::Content;
 use crate::table::Table;
 use crate::table_data::{AnyTableData, with_data};
@@ -116,7 +117,7 @@ pub(super) fn replace(
         let Some(term) = new(object(record, keypos)) else {
             return Ok(None);
         };
-        let new = with_scratch(|scratch| scratch.record(&term, keypos))?;
+        let new = record_of(&term, keypos)?;
         if !same_key(new.ptr(), record) {
             return Err(Error::KeyUpdate(keypos));
         }

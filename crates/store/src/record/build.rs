@@ -55,6 +55,15 @@ impl NewRecord {
         content
     }
 
+    /// Gives it up if `done`, which is returned: a slot owns it now.
+    #[inline]
+    pub(crate) fn publish_if(self, done: bool) -> bool {
+        if done {
+            self.publish();
+        }
+        done
+    }
+
     /// Returns the same object as a block, for a bag.
     pub(crate) fn into_block(self) -> NewRecord {
         if !self.0.is_inline() {
@@ -114,23 +123,6 @@ pub(crate) fn with_scratch<R>(f: impl FnOnce(&mut Scratch) -> R) -> R {
 }
 
 impl Scratch {
-    /// Returns the record of an object. O(size).
-    pub(crate) fn record(&mut self, object: &Term, keypos: usize) -> Result<NewRecord> {
-        let elements = elements(object, keypos)?;
-        KeyBuf::encode_into(&elements[keypos - 1], &mut self.key);
-        self.values.clear();
-        self.blobs.clear();
-        for (i, element) in elements.iter().enumerate() {
-            if i + 1 != keypos {
-                value::encode(element, &mut self.values, &mut self.blobs);
-            }
-        }
-        if resource_ref::any() {
-            resource_ref::keep(object, &mut self.blobs);
-        }
-        self.finish(elements.len())
-    }
-
     /// Makes the record of the key and values that were gathered.
     pub(crate) fn finish(&mut self, arity: usize) -> Result<NewRecord> {
         let record = self.finished(arity);

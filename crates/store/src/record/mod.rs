@@ -599,9 +599,10 @@ mod tests {
     use fyris_term::{Atom, Float, Fun, LocalFun, Pid, Term, etf};
 
     use super::*;
+    use crate::native_terms::record_of;
 
     fn record(elements: Vec<Term>, keypos: usize) -> NewRecord {
-        with_scratch(|s| s.record(&Term::tuple(elements), keypos)).expect("a record")
+        record_of(&Term::tuple(elements), keypos).expect("a record")
     }
 
     #[test]

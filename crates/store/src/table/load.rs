@@ -6,6 +6,7 @@ use fyris_term::{Atom, Term, value};
 
 use super::Table;
 use crate::error::{Error, Result};
+use crate::native_terms::record_in;
 use crate::record::{NewRecord, Scratch};
 use crate::table_data::with_data;
 
@@ -159,7 +160,7 @@ impl Loader<'_> {
     /// As [`Loader::end_soon`].
     pub fn object(&mut self, object: &Term) -> Result<()> {
         self.arity = None;
-        let new = self.scratch.record(object, self.table.keypos())?;
+        let new = record_in(&mut self.scratch, object, self.table.keypos())?;
         self.waiting.push(new);
         if self.waiting.len() < AHEAD {
             Ok(())

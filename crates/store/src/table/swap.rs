@@ -77,7 +77,10 @@ impl Table {
         // Not within the write, for which others may wait.
         let old = seen.and_then(|seen| terms(seen, self.keypos(), buf, Some(key)).pop());
         let new = f(old);
-        let record = new.as_ref().map(|new| self.record(new)).transpose()?;
+        let record = new
+            .as_ref()
+            .map(|new| record_of(new, self.keypos()))
+            .transpose()?;
         let put = self.write_under(&pin, |data, pin| {
             // The table may have been emptied. While the pin lives no other content has the address.
             if !std::ptr::eq(data, seen_in) {

@@ -7,8 +7,9 @@ use fyris_term::key::KeyBuf;
 use super::Table;
 use crate::error::{Error, Result};
 use crate::keys::AsKey;
+use crate::native_terms::record_of;
 use crate::ops::{CounterOp, Patience, terms};
-use crate::record::{NewRecord, RecordPtr, brief, with_key, with_scratch};
+use crate::record::{NewRecord, RecordPtr, brief, with_key};
 use crate::table_data::{AnyTableData, with_data};
 use crate::view::{Live, View};
 
@@ -23,11 +24,7 @@ impl Table {
     ///
     /// [`Error::NotATuple`], [`Error::BadKeyPosition`], [`Error::ObjectTooLarge`].
     pub fn insert(&self, object: &Term) -> Result<()> {
-        self.write(|data, pin| {
-            let new = self.record(object)?;
-            data.insert_one(new, pin);
-            Ok(())
-        })
+        self.insert_object(object, &pin())
     }
 
     /// `insert/2` of a list: inserts all of its objects in one atomic and isolated step.
@@ -52,10 +49,7 @@ impl Table {
     ///
     /// As [`Table::insert`].
     pub fn insert_new(&self, object: &Term) -> Result<bool> {
-        self.write(|data, pin| {
-            let new = self.record(object)?;
-            Ok(data.insert_new_one(new, pin))
-        })
+        self.insert_new_object(object)
     }
 
     /// `insert_new/2` of a list: all or, if any of the keys is there, nothing; one atomic and isolated
@@ -70,7 +64,8 @@ impl Table {
 
     fn insert_all(&self, objects: &[Term], only_new: bool) -> Result<bool> {
         self.write(|data, pin| {
-            let records: Result<Vec<NewRecord>> = objects.iter().map(|o| self.record(o)).collect();
+            let record = |object| record_of(object, self.keypos());
+            let records: Result<Vec<NewRecord>> = objects.iter().map(record).collect();
             let (records, waits) = (records?, Patience::Waits);
             let done = with_data!(data, b => b.insert_all(records, only_new, waits, pin));
             Ok(done.unwrap_or_default())
@@ -90,10 +85,6 @@ impl Table {
             count += 1;
         }
         Ok(count)
-    }
-
-    pub(super) fn record(&self, object: &Term) -> Result<NewRecord> {
-        with_scratch(|scratch| scratch.record(object, self.keypos()))
     }
 
     /// `take/2`: removes the objects with the key and returns them, in one atomic step; none if there are none.
@@ -119,11 +110,7 @@ impl Table {
     ///
     /// As [`Table::insert`] for the object.
     pub fn delete_object(&self, object: &Term) -> Result<()> {
-        self.write(|data, pin| {
-            let like = self.record(object)?;
-            with_data!(data, b => b.delete_object(&like, &self.shared.fixes, pin));
-            Ok(())
-        })
+        self.delete_like(object)
     }
 
     /// `delete_all_objects/1`: empties the table in one atomic and isolated step. O(1) for the

@@ -1,20 +1,23 @@
-//! Deleting objects of a chain.
+//! Deleting objects of a chain, and putting others in their places.
 
 use fyris_sync::reclaim::Guard;
 use smallvec::SmallVec;
 
 use super::cell::{Figures, figures};
-use super::{CellPtr, Member, cell, objects, push_known, run, walk};
+use super::{CellPtr, Member, cell, objects, push, push_known, run, walk};
 use crate::record::RecordPtr;
 use crate::slot::Content;
 
-/// A chain without some of its records.
-pub(crate) struct Without {
-    pub(crate) rest: Option<Content>,
+/// A chain that was made of another one, which loses some of its records to it or to nobody.
+pub(crate) struct Edited {
+    old: Content,
+    /// The new chain; `None` if all objects went.
+    pub(crate) new: Option<Content>,
     /// The highest content that the old and the new chain share.
     shared: Option<Content>,
-    removed: SmallVec<[Member; 1]>,
-    /// The bytes of the cells that only the new chain has.
+    /// The objects that the new chain does not have.
+    pub(crate) gone: SmallVec<[Member; 1]>,
+    /// The bytes of what only the new chain has.
     pub(super) fresh: usize,
 }
 
@@ -28,7 +31,7 @@ const PART: usize = 8;
 /// average over the deletions of many.
 ///
 /// Records that stay keep their place and their owner.
-pub(crate) fn without(old: Content, removed: SmallVec<[Member; 1]>) -> Option<Without> {
+pub(crate) fn without(old: Content, removed: SmallVec<[Member; 1]>) -> Option<Edited> {
     let lowest = removed.last()?.seq;
     let Figures {
         tombstones,
@@ -46,15 +49,16 @@ pub(crate) fn without(old: Content, removed: SmallVec<[Member; 1]>) -> Option<Wi
     })
 }
 
-fn with_tombstones(old: Content, removed: SmallVec<[Member; 1]>) -> Without {
+fn with_tombstones(old: Content, removed: SmallVec<[Member; 1]>) -> Edited {
     let newest = newest_that_stays(old, &removed);
     let add = |older, object: &Member| cell::tombstone(object, newest, older);
     let rest = removed.iter().fold(old, add);
-    Without {
-        rest: Some(rest),
+    Edited {
+        old,
+        new: Some(rest),
         shared: Some(old),
         fresh: size_of_cells(Some(rest), Some(old)),
-        removed,
+        gone: removed,
     }
 }
 
@@ -77,7 +81,7 @@ fn newest_that_stays(old: Content, removed: &[Member]) -> RecordPtr {
     newest.expect("few objects are taken out").record
 }
 
-fn rebuilt(old: Content, removed: SmallVec<[Member; 1]>) -> Without {
+fn rebuilt(old: Content, removed: SmallVec<[Member; 1]>) -> Edited {
     // Walk down remembering what is newer; the part below the lowest deleted object is shared.
     let mut newer: SmallVec<[Member; SHORT]> = SmallVec::new();
     let mut kept_newer = 0;
@@ -103,12 +107,42 @@ fn rebuilt(old: Content, removed: SmallVec<[Member; 1]>) -> Without {
     }
     let add = |rest, kept: &Member| Some(push_known(kept.record, kept.known_fingerprint(), rest));
     let rest = newer[..kept_newer].iter().rev().fold(shared, add);
-    Without {
-        rest,
+    Edited {
+        old,
+        new: rest,
         shared,
         fresh: size_of_cells(rest, shared),
-        removed,
+        gone: removed,
     }
+}
+
+/// Puts other records in the places of some, all cells new; `None` if `other` knows none of the chain's records.
+pub(crate) fn with_others(
+    old: Content,
+    other: impl Fn(RecordPtr) -> Option<RecordPtr>,
+) -> Option<Edited> {
+    let (mut gone, mut fresh) = (SmallVec::new(), 0);
+    let mut change = |object: Member| match other(object.record) {
+        Some(new) => {
+            gone.push(object);
+            fresh += new.size();
+            new
+        }
+        None => object.record,
+    };
+    let records: Vec<_> = objects(Some(old)).map(&mut change).collect();
+    if gone.is_empty() {
+        return None;
+    }
+    let add = |older, &record| Some(push(record, older));
+    let new = records.iter().rev().fold(None, add);
+    Some(Edited {
+        old,
+        new,
+        shared: None,
+        fresh: fresh + size_of_cells(new, None),
+        gone,
+    })
 }
 
 /// Returns the bytes of the cells of `top` down to `bottom`, which is not counted.
@@ -117,26 +151,26 @@ fn size_of_cells(top: Option<Content>, bottom: Option<Content>) -> usize {
     cells.map(CellPtr::size).sum()
 }
 
-impl Without {
-    /// Returns the number of objects that were taken out.
-    pub(crate) fn removed(&self) -> usize {
-        self.removed.len()
+impl Edited {
+    /// Returns the number of objects that the new chain has fewer.
+    pub(crate) fn fewer(&self) -> usize {
+        self.old.count() - self.new.map_or(0, Content::count)
     }
 
-    /// Retires the records that were taken out of `old` and the cells that the new chain has not; returns how many
-    /// bytes more the new chain takes, or fewer.
+    /// Retires the records and cells of the old chain that the new one does not have; returns how many bytes more the
+    /// new chain takes, or fewer.
     ///
     /// # Safety
     ///
     /// The new chain has taken the old one's place.
-    pub(crate) unsafe fn retire(self, old: Content, pin: &impl Guard) -> i64 {
+    pub(crate) unsafe fn retire(self, pin: &impl Guard) -> i64 {
         let mut bytes = self.fresh as i64;
-        for object in &self.removed {
+        for object in &self.gone {
             bytes -= object.record.size() as i64;
             // SAFETY: not in the new chain, and the old one is unreachable.
             unsafe { object.record.retire(pin) };
         }
-        for cell in walk(Some(old), self.shared).filter_map(|step| step.cell) {
+        for cell in walk(Some(self.old), self.shared).filter_map(|step| step.cell) {
             bytes -= cell.size() as i64;
             // SAFETY: above the shared part, so not in the new chain.
             unsafe { cell.retire(pin) };

@@ -1,0 +1,355 @@
+//! The one write path: what a write puts into a slot, and what becomes of all that it takes out.
+//!
+//! A write has two steps, each with one owner.
+//!
+//! 1. **With the slot protected**, [`TableData::apply`] settles what the slot holds, lets the operation see that and
+//!    say what it becomes, counts the objects that come, builds the new word and notes in [`Displaced`] what that word
+//!    does not own any more (OWNERSHIP in [`crate::slot`]). If a commit under way holds the key, the write goes through
+//!    its cell ([`crate::pending`]), or waits for the decision and is done again.
+//! 2. **After the index has stored the word and left the slot**, [`TableData::displaced`] accounts for what was noted
+//!    and retires it.
+//!
+//! The swap of a whole content (a table that is emptied or deleted, its owner's end) has the same two steps:
+//! [`TableShared`](crate::table_shared::TableShared) swaps, [`DisplacedData`] is retired.
+//!
+//! Invariant **AFTER_STORE**: nothing is retired before the word that takes its place is stored. A thread that pins
+//! after the retirement is not waited for, so it must not find what was retired. `ops/model.rs` tries it.
+//!
+//! Counts: objects that come are counted before they can be seen, those that go after they are gone, so that a count
+//! is never too low. Bytes are accounted for afterwards.
+
+use fyris_index::{Action, Entry, HashIndex, Index};
+use fyris_sync::reclaim::Guard;
+
+use crate::chain::{self, Edited};
+use crate::key_kind::{Exact, KeyKind};
+use crate::keys::ShortKey;
+use crate::pending::{PendingPtr, State, Terms};
+use crate::record::RecordPtr;
+use crate::slot::{Content, Settled, Slot};
+use crate::table_data::{AnyTableData, TableData};
+
+/// The change of a key's content.
+pub(crate) enum Change {
+    Keep,
+    /// This takes the place of all that the key holds.
+    Put(Content),
+    /// A chain on top of what the key holds.
+    Push(Content),
+    /// A chain with other objects in the places of some of the chain that the key holds, or without these.
+    Edit(Edited),
+    Remove,
+}
+
+/// What a write has displaced.
+#[derive(Default)]
+pub(crate) struct Displaced {
+    content: Gone,
+    cell: Settling,
+}
+
+/// What of a key's content has gone.
+#[derive(Default)]
+enum Gone {
+    #[default]
+    Nothing,
+    /// All of the old one.
+    All(Option<Content>, Option<Content>),
+    /// Nothing of the old one, on which the new one was put.
+    Below(Option<Content>, Content),
+    Part(Edited),
+}
+
+/// What becomes of the commit's cell that a write has met.
+#[derive(Default)]
+enum Settling {
+    #[default]
+    None,
+    /// It was decided, and is out of the slot.
+    Decided(PendingPtr),
+    /// It holds another chain in the place of this one, of whose cells that shares those from the second content on.
+    Remade(Content, Option<Content>),
+    /// The commit is about to be decided, and nothing was written.
+    Sealed(PendingPtr),
+}
+
+impl Displaced {
+    /// Returns the displacement of a decided cell by the content that won.
+    pub(crate) fn cell(cell: PendingPtr) -> Displaced {
+        Displaced {
+            content: Gone::Nothing,
+            cell: Settling::Decided(cell),
+        }
+    }
+}
+
+impl<K, I> TableData<K, I>
+where
+    K: KeyKind,
+    I: Index<Slot<K>>,
+    Slot<K>: Entry<Key = K::Key>,
+{
+    /// Runs `f` once on what the key holds, with the slot protected, does as it says, accounts for what that displaces
+    /// and retires it.
+    ///
+    /// The contract of `f` is that of [`Index::upsert`]. Content that it puts in is the slot's from then on.
+    #[inline]
+    pub(crate) fn write<R>(
+        &self,
+        key: &K::Key,
+        pin: &impl Guard,
+        mut f: impl FnMut(Option<Content>) -> (Change, R),
+    ) -> R {
+        loop {
+            let mut displaced = Displaced::default();
+            let written = self.index.upsert(key, pin, |slot| {
+                self.apply(slot, &mut displaced, &mut f, pin)
+            });
+            self.displaced(displaced, pin);
+            if let Some(result) = written {
+                return result;
+            }
+        }
+    }
+
+    /// Runs `f` on the content of an entry, with the slot protected, and returns the action that it asks for. The
+    /// result is `None` if the write is to be done again.
+    #[inline]
+    fn apply<R>(
+        &self,
+        slot: Option<Slot<K>>,
+        displaced: &mut Displaced,
+        f: &mut impl FnMut(Option<Content>) -> (Change, R),
+        pin: &impl Guard,
+    ) -> (Action<Slot<K>>, Option<R>) {
+        let old = match slot.map(Slot::settled) {
+            None => None,
+            Some(Settled::Content(content)) => content,
+            Some(Settled::Undecided(cell)) => return self.write_through(cell, displaced, f),
+        };
+        let (change, result) = f(old);
+        let action = match self.change(old, change, displaced) {
+            None => return (Action::Keep, Some(result)),
+            Some(None) => Action::Remove,
+            Some(Some(content)) => Action::Put(Slot::content(content)),
+        };
+        if let Some(cell) = slot.and_then(Slot::as_pending) {
+            displaced.cell = Settling::Decided(cell);
+        }
+        if cfg!(fyris_mutant = "store_retire_early") {
+            self.displaced(std::mem::take(displaced), pin);
+        }
+        (action, Some(result))
+    }
+
+    /// Counts the objects that a change brings, notes what it displaces, and returns what the key will hold; `None` if
+    /// nothing changes.
+    #[inline]
+    fn change(
+        &self,
+        old: Option<Content>,
+        change: Change,
+        displaced: &mut Displaced,
+    ) -> Option<Option<Content>> {
+        let (new, gone) = match change {
+            Change::Keep => return None,
+            Change::Put(new) => (Some(new), Gone::All(old, Some(new))),
+            Change::Remove => (None, Gone::All(old, None)),
+            Change::Push(new) => (Some(new), Gone::Below(old, new)),
+            Change::Edit(edited) => (edited.new, Gone::Part(edited)),
+        };
+        if let Some(new) = new {
+            self.account(more(old, new).max(0), 0);
+        }
+        displaced.content = gone;
+        Some(new)
+    }
+
+    /// Writes to a key that an undecided commit holds: before the commit. With the slot protected.
+    #[cold]
+    fn write_through<R>(
+        &self,
+        cell: PendingPtr,
+        displaced: &mut Displaced,
+        f: &mut impl FnMut(Option<Content>) -> (Change, R),
+    ) -> (Action<Slot<K>>, Option<R>) {
+        let Some(hold) = cell.get().hold() else {
+            displaced.cell = Settling::Sealed(cell);
+            return (Action::Keep, None);
+        };
+        let old = cell.get().before();
+        let (change, result) = f(old);
+        let Some(now) = self.change(old, change, displaced) else {
+            return (Action::Keep, Some(result));
+        };
+        // The slot gets the word that it has: a thread that has read it sees that something has changed.
+        let same = Action::Put(Slot::pending(cell));
+        let action = match (cell.get().commit().terms(), now) {
+            (Terms::Replace, _) => {
+                self.put_below(cell, old, now, cell.get().after());
+                same
+            }
+            (Terms::Add, _) => {
+                let new = cell.get().after();
+                let remade = self.with_records(now, cell.get().commit().records_of(cell.get()));
+                self.put_below(cell, old, now, remade);
+                if let Some(chain) = new {
+                    displaced.cell = Settling::Remade(chain, old);
+                }
+                same
+            }
+            (Terms::New, None) => Action::Keep,
+            (Terms::New, Some(content)) => {
+                hold.abort();
+                displaced.cell = Settling::Decided(cell);
+                Action::Put(Slot::content(content))
+            }
+        };
+        (action, Some(result))
+    }
+
+    /// Lets an undecided cell say that its key holds `now`, and `new` after the commit.
+    fn put_below(
+        &self,
+        cell: PendingPtr,
+        old: Option<Content>,
+        now: Option<Content>,
+        new: Option<Content>,
+    ) {
+        if let (Some(before), Some(after)) = (cell.get().after(), new) {
+            let (before, after) = (self.gain(old, before), self.gain(now, after));
+            let (objects, bytes) = (after.0 - before.0, after.1 - before.1);
+            // The commit will bring back what the write takes out: counted already.
+            self.account(objects.max(0), 0);
+            cell.get().commit().drift(objects, bytes);
+        }
+        cell.get().write_through(now, new);
+    }
+
+    /// Returns the content of a key of a bag with those records put in that it does not have.
+    pub(crate) fn with_records(
+        &self,
+        old: Option<Content>,
+        records: &[RecordPtr],
+    ) -> Option<Content> {
+        let add = |content, &record| match self.is_repeated(record, content) {
+            true => content,
+            false => Some(chain::push(record, content)),
+        };
+        records.iter().fold(old, add)
+    }
+
+    /// Returns by how many objects and bytes a key grows when `new` takes the place of `old`; in a bag `new` was made
+    /// from `old`.
+    pub(crate) fn gain(&self, old: Option<Content>, new: Content) -> (i64, i64) {
+        let bytes = match old {
+            Some(old) if !self.kind.is_bag() => new.size() as i64 - old.size() as i64,
+            _ => chain::size_above(new, old) as i64,
+        };
+        (more(old, new), bytes)
+    }
+
+    /// Accounts for what a write has displaced, and retires it. The index has stored the new word, and left the slot
+    /// (AFTER_STORE).
+    #[inline]
+    pub(crate) fn displaced(&self, displaced: Displaced, pin: &impl Guard) {
+        match displaced.content {
+            Gone::Nothing => {}
+            Gone::All(None, new) => self.account(0, new.map_or(0, Content::size) as i64),
+            Gone::All(Some(old), new) => {
+                match new {
+                    None => self.account(-(old.count() as i64), -(old.size() as i64)),
+                    // If the lengths are equal, the sizes are, and the allocator need not be asked.
+                    Some(new) if old.is_as_long(new) => {}
+                    Some(new) => self.account(0, new.size() as i64 - old.size() as i64),
+                }
+                // SAFETY: OWNERSHIP, AFTER_STORE: out of its slot, which this thread has written.
+                unsafe { old.retire(pin) };
+            }
+            Gone::Below(old, new) => self.account(0, chain::size_above(new, old) as i64),
+            Gone::Part(edited) => {
+                let fewer = edited.fewer() as i64;
+                // SAFETY: OWNERSHIP, AFTER_STORE: what it made took the old chain's place.
+                let bytes = unsafe { edited.retire(pin) };
+                self.account(-fewer, bytes);
+            }
+        }
+        match displaced.cell {
+            Settling::None => {}
+            Settling::Decided(cell) => self.retire_loser(cell, pin),
+            // SAFETY: OWNERSHIP, AFTER_STORE: another chain of the same records is in the cell.
+            Settling::Remade(chain, bottom) => unsafe {
+                chain::retire_cells_above(chain, bottom, pin);
+            },
+            // In a moment.
+            Settling::Sealed(cell) => cell.get().wait(),
+        }
+    }
+
+    /// Retires the side of a decided cell that lost.
+    #[cold]
+    fn retire_loser(&self, cell: PendingPtr, pin: &impl Guard) {
+        let (old, new) = (cell.get().before(), cell.get().after());
+        // SAFETY: OWNERSHIP: the cell owned both sides, the winner went to the slot, and the cell is taken out
+        // of its slot once. In a bag what wins contains the old chain.
+        unsafe {
+            match (cell.get().state(), old, new) {
+                (State::Committed, Some(old), _) if !self.kind.is_bag() && Some(old) != new => {
+                    old.retire(pin);
+                }
+                (State::Aborted, _, Some(new)) => chain::retire_above(new, old, pin),
+                _ => {}
+            }
+        }
+    }
+}
+
+/// Returns by how many objects a key grows when `new` takes the place of `old`.
+fn more(old: Option<Content>, new: Content) -> i64 {
+    new.count() as i64 - old.map_or(0, |old| old.count() as i64)
+}
+
+impl TableData<Exact, HashIndex<Slot<Exact>>> {
+    /// Works as [`TableData::write`], for a key that is hashed and compared in a register.
+    #[inline]
+    pub(crate) fn write_short<R>(
+        &self,
+        key: ShortKey,
+        pin: &impl Guard,
+        mut f: impl FnMut(Option<Content>) -> (Change, R),
+    ) -> R {
+        let has_key = |slot: &Slot<Exact>| slot.has_short_key(key);
+        loop {
+            let mut displaced = Displaced::default();
+            let written = self.index.upsert_by(&key, has_key, pin, |slot| {
+                self.apply(slot, &mut displaced, &mut f, pin)
+            });
+            self.displaced(displaced, pin);
+            if let Some(result) = written {
+                return result;
+            }
+        }
+    }
+}
+
+/// A whole content that was swapped out of its table.
+pub(crate) struct DisplacedData(*mut AnyTableData);
+
+impl DisplacedData {
+    /// # Safety
+    ///
+    /// One swap took it out, and no thread that pins from now on finds it.
+    pub(crate) unsafe fn new(data: *mut AnyTableData) -> DisplacedData {
+        DisplacedData(data)
+    }
+
+    /// Retires it, and sees to it that it is freed soon. It can be looked at while `pin` lives.
+    pub(crate) fn retire(self, pin: &impl Guard) -> &AnyTableData {
+        // SAFETY: the promise of `new`; retired once, under this pin (RECLAIM).
+        unsafe {
+            pin.retire(self.0);
+            pin.flush_on_drop();
+            &*self.0
+        }
+    }
+}
