@@ -32,7 +32,7 @@ use crate::segment::{Made, Updated, Watcher, again, content, kept, uncopied};
 /// Segment; the map declares its writes itself, and grows up to max_size.
 #[pyclass(frozen, mapping, weakref, module = "fyris")]
 pub(crate) struct VersionedMap {
-    map: Shared<State>,
+    map: Shared<MapState>,
     name: PathBuf,
     /// The name for other processes.
     kept: PathBuf,
@@ -43,30 +43,30 @@ pub(crate) struct VersionedMap {
 }
 
 /// The state of a map.
-struct State {
+struct MapState {
     /// `None` once it is closed.
     map: Option<Store>,
     origin: Origin,
 }
 
-impl State {
-    fn new(map: Store) -> State {
-        State {
+impl MapState {
+    fn new(map: Store) -> MapState {
+        MapState {
             origin: map.segment().origin(),
             map: Some(map),
         }
     }
 }
 
-impl Reattach for State {
+impl Reattach for MapState {
     type Error = MapError;
 
     fn origin(&self) -> Origin {
         self.origin.clone()
     }
 
-    fn again(origin: &Origin) -> Result<State, MapError> {
-        Store::again(origin).map(State::new)
+    fn again(origin: &Origin) -> Result<MapState, MapError> {
+        Store::again(origin).map(MapState::new)
     }
 
     fn reattach(&mut self) -> Result<(), MapError> {
@@ -93,7 +93,7 @@ fn missing(key: &[u8], py: Python<'_>) -> PyErr {
 }
 
 impl VersionedMap {
-    fn state(&self) -> PyResult<Inside<'_, State>> {
+    fn state(&self) -> PyResult<Inside<'_, MapState>> {
         self.map.lock().map_err(errors::segment)
     }
 
@@ -207,7 +207,7 @@ impl VersionedMap {
         let options = made.put_in(options);
         let map = py.detach(|| Store::checkout(&name, size.0, &options));
         Ok(VersionedMap {
-            map: Shared::new(State::new(map.map_err(errors::map)?)),
+            map: Shared::new(MapState::new(map.map_err(errors::map)?)),
             kept: kept(&name)?,
             name,
             read_only,
@@ -290,11 +290,11 @@ impl VersionedMap {
     }
 
     fn __iter__(slf: Bound<'_, Self>) -> MapWalk {
-        MapWalk::new(slf, Part::Key, false)
+        MapWalk::new(slf, MapPart::Key, false)
     }
 
     fn __reversed__(slf: Bound<'_, Self>) -> MapWalk {
-        MapWalk::new(slf, Part::Key, true)
+        MapWalk::new(slf, MapPart::Key, true)
     }
 
     /// Equal to any mapping with the same items.
@@ -307,7 +307,7 @@ impl VersionedMap {
     }
 
     fn _walk(slf: Bound<'_, Self>, items: bool, back: bool) -> MapWalk {
-        let part = if items { Part::Item } else { Part::Value };
+        let part = if items { MapPart::Item } else { MapPart::Value };
         MapWalk::new(slf, part, back)
     }
 
@@ -558,7 +558,7 @@ impl VersionedMap {
 
 /// The part of each entry that a walk gives.
 #[derive(Clone, Copy)]
-enum Part {
+enum MapPart {
     Key,
     Value,
     Item,
@@ -568,13 +568,13 @@ enum Part {
 #[pyclass(frozen, module = "fyris._fyris")]
 pub(crate) struct MapWalk {
     map: Py<VersionedMap>,
-    part: Part,
+    part: MapPart,
     back: bool,
     at: Mutex<Cursor>,
 }
 
 impl MapWalk {
-    fn new(map: Bound<'_, VersionedMap>, part: Part, back: bool) -> MapWalk {
+    fn new(map: Bound<'_, VersionedMap>, part: MapPart, back: bool) -> MapWalk {
         let mut at = Cursor::new();
         if back {
             at.to_end();
@@ -597,8 +597,8 @@ impl MapWalk {
                 true => at.previous(map.view()),
             };
             Ok(entry?.map(|(key, value)| {
-                let key = matches!(self.part, Part::Key | Part::Item).then_some(key);
-                let value = matches!(self.part, Part::Value | Part::Item).then_some(value);
+                let key = matches!(self.part, MapPart::Key | MapPart::Item).then_some(key);
+                let value = matches!(self.part, MapPart::Value | MapPart::Item).then_some(value);
                 [key, value].map(|part| part.map(|bytes| PyBytes::new(py, bytes)))
             }))
         })

@@ -65,7 +65,7 @@ pub(crate) use versions::Updated;
 /// contents differ. After a fork the child calls reattach().
 #[pyclass(frozen, weakref, module = "fyris")]
 pub(crate) struct Segment {
-    state: Shared<State>,
+    state: Shared<SegmentState>,
     /// Never locked for longer than it takes to count, since a conflict callback may let an array go while its thread
     /// is inside a call.
     exports: Mutex<Exports>,
@@ -75,16 +75,16 @@ pub(crate) struct Segment {
 }
 
 /// The state of a segment.
-struct State {
+struct SegmentState {
     /// `None` once it is given up.
     segment: Option<fyris_segment::Segment>,
     closed: bool,
     origin: Origin,
 }
 
-impl State {
-    fn new(segment: fyris_segment::Segment) -> State {
-        State {
+impl SegmentState {
+    fn new(segment: fyris_segment::Segment) -> SegmentState {
+        SegmentState {
             origin: segment.origin(),
             segment: Some(segment),
             closed: false,
@@ -92,15 +92,15 @@ impl State {
     }
 }
 
-impl Reattach for State {
+impl Reattach for SegmentState {
     type Error = fyris_segment::Error;
 
     fn origin(&self) -> Origin {
         self.origin.clone()
     }
 
-    fn again(origin: &Origin) -> fyris_segment::Result<State> {
-        origin.checkout().map(State::new)
+    fn again(origin: &Origin) -> fyris_segment::Result<SegmentState> {
+        origin.checkout().map(SegmentState::new)
     }
 
     fn reattach(&mut self) -> fyris_segment::Result<()> {
@@ -191,7 +191,7 @@ impl Checkout {
     }
 }
 
-impl State {
+impl SegmentState {
     fn open(&mut self) -> PyResult<&mut fyris_segment::Segment> {
         match &mut self.segment {
             Some(segment) if !self.closed => Ok(segment),
@@ -202,7 +202,7 @@ impl State {
 
 impl Segment {
     /// The state, unless another thread is inside a call.
-    fn state(&self) -> PyResult<Inside<'_, State>> {
+    fn state(&self) -> PyResult<Inside<'_, SegmentState>> {
         // A callback's exception left the segment as it was.
         self.state.lock().map_err(errors::segment)
     }
@@ -287,7 +287,7 @@ impl Segment {
         let segment = py.detach(|| fyris_segment::Segment::checkout(&name, size.0, &options));
         let segment = segment.map_err(errors::segment)?;
         Ok(Segment {
-            state: Shared::new(State::new(segment)),
+            state: Shared::new(SegmentState::new(segment)),
             exports: Mutex::default(),
             name,
             read_only,

@@ -3,12 +3,12 @@
 mod one_lock;
 mod stm;
 
-use fyris_harness::array_mix::Contender;
+use fyris_harness::array_mix::ArrayContender;
 
 /// Returns all of them.
-pub fn contenders() -> Vec<Contender> {
+pub fn contenders() -> Vec<ArrayContender> {
     vec![
-        Contender::processes::<one_lock::OneLock>("one_lock"),
-        Contender::threads("stm", stm::workers),
+        ArrayContender::processes::<one_lock::OneLock>("one_lock"),
+        ArrayContender::threads("stm", stm::workers),
     ]
 }

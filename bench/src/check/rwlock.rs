@@ -8,14 +8,14 @@ use super::verdict::Verdict;
 const PEER: &str = "parking_lot";
 
 /// A lock of ours, with the greatest ratio for one thread, and for two by share of reads.
-struct Row {
+struct LockRow {
     lock: &'static str,
     alone: f64,
     two: [(&'static str, f64); 4],
 }
 
-const ROWS: [Row; 2] = [
-    Row {
+const ROWS: [LockRow; 2] = [
+    LockRow {
         lock: "fair",
         alone: 1.1,
         two: [
@@ -25,7 +25,7 @@ const ROWS: [Row; 2] = [
             ("r50/0", 1.8),
         ],
     },
-    Row {
+    LockRow {
         lock: "groups",
         alone: 1.2,
         two: [

@@ -112,7 +112,7 @@ struct TraceArgs {
 }
 
 #[derive(Debug, thiserror::Error)]
-enum Failure {
+enum DthreadsFailure {
     #[error(transparent)]
     Refused(#[from] Refused),
     #[error(transparent)]
@@ -151,7 +151,7 @@ pub fn run(args: &DthreadsArgs) -> ExitCode {
     })
 }
 
-fn run_program(args: &RunArgs) -> Result<ExitCode, Failure> {
+fn run_program(args: &RunArgs) -> Result<ExitCode, DthreadsFailure> {
     if !args.stats && !args.conflicts {
         // The program takes this process over: signals, exit status and terminal are its own.
         return Err(args.common.command(&args.common.options())?.exec().into());
@@ -198,7 +198,7 @@ fn write_conflicts(report: &Report, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Runs the program with a record; its standard streams are this process's.
-fn recorded(common: &Common, options: &Options) -> Result<(Report, ExitCode), Failure> {
+fn recorded(common: &Common, options: &Options) -> Result<(Report, ExitCode), DthreadsFailure> {
     let file = tempfile::NamedTempFile::new()?;
     let options = Options {
         record: Some(file.path().to_owned()),
@@ -271,7 +271,7 @@ fn write_stats(report: &Report, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-fn check_program(args: &CheckArgs) -> Result<ExitCode, Failure> {
+fn check_program(args: &CheckArgs) -> Result<ExitCode, DthreadsFailure> {
     let common = &args.common;
     let patience = Duration::from_secs(args.patience);
     let once = |n| {
@@ -342,7 +342,7 @@ fn show_difference(first: &Run, other: &Run) {
     }
 }
 
-fn trace(args: &TraceArgs) -> Result<ExitCode, Failure> {
+fn trace(args: &TraceArgs) -> Result<ExitCode, DthreadsFailure> {
     let (report, code) = recorded(&args.common, &args.common.options())?;
     let modules = report.modules();
     if let Some(path) = &args.svg {

@@ -34,7 +34,7 @@ pub struct InfoArgs {
 
 /// Why there is nothing to tell.
 #[derive(Debug, thiserror::Error)]
-enum Failure {
+enum InfoFailure {
     #[error("{}: {error}", file.display())]
     Dump { file: PathBuf, error: DumpError },
     #[error("--options: {0}")]
@@ -54,7 +54,7 @@ pub fn run(args: &InfoArgs) -> ExitCode {
     match told {
         Ok(()) => ExitCode::SUCCESS,
         // A reader that had enough (`| head`) is no error.
-        Err(Failure::Output(e)) if e.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(InfoFailure::Output(e)) if e.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("fyris info: {error}");
             ExitCode::FAILURE
@@ -63,7 +63,7 @@ pub fn run(args: &InfoArgs) -> ExitCode {
 }
 
 /// Returns the table of the dump, on the index and with the options that were asked for.
-fn load(args: &InfoArgs, owner: &Owner) -> Result<Table, Failure> {
+fn load(args: &InfoArgs, owner: &Owner) -> Result<Table, InfoFailure> {
     let given = Term::parse(&args.options)?;
     let loaded = read(&args.file, owner)?;
     if args.index.is_none() && given == Term::list([]) {
@@ -71,10 +71,10 @@ fn load(args: &InfoArgs, owner: &Owner) -> Result<Table, Failure> {
     }
     let Term::List(mut list) = given else {
         return Err(Options::parse(&given, |_| None)
-            .map_or_else(Failure::Store, |_| unreachable!("no list")));
+            .map_or_else(InfoFailure::Store, |_| unreachable!("no list")));
     };
     if let Some(word) = list.iter().find(|option| is_type(option)) {
-        return Err(Failure::Type(word.clone()));
+        return Err(InfoFailure::Type(word.clone()));
     }
     // Last, so that they hold: they are the dump's.
     let keypos = Term::Int(loaded.keypos() as i64);
@@ -98,9 +98,9 @@ fn is_type(option: &Term) -> bool {
     matches!(option, Term::Atom(word) if types.contains(&word.as_str()))
 }
 
-fn read(file: &Path, owner: &Owner) -> Result<Table, Failure> {
+fn read(file: &Path, owner: &Owner) -> Result<Table, InfoFailure> {
     let loaded = owner.file2tab(file, &LoadOptions::verified());
-    let loaded = loaded.map_err(|error| Failure::Dump {
+    let loaded = loaded.map_err(|error| InfoFailure::Dump {
         file: file.to_owned(),
         error,
     })?;
@@ -120,7 +120,7 @@ fn copy(from: &Table, to: &Table) -> Result<(), fyris::Error> {
 }
 
 /// Writes the items and the figures, a line each.
-fn tell(table: &Table, out: &mut impl Write) -> Result<(), Failure> {
+fn tell(table: &Table, out: &mut impl Write) -> Result<(), InfoFailure> {
     let (Some(info), Some(figures)) = (table.info(), table.figures()) else {
         return Err(fyris::Error::NoSuchTable(table.reference()).into());
     };

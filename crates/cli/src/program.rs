@@ -14,11 +14,11 @@ use crate::shell::{self, ShellArgs};
 #[command(name = "fyris", version)]
 struct Cli {
     #[command(subcommand)]
-    command: Command,
+    command: ProgramCommand,
 }
 
 #[derive(Subcommand)]
-enum Command {
+enum ProgramCommand {
     Shell(ShellArgs),
     Doctor(DoctorArgs),
     Info(InfoArgs),
@@ -28,10 +28,10 @@ enum Command {
 /// Runs what the command line says.
 pub fn run() -> ExitCode {
     match Cli::parse().command {
-        Command::Shell(args) => shell::run(args),
-        Command::Doctor(args) => doctor::run(&args),
-        Command::Info(args) => info::run(&args),
-        Command::Dthreads(args) => dthreads::run(&args),
+        ProgramCommand::Shell(args) => shell::run(args),
+        ProgramCommand::Doctor(args) => doctor::run(&args),
+        ProgramCommand::Info(args) => info::run(&args),
+        ProgramCommand::Dthreads(args) => dthreads::run(&args),
     }
 }
 

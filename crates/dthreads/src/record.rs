@@ -86,9 +86,9 @@ pub struct Header {
     /// For each slot of threads.
     pub threads: [Row; THREADS],
     /// The first conflicts that differ.
-    pub conflicts: [Conflict; CONFLICTS],
+    pub conflicts: [ConflictRecord; CONFLICTS],
     /// The program and its libraries.
-    pub modules: [Module; MODULES],
+    pub modules: [ModuleRecord; MODULES],
     /// The names of regions: the first has number 1.
     pub names: [[Number; NAME / 8]; REGIONS],
 }
@@ -96,7 +96,7 @@ pub struct Header {
 /// A module that the loader has put into memory.
 #[derive(Debug)]
 #[repr(C)]
-pub struct Module {
+pub struct ModuleRecord {
     /// The lowest address, and the one behind the highest.
     pub start: Number,
     /// See `start`.
@@ -110,7 +110,7 @@ pub struct Module {
 /// Bytes that two threads wrote, neither of them knowing of the other's.
 #[derive(Debug, Default)]
 #[repr(C)]
-pub struct Conflict {
+pub struct ConflictRecord {
     /// The first byte.
     pub address: Number,
     /// The number of bytes.

@@ -1,6 +1,6 @@
 //! The list of those that take part.
 
-use crate::array_mix::{Contender as ArrayContender, own as own_arrays};
+use crate::array_mix::{ArrayContender, own as own_arrays};
 use crate::core::contender::Contender;
 use crate::core::keys::Bytes20;
 use crate::core::{own, store};

@@ -1,7 +1,7 @@
 //! The suite `array_mix` finds subjects that lose writes or go back in time.
 
 use clap::Parser;
-use fyris_harness::array_mix::{Array, Contender};
+use fyris_harness::array_mix::{Array, ArrayContender};
 use fyris_harness::{BenchArgs, BenchError, Registry};
 
 #[derive(Parser)]
@@ -53,7 +53,7 @@ fn broken(elements: usize, loses: bool) -> Vec<Broken> {
 }
 
 /// Runs this subject alone and returns the error.
-fn verdict(contender: Contender) -> String {
+fn verdict(contender: ArrayContender) -> String {
     let line = "bench array_mix --quick --runs 1 --case 25:74:1/5K --json";
     let args = Cli::parse_from(line.split_whitespace()).args;
     let registry = Registry {
@@ -67,8 +67,8 @@ fn verdict(contender: Contender) -> String {
 
 #[test]
 fn a_lost_write_and_a_step_back_in_time_are_errors() {
-    let lost = verdict(Contender::alone("loses", |n, _| broken(n, true)));
+    let lost = verdict(ArrayContender::alone("loses", |n, _| broken(n, true)));
     assert!(lost.contains("add up to"), "{lost}");
-    let back = verdict(Contender::alone("forgets", |n, _| broken(n, false)));
+    let back = verdict(ArrayContender::alone("forgets", |n, _| broken(n, false)));
     assert!(back.contains("found 0 after one that found"), "{back}");
 }

@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use crate::Options;
 use crate::copy::runs_of_frames as runs;
 use crate::error::{Error, Result};
-use crate::name::Place;
+use crate::name::Location;
 use crate::trunk::Trunk;
 use crate::trunk::create::ANY_MODE;
 use crate::trunk::entry::{Head, One};
@@ -120,7 +120,10 @@ impl Doctor {
     ///
     /// As for opening, see [`crate::Segment::checkout`].
     pub fn open(name: impl AsRef<Path>) -> Result<Doctor> {
-        let trunk = Trunk::open(&Place::of(name.as_ref())?, &Options::new().mode(ANY_MODE))?;
+        let trunk = Trunk::open(
+            &Location::of(name.as_ref())?,
+            &Options::new().mode(ANY_MODE),
+        )?;
         Ok(Doctor {
             trunk,
             thread: Mutex::new(()),

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
-use crate::name::Place;
+use crate::name::Location;
 use crate::trunk::Trunk;
 use crate::{PAGE, Segment};
 
@@ -59,7 +59,7 @@ impl Segment {
     ///
     /// [`Error::Os`] if the folder cannot be read.
     pub fn list() -> Result<Vec<Listed>> {
-        let folder = Place::of(Path::new("x"))?.folder().to_owned();
+        let folder = Location::of(Path::new("x"))?.folder().to_owned();
         let reading = |source| Error::Os {
             what: "listing",
             path: Some(folder.clone()),
@@ -70,7 +70,7 @@ impl Segment {
             let file = file.map_err(reading)?.file_name();
             found.extend(
                 file.to_str()
-                    .and_then(Place::named_in_memory)
+                    .and_then(Location::named_in_memory)
                     .and_then(listed),
             );
         }
@@ -81,7 +81,7 @@ impl Segment {
 
 /// Returns the segment of a name, unless it went meanwhile.
 fn listed(name: &str) -> Option<Listed> {
-    let place = Place::of(Path::new(name)).ok()?;
+    let place = Location::of(Path::new(name)).ok()?;
     let overview = Trunk::glance(&place).map(|glance| Overview {
         size: glance.size,
         max_size: glance.geometry.pages * PAGE,

@@ -9,7 +9,7 @@ use rustix::io::Errno;
 use rustix::mm::{Advice, MapFlags, MprotectFlags, ProtFlags, madvise, mmap, mprotect, munmap};
 
 use crate::error::{Error, Result};
-use crate::options::Place;
+use crate::options::Placement;
 
 /// A shared mapping of a whole file, gone in forked children. Invariant **FORK**: no memory of a segment is ever shared
 /// between a process and its fork, which is told so ([`Error::Forked`]).
@@ -34,7 +34,11 @@ impl Mapping {
     }
 
     /// Maps the pages of `file` that a program wants at an address of its choice.
-    pub(crate) fn placed(file: BorrowedFd<'_>, place: &Place, writable: bool) -> Result<Mapping> {
+    pub(crate) fn placed(
+        file: BorrowedFd<'_>,
+        place: &Placement,
+        writable: bool,
+    ) -> Result<Mapping> {
         let mut prot = ProtFlags::READ;
         prot.set(ProtFlags::WRITE, writable);
         let (len, address) = (place.range.len(), place.address);

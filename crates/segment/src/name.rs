@@ -11,7 +11,7 @@ const MAX_NAME: usize = 200;
 
 /// The location of a segment.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct Location {
     /// The file.
     pub(crate) path: PathBuf,
     /// In shared memory, and therefore private to one user, rather than at a path of the user's.
@@ -20,13 +20,13 @@ pub(crate) struct Place {
     file: Option<Arc<OwnedFd>>,
 }
 
-impl Place {
+impl Location {
     /// Reads `name`: with a slash a path, otherwise the name of an anonymous segment.
-    pub(crate) fn of(name: &Path) -> Result<Place> {
+    pub(crate) fn of(name: &Path) -> Result<Location> {
         let bytes = name.as_os_str().as_encoded_bytes();
         if bytes.contains(&b'/') {
             return match name.components().next_back() {
-                Some(Component::Normal(_)) if !bytes.contains(&0) => Ok(Place {
+                Some(Component::Normal(_)) if !bytes.contains(&0) => Ok(Location {
                     // The same file, wherever this process goes.
                     path: absolute(name).unwrap_or_else(|_| name.to_owned()),
                     anonymous: false,
@@ -41,7 +41,7 @@ impl Place {
             return Err(Error::BadName(name.to_owned()));
         }
         let name = String::from_utf8_lossy(bytes);
-        Ok(Place {
+        Ok(Location {
             path: PathBuf::from(format!("/dev/shm/{}{name}", prefix())),
             anonymous: true,
             file: None,
@@ -49,8 +49,8 @@ impl Place {
     }
 
     /// Returns the place of a file without a name, which is kept open for as long as the place is.
-    pub(crate) fn nameless(file: OwnedFd) -> Place {
-        Place {
+    pub(crate) fn nameless(file: OwnedFd) -> Location {
+        Location {
             path: PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd())),
             anonymous: false,
             file: Some(Arc::new(file)),
@@ -66,7 +66,7 @@ impl Place {
     /// may be one.
     pub(crate) fn named_in_memory(file: &str) -> Option<&str> {
         let name = file.strip_prefix(&prefix())?;
-        Place::of(Path::new(name)).is_ok().then_some(name)
+        Location::of(Path::new(name)).is_ok().then_some(name)
     }
 
     /// Returns the folder that the file is in.
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn names_are_checked() {
-        let of = |name: &str| Place::of(Path::new(name));
+        let of = |name: &str| Location::of(Path::new(name));
         assert!(of("heap-1.a_B").unwrap().anonymous);
         assert!(!of("./heap").unwrap().anonymous);
         let long = "x".repeat(MAX_NAME + 1);

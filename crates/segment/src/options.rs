@@ -61,7 +61,7 @@ pub struct Options {
     pub(crate) mode: u32,
     pub(crate) group: Option<u32>,
     pub(crate) private: Vec<Range<usize>>,
-    pub(crate) places: Vec<Place>,
+    pub(crate) places: Vec<Placement>,
     pub(crate) in_place: bool,
     pub(crate) foreign_writes: bool,
     pub(crate) one_writer: bool,
@@ -71,14 +71,14 @@ pub struct Options {
 
 /// Bytes of a working copy that are to be at an address.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct Placement {
     pub(crate) range: Range<usize>,
     pub(crate) address: usize,
     /// Mappings that are there now go.
     pub(crate) replace: bool,
 }
 
-impl Place {
+impl Placement {
     pub(crate) fn pages(&self) -> Range<usize> {
         self.range.start / PAGE..self.range.end / PAGE
     }
@@ -360,7 +360,7 @@ impl Options {
     /// [`Segment::touch`]: crate::Segment::touch
     /// [`Segment::reattach`]: crate::Segment::reattach
     pub fn place(mut self, range: Range<usize>, address: usize) -> Self {
-        self.places.push(Place {
+        self.places.push(Placement {
             range,
             address,
             replace: false,
@@ -377,7 +377,7 @@ impl Options {
     /// memory of the segment while that is checked out; this holds for every thread and for this library too. When the
     /// segment is dropped nothing is mapped there.
     pub unsafe fn replace(mut self, range: Range<usize>, address: usize) -> Self {
-        self.places.push(Place {
+        self.places.push(Placement {
             range,
             address,
             replace: true,
@@ -395,7 +395,7 @@ impl Options {
                 len: max,
             });
         }
-        let whole = |place: &Place| {
+        let whole = |place: &Placement| {
             let numbers = [place.range.start, place.range.end, place.address];
             let end = place.address.checked_add(place.range.len());
             numbers.iter().all(|number| number.is_multiple_of(PAGE)) && end.is_some()

@@ -28,11 +28,11 @@ const CHUNKS: usize = 1 << 10;
 /// The most entries of a directory.
 pub(crate) const ENTRIES: usize = CHUNK * CHUNKS;
 
-type Chunk = [AtomicPtr<TableShared>; CHUNK];
+type TableChunk = [AtomicPtr<TableShared>; CHUNK];
 
 /// Tables by a small number.
 pub(crate) struct Directory {
-    chunks: Box<[AtomicPtr<Chunk>]>,
+    chunks: Box<[AtomicPtr<TableChunk>]>,
 }
 
 impl Directory {
@@ -62,7 +62,7 @@ impl Directory {
         if chunk.is_null() {
             let empty = || AtomicPtr::new(std::ptr::null_mut());
             let fresh: Box<[AtomicPtr<TableShared>]> = (0..CHUNK).map(|_| empty()).collect();
-            chunk = Box::into_raw(fresh).cast::<Chunk>();
+            chunk = Box::into_raw(fresh).cast::<TableChunk>();
             // Release: pairs with the Acquire in `get`, which sees the nulls.
             place.store(chunk, Ordering::Release);
         }

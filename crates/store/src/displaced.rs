@@ -24,7 +24,7 @@ use fyris_sync::reclaim::Guard;
 use crate::chain::{self, Edited};
 use crate::key_kind::{Exact, KeyKind};
 use crate::keys::ShortKey;
-use crate::pending::{PendingPtr, State, Terms};
+use crate::pending::{CommitState, PendingPtr, Terms};
 use crate::record::RecordPtr;
 use crate::slot::{Content, Settled, Slot};
 use crate::table_data::{AnyTableData, TableData};
@@ -294,10 +294,12 @@ where
         // of its slot once. In a bag what wins contains the old chain.
         unsafe {
             match (cell.get().state(), old, new) {
-                (State::Committed, Some(old), _) if !self.kind.is_bag() && Some(old) != new => {
+                (CommitState::Committed, Some(old), _)
+                    if !self.kind.is_bag() && Some(old) != new =>
+                {
                     old.retire(pin);
                 }
-                (State::Aborted, _, Some(new)) => chain::retire_above(new, old, pin),
+                (CommitState::Aborted, _, Some(new)) => chain::retire_above(new, old, pin),
                 _ => {}
             }
         }

@@ -39,11 +39,11 @@ pub struct Fixed {
 pub(crate) struct Fixes {
     /// Whether there are any: what deletes ask, without the lock.
     any: AtomicBool,
-    state: Mutex<State>,
+    state: Mutex<FixState>,
 }
 
 #[derive(Default)]
-struct State {
+struct FixState {
     since: Option<(SystemTime, Instant, Option<i64>)>,
     by: BTreeMap<ProcessId, u32>,
     gone: HashSet<Box<[u8]>>,
@@ -97,13 +97,13 @@ impl Fixes {
         self.forget(&mut state, process);
     }
 
-    fn forget(&self, state: &mut State, process: ProcessId) {
+    fn forget(&self, state: &mut FixState, process: ProcessId) {
         state.by.remove(&process);
         if state.by.is_empty() {
-            *state = State {
+            *state = FixState {
                 turns: state.turns,
                 settled: state.settled,
-                ..State::default()
+                ..FixState::default()
             };
             // Release: pairs with the Acquire in `is_fixed`.
             self.any.store(false, Ordering::Release);
@@ -175,7 +175,7 @@ impl Fixes {
         })
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, FixState> {
         // The state is consistent between any two statements above, so a panic leaves it usable.
         self.state
             .lock()

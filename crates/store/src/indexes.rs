@@ -88,7 +88,7 @@ impl Maker {
 
 /// The index that options ask for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Asked {
+pub(crate) enum RequestedIndex {
     Name(String),
     /// The path of a library.
     Library(String),
@@ -276,10 +276,10 @@ impl Indexes {
     }
 
     /// Returns the index that is asked for, for a type of table.
-    pub(crate) fn find(&self, asked: &Asked, table_type: TableType) -> Result<Choice> {
+    pub(crate) fn find(&self, asked: &RequestedIndex, table_type: TableType) -> Result<Choice> {
         match asked {
-            Asked::Name(name) => self.named(name, table_type),
-            Asked::Library(path) => {
+            RequestedIndex::Name(name) => self.named(name, table_type),
+            RequestedIndex::Library(path) => {
                 // SAFETY: what the options of a table name is trusted with that: see `Options::library_index`.
                 let library = unsafe { Library::load(path) };
                 let library = library.map_err(|what| library_fault(path, what))?;

@@ -11,7 +11,7 @@ use fyris_term::{Atom, Term};
 
 use crate::error::{Error, Result};
 use crate::ids::{ProcessId, Protection, TableType};
-use crate::indexes::{Asked, Choice, Indexes, LockOption};
+use crate::indexes::{Choice, Indexes, LockOption, RequestedIndex};
 use crate::record::brief;
 use crate::table_data::AnyTableData;
 
@@ -43,7 +43,7 @@ pub struct Options {
     pub(crate) keypos: usize,
     pub(crate) heir: Option<(ProcessId, Option<Term>)>,
     pub(crate) owned: bool,
-    pub(crate) index: Option<Asked>,
+    pub(crate) index: Option<RequestedIndex>,
     /// `None`: as `write_concurrency` says.
     pub(crate) bucket_locks: Option<BucketLocks>,
     /// Those in the value of `write_concurrency`.
@@ -169,7 +169,7 @@ impl Options {
     /// [`Store::register_index`]: crate::Store::register_index
     pub fn index(self, name: &str) -> Options {
         Options {
-            index: Some(Asked::Name(name.to_owned())),
+            index: Some(RequestedIndex::Name(name.to_owned())),
             ..self
         }
     }
@@ -195,7 +195,7 @@ impl Options {
     /// ```
     pub fn library_index(self, path: &str) -> Options {
         Options {
-            index: Some(Asked::Library(path.to_owned())),
+            index: Some(RequestedIndex::Library(path.to_owned())),
             ..self
         }
     }

@@ -66,7 +66,7 @@ use crate::slot::Content;
 
 /// Whether a commit has happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum CommitState {
     Undecided,
     Committed,
     Aborted,
@@ -154,12 +154,12 @@ impl PendingPtr {
 
 impl Pending {
     /// Returns the state of the commit the cell belongs to.
-    pub(crate) fn state(&self) -> State {
+    pub(crate) fn state(&self) -> CommitState {
         // Acquire: pairs with the Release in `Descriptor::appear` and `abort`.
         match self.commit().state.load(Ordering::Acquire) & STATE {
-            COMMITTED => State::Committed,
-            ABORTED => State::Aborted,
-            _ => State::Undecided,
+            COMMITTED => CommitState::Committed,
+            ABORTED => CommitState::Aborted,
+            _ => CommitState::Undecided,
         }
     }
 
@@ -174,8 +174,8 @@ impl Pending {
     /// Returns the content of the key according to the state now.
     pub(crate) fn read(&self) -> Option<Content> {
         match self.state() {
-            State::Committed => self.after(),
-            State::Undecided | State::Aborted => self.before(),
+            CommitState::Committed => self.after(),
+            CommitState::Undecided | CommitState::Aborted => self.before(),
         }
     }
 
@@ -217,49 +217,50 @@ impl Pending {
     }
 
     /// Keeps the commit undecided, if need be, while the value lives. `None` if it is about to be decided, or is.
-    pub(crate) fn hold(&self) -> Option<Hold<'_>> {
+    pub(crate) fn hold(&self) -> Option<CommitHold<'_>> {
         let commit = self.commit();
         if commit.terms == Terms::Replace || cfg!(fyris_mutant = "store_through_unheld") {
-            return Some(Hold(commit));
+            return Some(CommitHold(commit));
         }
         let more = |state: u32| (state & STATE == UNDECIDED).then_some(state + HOLD);
-        // Acquire: pairs with the Release where a `Hold` is dropped: what other holders have written comes before.
+        // Acquire: pairs with the Release where a `CommitHold` is dropped: what other holders have written comes
+        // before.
         let held = commit
             .state
             .fetch_update(Ordering::Acquire, Ordering::Relaxed, more);
-        held.ok().map(|_| Hold(commit))
+        held.ok().map(|_| CommitHold(commit))
     }
 
     /// Waits some microseconds for the decision, at most; whether it came. Called outside every slot.
     pub(crate) fn wait_a_little(&self) -> bool {
         let mut backoff = Backoff::new();
-        while self.state() == State::Undecided && !backoff.is_long() {
+        while self.state() == CommitState::Undecided && !backoff.is_long() {
             backoff.wait();
         }
-        self.state() != State::Undecided
+        self.state() != CommitState::Undecided
     }
 
     /// Waits until the commit is decided: as long as the list takes that is being inserted, asleep if that is long.
     /// Called outside every slot.
     pub(crate) fn wait(&self) {
         let mut backoff = Backoff::new();
-        while self.state() == State::Undecided {
+        while self.state() == CommitState::Undecided {
             backoff.wait_long();
         }
     }
 }
 
 /// The decision of a commit, held where that is needed.
-pub(crate) struct Hold<'c>(&'c Descriptor);
+pub(crate) struct CommitHold<'c>(&'c Descriptor);
 
-impl Hold<'_> {
+impl CommitHold<'_> {
     /// Aborts the commit.
     pub(crate) fn abort(&self) {
         self.0.abort();
     }
 }
 
-impl Drop for Hold<'_> {
+impl Drop for CommitHold<'_> {
     fn drop(&mut self) {
         if self.0.terms != Terms::Replace && !cfg!(fyris_mutant = "store_through_unheld") {
             // Release: pairs with the Acquire in `hold` and in `Commit::seal`.
@@ -427,7 +428,7 @@ impl Commit {
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, sealed);
         let mut backoff = Backoff::new();
         loop {
-            // Acquire: pairs with the Release where a `Hold` is dropped, and in `abort`.
+            // Acquire: pairs with the Release where a `CommitHold` is dropped, and in `abort`.
             match block.state.load(Ordering::Acquire) {
                 SEALED => return true,
                 state if state & STATE == ABORTED => return false,

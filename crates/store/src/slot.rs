@@ -31,7 +31,7 @@ use fyris_sync::reclaim::Guard;
 use crate::chain::{self, CellPtr};
 use crate::key_kind::{Exact, KeyKind, Order};
 use crate::keys::ShortKey;
-use crate::pending::{PendingPtr, State};
+use crate::pending::{CommitState, PendingPtr};
 use crate::record::{INLINE, RecordPtr, materialize, word_has_key, word_key};
 
 const TAG: u64 = 7;
@@ -316,7 +316,7 @@ impl<K> Slot<K> {
     fn settled_pending(self) -> Settled {
         match self.as_pending() {
             Some(cell)
-                if cell.get().state() == State::Undecided
+                if cell.get().state() == CommitState::Undecided
                     && !cfg!(fyris_mutant = "store_ignore_pending") =>
             {
                 Settled::Undecided(cell)

@@ -68,13 +68,13 @@ mod slot {
     thread_local! {
         static PLACE: Cell<usize> = const { Cell::new(UNSET) };
         static SLOT: Cell<usize> = const { Cell::new(UNSET) };
-        static LEASE: Lease = const { Lease(Cell::new(UNSET)) };
+        static LEASE: NumberLease = const { NumberLease(Cell::new(UNSET)) };
     }
 
     /// Gives the number back when the thread ends.
-    struct Lease(Cell<usize>);
+    struct NumberLease(Cell<usize>);
 
-    impl Drop for Lease {
+    impl Drop for NumberLease {
         fn drop(&mut self) {
             SLOT.with(|slot| slot.set(NO_SLOT));
             FREE.with(|free| free.returned.insert(self.0.get()));

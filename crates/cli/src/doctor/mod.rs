@@ -45,7 +45,7 @@ pub fn run(args: &DoctorArgs) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         // A reader that had enough (`| head`) is no error.
-        Err(Failure::Output(e)) if e.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
+        Err(DoctorFailure::Output(e)) if e.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("fyris doctor: {error}");
             ExitCode::FAILURE
@@ -55,7 +55,7 @@ pub fn run(args: &DoctorArgs) -> ExitCode {
 
 /// Why there is no clean bill of health.
 #[derive(Debug, thiserror::Error)]
-enum Failure {
+enum DoctorFailure {
     #[error("{}: {error}", name.display())]
     Segment { name: PathBuf, error: Error },
     #[error(transparent)]
@@ -64,8 +64,8 @@ enum Failure {
     Output(#[from] io::Error),
 }
 
-fn list(json: bool, out: &mut impl Write) -> Result<(), Failure> {
-    let all = Segment::list().map_err(Failure::List)?;
+fn list(json: bool, out: &mut impl Write) -> Result<(), DoctorFailure> {
+    let all = Segment::list().map_err(DoctorFailure::List)?;
     let text = match json {
         true => report::list_json(&all),
         false => report::list(&all),
@@ -73,8 +73,8 @@ fn list(json: bool, out: &mut impl Write) -> Result<(), Failure> {
     Ok(out.write_all(text.as_bytes())?)
 }
 
-fn examine(name: &Path, args: &DoctorArgs, out: &mut impl Write) -> Result<(), Failure> {
-    let failed = |error| Failure::Segment {
+fn examine(name: &Path, args: &DoctorArgs, out: &mut impl Write) -> Result<(), DoctorFailure> {
+    let failed = |error| DoctorFailure::Segment {
         name: name.to_owned(),
         error,
     };

@@ -7,7 +7,7 @@
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use fyris_dthreads_tools::record::{CONFLICTS, Conflict, Number};
+use fyris_dthreads_tools::record::{CONFLICTS, ConflictRecord, Number};
 
 use crate::control::record;
 use crate::local::LOCAL;
@@ -66,7 +66,7 @@ fn note(address: u64, len: u64, mark: u64) {
     let (first, first_site) = ((mark >> 48) - 1, mark & ((1 << 48) - 1));
     let known = record.conflict_rows.get() as usize;
     let row = [address, len, first, first_site, me, site::get()];
-    let words = |conflict: &'static Conflict| {
+    let words = |conflict: &'static ConflictRecord| {
         let of = conflict;
         [
             &of.address,

@@ -4,7 +4,7 @@ use crate::args::BenchArgs;
 
 /// One mix on an array of one size.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Case {
+pub(super) struct ArrayCase {
     /// As on the command line.
     pub(super) name: &'static str,
     /// The mix as the paper writes it.
@@ -41,12 +41,12 @@ const MIXES: [(&str, u64, u64, [&str; 4]); 3] = [
 const SIZES: [usize; 4] = [5_000, 50_000, 500_000, 2_000_000];
 
 /// Returns every case.
-pub(super) fn cases() -> impl Iterator<Item = Case> {
+pub(super) fn cases() -> impl Iterator<Item = ArrayCase> {
     MIXES.into_iter().flat_map(|(mix, lookups, writes, names)| {
         names
             .into_iter()
             .zip(SIZES)
-            .map(move |(name, elements)| Case {
+            .map(move |(name, elements)| ArrayCase {
                 name,
                 mix,
                 lookups,
@@ -62,14 +62,14 @@ pub(super) fn names() -> Vec<&'static str> {
     mixes.chain(cases().map(|case| case.name)).collect()
 }
 
-impl Case {
+impl ArrayCase {
     /// Returns true if the case or its mix was asked for, or nothing in particular was.
     pub(super) fn wanted(&self, args: &BenchArgs) -> bool {
         args.wants_case(self.name) || args.wants_case(self.mix)
     }
 
     /// Returns the case of that name.
-    pub(super) fn named(name: &str) -> Option<Case> {
+    pub(super) fn named(name: &str) -> Option<ArrayCase> {
         cases().find(|case| case.name == name)
     }
 }

@@ -3,26 +3,26 @@
 use std::sync::Barrier;
 
 use super::array::{Array, SharedArray};
-use super::drive::{Tally, check, drive};
-use super::job::Job;
+use super::drive::{ArrayTally, check, drive};
+use super::job::ArrayJob;
 use crate::args::BenchArgs;
 use crate::error::BenchError;
 use crate::process::{Partner, serve};
 
-type Run = Box<dyn Fn(&BenchArgs, &Job) -> Result<Vec<Tally>, BenchError>>;
+type Run = Box<dyn Fn(&BenchArgs, &ArrayJob) -> Result<Vec<ArrayTally>, BenchError>>;
 
 /// An entry of a registry.
-pub struct Contender {
+pub struct ArrayContender {
     /// The name in the vocabulary.
     pub name: &'static str,
     /// True if it cannot be shared at all: one worker, always.
     pub(super) alone: bool,
     run: Run,
     /// The role of a child process; only those that work in processes have one.
-    play: fn(&Job) -> Result<(), BenchError>,
+    play: fn(&ArrayJob) -> Result<(), BenchError>,
 }
 
-impl Contender {
+impl ArrayContender {
     /// Returns a subject whose workers are processes.
     pub fn processes<S: SharedArray + 'static>(name: &'static str) -> Self {
         Self {
@@ -63,17 +63,21 @@ impl Contender {
     }
 
     /// Does one run; returns the tally of each worker, after the check that no write was lost.
-    pub(super) fn run(&self, args: &BenchArgs, job: &Job) -> Result<Vec<Tally>, BenchError> {
+    pub(super) fn run(
+        &self,
+        args: &BenchArgs,
+        job: &ArrayJob,
+    ) -> Result<Vec<ArrayTally>, BenchError> {
         (self.run)(args, job)
     }
 
     /// Does the part of a child process in a run.
-    pub(super) fn play(&self, job: &Job) -> Result<(), BenchError> {
+    pub(super) fn play(&self, job: &ArrayJob) -> Result<(), BenchError> {
         (self.play)(job)
     }
 }
 
-fn parent<S: SharedArray>(args: &BenchArgs, job: &Job) -> Result<Vec<Tally>, BenchError> {
+fn parent<S: SharedArray>(args: &BenchArgs, job: &ArrayJob) -> Result<Vec<ArrayTally>, BenchError> {
     let mut array = S::make(&job.name, job.case.elements)?;
     let joined = join_all(args, job);
     // Taken away before anything else can fail, so that nothing stays behind.
@@ -85,14 +89,14 @@ fn parent<S: SharedArray>(args: &BenchArgs, job: &Job) -> Result<Vec<Tally>, Ben
     }
     let mut tallies = vec![drive(&mut array, job)?];
     for partner in &mut partners {
-        tallies.push(Tally::parse(&partner.hear()?)?);
+        tallies.push(ArrayTally::parse(&partner.hear()?)?);
     }
     check(job, array.total()?, &tallies)?;
     Ok(tallies)
 }
 
 /// Returns the other workers, each with the array at hand.
-fn join_all(args: &BenchArgs, job: &Job) -> Result<Vec<Partner>, BenchError> {
+fn join_all(args: &BenchArgs, job: &ArrayJob) -> Result<Vec<Partner>, BenchError> {
     let start = |worker| Partner::start(args, &job.of_worker(worker).text());
     let mut partners = (1..job.workers).map(start).collect::<Result<Vec<_>, _>>()?;
     for partner in &mut partners {
@@ -101,7 +105,7 @@ fn join_all(args: &BenchArgs, job: &Job) -> Result<Vec<Partner>, BenchError> {
     Ok(partners)
 }
 
-fn play<S: SharedArray>(job: &Job) -> Result<(), BenchError> {
+fn play<S: SharedArray>(job: &ArrayJob) -> Result<(), BenchError> {
     let mut array: Option<S> = None;
     serve(|line| match (line, &mut array) {
         ("join", _) => {
@@ -114,13 +118,16 @@ fn play<S: SharedArray>(job: &Job) -> Result<(), BenchError> {
     })
 }
 
-fn in_threads<A: Array + Send>(job: &Job, mut arrays: Vec<A>) -> Result<Vec<Tally>, BenchError> {
+fn in_threads<A: Array + Send>(
+    job: &ArrayJob,
+    mut arrays: Vec<A>,
+) -> Result<Vec<ArrayTally>, BenchError> {
     let barrier = Barrier::new(arrays.len());
     let work = |(worker, array): (usize, &mut A)| {
         barrier.wait();
         drive(array, &job.of_worker(worker))
     };
-    let tallies: Vec<Tally> = std::thread::scope(|scope| {
+    let tallies: Vec<ArrayTally> = std::thread::scope(|scope| {
         let handles: Vec<_> = arrays
             .iter_mut()
             .enumerate()

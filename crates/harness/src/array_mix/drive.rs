@@ -4,7 +4,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use super::array::Array;
-use super::job::Job;
+use super::job::ArrayJob;
 use crate::clock::cpu_now;
 use crate::cpus::Cpus;
 use crate::error::BenchError;
@@ -18,7 +18,7 @@ const STEP: u32 = 16;
 
 /// The counts of one worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Tally {
+pub(super) struct ArrayTally {
     /// Operations in the timed part.
     pub(super) ops: u64,
     /// Nanoseconds of the timed part.
@@ -32,7 +32,7 @@ pub(super) struct Tally {
     pub(super) query_ns: f64,
 }
 
-impl Tally {
+impl ArrayTally {
     /// Returns it as text, for the parent.
     pub(super) fn text(&self) -> String {
         format!(
@@ -58,7 +58,7 @@ impl Tally {
 
 /// Works on the array, on a CPU of its own as long as there are enough: a quarter of the job's time to warm up, then
 /// the timed part.
-pub(super) fn drive(array: &mut impl Array, job: &Job) -> Result<Tally, BenchError> {
+pub(super) fn drive(array: &mut impl Array, job: &ArrayJob) -> Result<ArrayTally, BenchError> {
     let _bound = Cpus::take(job.worker)?;
     let seed = (job.run * 1024 + job.worker) as u64;
     let mut worker = Worker {
@@ -67,13 +67,13 @@ pub(super) fn drive(array: &mut impl Array, job: &Job) -> Result<Tally, BenchErr
         rng: Rng::new(seed),
         greatest: 0,
         query_ns: Samples::default(),
-        tally: Tally::default(),
+        tally: ArrayTally::default(),
     };
     worker.work(job.time / 4)?;
     worker.query_ns = Samples::default();
-    worker.tally = Tally {
+    worker.tally = ArrayTally {
         writes: worker.tally.writes,
-        ..Tally::default()
+        ..ArrayTally::default()
     };
     let (cpu, start) = (cpu_now(), Instant::now());
     worker.work(job.time)?;
@@ -88,12 +88,12 @@ pub(super) fn drive(array: &mut impl Array, job: &Job) -> Result<Tally, BenchErr
 
 struct Worker<'a, A> {
     array: &'a mut A,
-    job: &'a Job,
+    job: &'a ArrayJob,
     rng: Rng,
     /// The greatest element seen by a query.
     greatest: u64,
     query_ns: Samples,
-    tally: Tally,
+    tally: ArrayTally,
 }
 
 impl<A: Array> Worker<'_, A> {
@@ -149,7 +149,7 @@ impl<A: Array> Worker<'_, A> {
 }
 
 /// Checks that no write was lost.
-pub(super) fn check(job: &Job, total: u64, tallies: &[Tally]) -> Result<(), BenchError> {
+pub(super) fn check(job: &ArrayJob, total: u64, tallies: &[ArrayTally]) -> Result<(), BenchError> {
     let writes: u64 = tallies.iter().map(|tally| tally.writes).sum();
     if total == writes {
         return Ok(());
@@ -161,8 +161,9 @@ pub(super) fn check(job: &Job, total: u64, tallies: &[Tally]) -> Result<(), Benc
 }
 
 /// Returns the time of an operation, for one worker.
-pub(super) fn timing(tallies: &[Tally]) -> Timing {
-    let mean = |f: fn(&Tally) -> f64| tallies.iter().map(f).sum::<f64>() / tallies.len() as f64;
+pub(super) fn timing(tallies: &[ArrayTally]) -> Timing {
+    let mean =
+        |f: fn(&ArrayTally) -> f64| tallies.iter().map(f).sum::<f64>() / tallies.len() as f64;
     let ops = mean(|t| t.ops as f64);
     let least = tallies.iter().map(|t| t.ops).min().unwrap_or(0) as f64;
     Timing {
@@ -173,7 +174,7 @@ pub(super) fn timing(tallies: &[Tally]) -> Timing {
 }
 
 /// Returns the time of a query in milliseconds, the mean of the workers' medians, if there were any.
-pub(super) fn query_ms(tallies: &[Tally]) -> Option<f64> {
+pub(super) fn query_ms(tallies: &[ArrayTally]) -> Option<f64> {
     let (mut ns, mut workers) = (0.0, 0.0);
     for tally in tallies.iter().filter(|tally| tally.queries > 0) {
         ns += tally.query_ns;
@@ -188,7 +189,7 @@ mod tests {
 
     #[test]
     fn a_tally_survives_the_pipe() {
-        let tally = Tally {
+        let tally = ArrayTally {
             ops: 5,
             wall: 1.5e9,
             cpu: 0.1,
@@ -196,7 +197,10 @@ mod tests {
             queries: 1,
             query_ns: 250.25,
         };
-        assert_eq!(Tally::parse(&tally.text()).expect("its own text"), tally);
-        assert!(Tally::parse("1 2").is_err());
+        assert_eq!(
+            ArrayTally::parse(&tally.text()).expect("its own text"),
+            tally
+        );
+        assert!(ArrayTally::parse("1 2").is_err());
     }
 }

@@ -1,6 +1,6 @@
 //! The drawings of `--plot`: the paper's figures 2 and 4.
 
-use super::case::{Case, cases};
+use super::case::{ArrayCase, cases};
 use super::table::speedup;
 use crate::figure::{Curve, Figure, Shape};
 use crate::report::Line;
@@ -36,7 +36,7 @@ pub(super) fn figures(lines: &[Line]) -> Vec<Figure> {
 fn groups(lines: &[Line]) -> Vec<(&'static str, usize)> {
     let mut groups = Vec::new();
     for line in lines.iter().filter(|l| l.subject != "harness") {
-        let case = Case::named(line.case).map(|case| (case.mix, line.threads));
+        let case = ArrayCase::named(line.case).map(|case| (case.mix, line.threads));
         groups.extend(case.filter(|case| !groups.contains(case)));
     }
     groups

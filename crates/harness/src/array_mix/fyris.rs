@@ -6,20 +6,20 @@
 use fyris_segment::{Error, Options, Segment};
 
 use super::array::{Array, SharedArray, greatest, sum};
-use super::contender::Contender;
+use super::contender::ArrayContender;
 use crate::error::BenchError;
 
 /// Bytes of an element.
 const WIDTH: usize = 8;
 
 /// Returns the subjects of Fyris, and the empty loop.
-pub fn own() -> Vec<Contender> {
+pub fn own() -> Vec<ArrayContender> {
     vec![
-        Contender::alone("harness", |elements, _| {
-            vec![Plain(vec![0; elements * WIDTH])]
+        ArrayContender::alone("harness", |elements, _| {
+            vec![OwnArray(vec![0; elements * WIDTH])]
         }),
-        Contender::processes::<Versioned<false>>("fyris"),
-        Contender::processes::<Versioned<true>>("fyris_declared"),
+        ArrayContender::processes::<Versioned<false>>("fyris"),
+        ArrayContender::processes::<Versioned<true>>("fyris_declared"),
     ]
 }
 
@@ -102,12 +102,12 @@ impl<const DECLARED: bool> SharedArray for Versioned<DECLARED> {
 }
 
 /// The empty loop: an array of one's own.
-struct Plain(Vec<u8>);
+struct OwnArray(Vec<u8>);
 
 /// Room to grow that is never used, in bytes.
 const LARGEST: usize = 32 << 20;
 
-impl Array for Plain {
+impl Array for OwnArray {
     #[inline]
     fn lookup(&mut self, at: usize) -> Result<u64, BenchError> {
         Ok(element(&self.0, at))

@@ -2,15 +2,15 @@
 
 use std::time::Duration;
 
-use super::case::Case;
+use super::case::ArrayCase;
 use crate::error::BenchError;
 use crate::process;
 
 /// One run of one subject.
 #[derive(Clone, Debug)]
-pub(super) struct Job {
+pub(super) struct ArrayJob {
     pub(super) subject: String,
-    pub(super) case: Case,
+    pub(super) case: ArrayCase,
     /// The number of workers.
     pub(super) workers: usize,
     /// The number of this process among them; 0 is the parent.
@@ -23,11 +23,11 @@ pub(super) struct Job {
     pub(super) run: usize,
 }
 
-impl Job {
+impl ArrayJob {
     /// Returns the parent's part of one run.
     pub(super) fn new(
         subject: &str,
-        case: &Case,
+        case: &ArrayCase,
         workers: usize,
         time: Duration,
         run: usize,
@@ -72,7 +72,7 @@ impl Job {
         let (subject, case): (String, String) = (process::word(words)?, process::word(words)?);
         Ok(Self {
             subject,
-            case: Case::named(&case)
+            case: ArrayCase::named(&case)
                 .ok_or_else(|| BenchError::NothingToRun(format!("no case `{case}`")))?,
             workers: process::word(words)?,
             worker: process::word(words)?,
@@ -89,18 +89,18 @@ mod tests {
 
     #[test]
     fn a_child_hears_what_its_parent_says() {
-        let job = Job {
+        let job = ArrayJob {
             subject: "fyris".to_owned(),
-            case: Case::named("49:50:1/2M").expect("a case"),
+            case: ArrayCase::named("49:50:1/2M").expect("a case"),
             workers: 2,
             worker: 1,
             time: Duration::from_millis(150),
             name: "fyris-harness-1".to_owned(),
             run: 3,
         };
-        let heard = Job::parse(&job.text()).expect("its own text");
+        let heard = ArrayJob::parse(&job.text()).expect("its own text");
         assert_eq!(format!("{job:?}"), format!("{heard:?}"));
-        assert!(Job::parse("fyris 49:50:1/2M 2").is_err());
-        assert!(Job::parse("fyris 49:50:1/3M 2 1 150 n 0").is_err());
+        assert!(ArrayJob::parse("fyris 49:50:1/2M 2").is_err());
+        assert!(ArrayJob::parse("fyris 49:50:1/3M 2 1 150 n 0").is_err());
     }
 }

@@ -33,7 +33,7 @@ mod job;
 mod table;
 
 pub use array::{Array, SharedArray, greatest, sum};
-pub use contender::Contender;
+pub use contender::ArrayContender;
 pub use fyris::own;
 
 use std::time::Duration;
@@ -45,8 +45,8 @@ use crate::output::Output;
 use crate::registry::Registry;
 use crate::report::{Line, Series};
 use crate::stats::Samples;
-use case::{Case, cases};
-use job::Job;
+use case::{ArrayCase, cases};
+use job::ArrayJob;
 
 /// The suite's row in the list of suites.
 pub(super) const ENTRY: Entry = Entry {
@@ -83,12 +83,12 @@ fn run(out: &mut Output, registry: &Registry) -> Result<(), BenchError> {
 fn group(
     out: &Output,
     registry: &Registry,
-    case: &Case,
+    case: &ArrayCase,
     processes: usize,
     first: bool,
 ) -> Result<Vec<Line>, BenchError> {
     let args = out.args;
-    let contenders: Vec<&Contender> = registry
+    let contenders: Vec<&ArrayContender> = registry
         .array_mix
         .iter()
         .filter(|c| args.wants_subject(c.name) && (first || !c.alone))
@@ -105,7 +105,7 @@ fn group(
                 contender.name
             ));
             let workers = contender.workers(processes);
-            let job = Job::new(contender.name, case, workers, run_time(args), run);
+            let job = ArrayJob::new(contender.name, case, workers, run_time(args), run);
             let tallies = contender.run(args, &job)?;
             figures[at].0.push(&drive::timing(&tallies));
             if let Some(ms) = drive::query_ms(&tallies) {
@@ -114,7 +114,7 @@ fn group(
         }
     }
     out.progress_over(&format!("{}, {processes} processes", case.name));
-    let line = |(contender, (series, queries)): (&&Contender, &(Series, Samples))| {
+    let line = |(contender, (series, queries)): (&&ArrayContender, &(Series, Samples))| {
         line(args, contender, case, processes, series, queries)
     };
     Ok(contenders.iter().zip(&figures).map(line).collect())
@@ -122,8 +122,8 @@ fn group(
 
 fn line(
     args: &BenchArgs,
-    contender: &Contender,
-    case: &Case,
+    contender: &ArrayContender,
+    case: &ArrayCase,
     processes: usize,
     series: &Series,
     queries: &Samples,
@@ -154,7 +154,7 @@ fn line(
 
 /// Works beside the parent, as told, in the child.
 fn child(_: &BenchArgs, registry: &Registry, part: &str) -> Result<(), BenchError> {
-    let job = Job::parse(part)?;
+    let job = ArrayJob::parse(part)?;
     let contender = registry
         .array_mix
         .iter()

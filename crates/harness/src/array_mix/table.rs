@@ -1,6 +1,6 @@
 //! Tables for people: subjects down, sizes across, one for each mix.
 
-use super::case::{Case, cases};
+use super::case::{ArrayCase, cases};
 use crate::report::Line;
 
 /// Returns the tables of all figures.
@@ -32,7 +32,7 @@ pub(super) fn render(lines: &[Line]) -> String {
 }
 
 fn mix(line: &Line) -> Option<&'static str> {
-    Case::named(line.case).map(|case| case.mix)
+    ArrayCase::named(line.case).map(|case| case.mix)
 }
 
 /// Returns the throughput, and the speedup over the empty loop if that was measured.
@@ -59,7 +59,7 @@ fn grid(title: &str, lines: &[&Line], cell: impl Fn(&Line) -> Option<String>) ->
             subjects.push(line.subject);
         }
     }
-    let sizes: Vec<Case> = cases()
+    let sizes: Vec<ArrayCase> = cases()
         .filter(|case| lines.iter().any(|l| l.case == case.name))
         .collect();
     let width = subjects.iter().map(|name| name.len()).max().unwrap_or(0);

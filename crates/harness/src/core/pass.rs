@@ -21,7 +21,7 @@ const HOT_STEP: u64 = 256;
 
 /// The work of one thread in one case.
 #[derive(Clone, Copy, Default)]
-struct Done {
+struct CaseWork {
     /// Units of work the time is divided by: operations, or entries visited.
     units: u64,
     /// Operations that succeeded, or entries visited.
@@ -43,7 +43,7 @@ pub(super) fn run<K: Sync + 'static, S: Subject<K>>(
     let subject = S::new();
     let barrier = Barrier::new(work.threads);
     let (barrier, subject_ref) = (&barrier, &subject);
-    let done: Vec<Vec<Done>> = std::thread::scope(|scope| {
+    let done: Vec<Vec<CaseWork>> = std::thread::scope(|scope| {
         let handles: Vec<_> = work
             .lists
             .iter()
@@ -56,7 +56,7 @@ pub(super) fn run<K: Sync + 'static, S: Subject<K>>(
     });
     let mut timings = Vec::new();
     for (at, &(case, _)) in work.lists[0].iter().enumerate() {
-        let by_thread: Vec<Done> = done.iter().map(|d| d[at]).collect();
+        let by_thread: Vec<CaseWork> = done.iter().map(|d| d[at]).collect();
         if S::CHECKED {
             check::<K, S>(label, work, case, at, &by_thread)?;
         }
@@ -67,8 +67,8 @@ pub(super) fn run<K: Sync + 'static, S: Subject<K>>(
     Ok(timings)
 }
 
-fn timing(threads: &[Done]) -> Timing {
-    let mean = |f: fn(&Done) -> f64| threads.iter().map(f).sum::<f64>() / threads.len() as f64;
+fn timing(threads: &[CaseWork]) -> Timing {
+    let mean = |f: fn(&CaseWork) -> f64| threads.iter().map(f).sum::<f64>() / threads.len() as f64;
     let least = threads.iter().map(|d| d.units).min().unwrap_or(0) as f64;
     Timing {
         wall: mean(|d| d.wall) / mean(|d| d.units as f64),
@@ -81,7 +81,7 @@ fn thread<K, S: Subject<K>>(
     subject: &S,
     lists: &[(Case, List<K>)],
     barrier: &Barrier,
-) -> Vec<Done> {
+) -> Vec<CaseWork> {
     let mut all = Vec::with_capacity(lists.len());
     for (case, list) in lists {
         if *case == Case::Hot8 && barrier.wait().is_leader() {
@@ -102,7 +102,7 @@ fn thread<K, S: Subject<K>>(
                 0
             };
         }
-        all.push(Done {
+        all.push(CaseWork {
             units,
             found,
             wall,
@@ -212,7 +212,7 @@ fn check<K, S: Subject<K>>(
     work: &Workload<K>,
     case: Case,
     at: usize,
-    done: &[Done],
+    done: &[CaseWork],
 ) -> Result<(), BenchError> {
     let wrong = |found: u64, right: u64| {
         Err(BenchError::WrongAnswer(format!(
@@ -245,6 +245,6 @@ fn check<K, S: Subject<K>>(
     Ok(())
 }
 
-fn total(done: &[Done], part: fn(&Done) -> u64) -> u64 {
+fn total(done: &[CaseWork], part: fn(&CaseWork) -> u64) -> u64 {
     done.iter().map(part).sum()
 }

@@ -2,7 +2,7 @@
 
 /// One program, or memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Case {
+pub(super) enum JudyCase {
     /// Fill an empty table in the order of keys
     InsertSequential,
     /// Fill an empty table in random order
@@ -21,17 +21,17 @@ pub(super) enum Case {
     Bytes,
 }
 
-impl Case {
+impl JudyCase {
     /// Every case: the programs, which are timed, in the order of the figures, then memory.
-    pub(super) const ALL: [Case; 8] = [
-        Case::InsertSequential,
-        Case::InsertRandom,
-        Case::LookupSequential,
-        Case::LookupRandom,
-        Case::Traverse,
-        Case::UpdateCounter,
-        Case::Delete,
-        Case::Bytes,
+    pub(super) const ALL: [JudyCase; 8] = [
+        JudyCase::InsertSequential,
+        JudyCase::InsertRandom,
+        JudyCase::LookupSequential,
+        JudyCase::LookupRandom,
+        JudyCase::Traverse,
+        JudyCase::UpdateCounter,
+        JudyCase::Delete,
+        JudyCase::Bytes,
     ];
 
     /// The number of cases that are timed.

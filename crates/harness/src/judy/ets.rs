@@ -2,7 +2,7 @@
 
 use fyris::TableType;
 
-use super::{Case, Pass};
+use super::{JudyCase, Pass};
 use crate::error::BenchError;
 use crate::escript::{Escript, strange};
 use crate::report::Memory;
@@ -13,12 +13,12 @@ const SCRIPT: &str = include_str!("ets.escript");
 const ENOUGH: f64 = 10_000_000.0;
 
 /// The process.
-pub(super) struct Ets(Escript);
+pub(super) struct JudyEts(Escript);
 
-impl Ets {
+impl JudyEts {
     /// Starts Erlang; returns `None` where there is no `escript`.
-    pub(super) fn start() -> Result<Option<Ets>, BenchError> {
-        Ok(Escript::start("judy", SCRIPT)?.map(Ets))
+    pub(super) fn start() -> Result<Option<JudyEts>, BenchError> {
+        Ok(Escript::start("judy", SCRIPT)?.map(JudyEts))
     }
 
     /// Runs every program `repeats` times, each time over fresh tables; returns the sums of the times.
@@ -32,15 +32,15 @@ impl Ets {
             "{{pass, {}, {n}, {repeats}}}",
             table_type.as_str()
         ))?;
-        let (times, checked) = numbers.split_at(numbers.len().min(2 * Case::TIMED));
-        if times.len() != 2 * Case::TIMED || checked.len() != Case::TIMED {
+        let (times, checked) = numbers.split_at(numbers.len().min(2 * JudyCase::TIMED));
+        if times.len() != 2 * JudyCase::TIMED || checked.len() != JudyCase::TIMED {
             return Err(strange(&format!("{numbers:?}")));
         }
         if let Some(at) = checked
             .iter()
             .position(|count| *count != (n * repeats) as f64)
         {
-            let (name, count) = (Case::ALL[at].name(), checked[at]);
+            let (name, count) = (JudyCase::ALL[at].name(), checked[at]);
             return Err(BenchError::WrongAnswer(format!(
                 "ets, {name}: {count} keys of {n}"
             )));

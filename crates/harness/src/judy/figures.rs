@@ -1,12 +1,12 @@
 //! The drawings of `--plot` for the suite `judy`: figures 6 to 12 of the study, from what was measured here.
 
-use super::case::Case;
+use super::case::JudyCase;
 use crate::figure::{Curve, Figure, Shape};
 use crate::report::Line;
 
 /// Returns a figure for each program, and that of insertion per thousand keys.
 pub(super) fn figures(lines: &[Line]) -> Vec<Figure> {
-    let mut figures: Vec<Figure> = Case::ALL[..Case::TIMED]
+    let mut figures: Vec<Figure> = JudyCase::ALL[..JudyCase::TIMED]
         .iter()
         .filter_map(|case| relative(*case, lines))
         .collect();
@@ -33,7 +33,7 @@ pub(super) fn base<'a>(lines: &'a [Line], case: &str) -> (&'static str, Vec<&'a 
 }
 
 /// Returns the times of a program relative to the base, in per cent.
-fn relative(case: Case, lines: &[Line]) -> Option<Figure> {
+fn relative(case: JudyCase, lines: &[Line]) -> Option<Figure> {
     let (name, base) = base(lines, case.name());
     let percent = |line: &Line| {
         let base = base.iter().find(|base| base.n == line.n)?;
@@ -60,7 +60,7 @@ fn relative(case: Case, lines: &[Line]) -> Option<Figure> {
 /// Returns the times of sequential insertion per thousand keys.
 fn absolute(lines: &[Line]) -> Option<Figure> {
     let micros = |line: &Line| Some((line.n as f64, line.figure()));
-    let curves = curves(Case::InsertSequential.name(), lines, micros);
+    let curves = curves(JudyCase::InsertSequential.name(), lines, micros);
     (!curves.is_empty()).then(|| Figure {
         file: "judy-figure-08-insert_sequential".to_owned(),
         title: "sequential-order insertion, Figure 8 of the 2003 paper".to_owned(),
@@ -91,7 +91,7 @@ fn curves(case: &str, lines: &[Line], point: impl Fn(&Line) -> Option<(f64, f64)
 mod tests {
     use fyris::TableType;
 
-    use super::super::Kind;
+    use super::super::TableKind;
     use super::*;
     use crate::report::Series;
     use crate::report::Timing;
@@ -105,7 +105,7 @@ mod tests {
         });
         Line {
             times: Some(series.times(false)),
-            ..Kind { index, table_type }.line(Case::InsertSequential, n)
+            ..TableKind { index, table_type }.line(JudyCase::InsertSequential, n)
         }
     }
 
@@ -116,7 +116,7 @@ mod tests {
             line(Some("ordered"), TableType::OrderedSet, 700, 100.0),
         ];
         let point = |lines: &[Line], row: &str| {
-            let figure = relative(Case::InsertSequential, lines).unwrap();
+            let figure = relative(JudyCase::InsertSequential, lines).unwrap();
             let Shape::Curves(curves) = figure.shape else {
                 panic!("curves")
             };

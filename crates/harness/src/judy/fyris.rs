@@ -5,7 +5,7 @@ use std::time::Instant;
 use fyris::{CounterOp, Options, Owner, Store, Table, TableType};
 use fyris_term::Term;
 
-use super::{Case, Kind, Pass};
+use super::{JudyCase, Pass, TableKind};
 use crate::clock::cpu_now;
 use crate::error::BenchError;
 
@@ -35,16 +35,16 @@ pub(super) fn indexes() -> Result<Vec<(&'static str, TableType)>, BenchError> {
 }
 
 /// A table, and the owner by which it lives.
-pub(super) struct Filled {
+pub(super) struct OwnedTable {
     table: Table,
     _owner: Owner,
 }
 
-fn empty(kind: Kind) -> Result<Filled, BenchError> {
+fn empty(kind: TableKind) -> Result<OwnedTable, BenchError> {
     let owner = Store::new().owner();
     let options = Options::new(kind.table_type).index(kind.index.unwrap_or_default());
     let table = owner.new_table("judy", &options).map_err(broken)?;
-    Ok(Filled {
+    Ok(OwnedTable {
         table,
         _owner: owner,
     })
@@ -55,7 +55,7 @@ fn object(key: u32) -> Term {
 }
 
 /// Returns a table that was filled in the order of keys.
-pub(super) fn filled(kind: Kind, n: usize) -> Result<Filled, BenchError> {
+pub(super) fn filled(kind: TableKind, n: usize) -> Result<OwnedTable, BenchError> {
     let filled = empty(kind)?;
     insert(&filled.table, 0..n as u32)?;
     Ok(filled)
@@ -112,7 +112,7 @@ fn delete(table: &Table) -> Result<usize, BenchError> {
 }
 
 /// Runs every program `repeats` times, each time over fresh tables; returns the sums of the times.
-pub(super) fn pass(kind: Kind, order: &[u32], repeats: usize) -> Result<Pass, BenchError> {
+pub(super) fn pass(kind: TableKind, order: &[u32], repeats: usize) -> Result<Pass, BenchError> {
     let n = order.len();
     let in_order = || 0..n as u32;
     let shuffled = || order.iter().copied();
@@ -120,16 +120,16 @@ pub(super) fn pass(kind: Kind, order: &[u32], repeats: usize) -> Result<Pass, Be
     for _ in 0..repeats {
         let (filled, random) = (empty(kind)?, empty(kind)?);
         let table = &filled.table;
-        for (case, time) in Case::ALL.into_iter().zip(&mut times) {
+        for (case, time) in JudyCase::ALL.into_iter().zip(&mut times) {
             let (cpu, start) = (cpu_now(), Instant::now());
             let count = match case {
-                Case::InsertSequential => insert(table, in_order()),
-                Case::InsertRandom => insert(&random.table, shuffled()),
-                Case::LookupSequential => lookup(table, in_order()),
-                Case::LookupRandom => lookup(table, shuffled()),
-                Case::Traverse => traverse(table),
-                Case::UpdateCounter => update(table, shuffled()),
-                Case::Delete | Case::Bytes => delete(table),
+                JudyCase::InsertSequential => insert(table, in_order()),
+                JudyCase::InsertRandom => insert(&random.table, shuffled()),
+                JudyCase::LookupSequential => lookup(table, in_order()),
+                JudyCase::LookupRandom => lookup(table, shuffled()),
+                JudyCase::Traverse => traverse(table),
+                JudyCase::UpdateCounter => update(table, shuffled()),
+                JudyCase::Delete | JudyCase::Bytes => delete(table),
             }?;
             time.0 += start.elapsed().as_secs_f64() * 1e9;
             time.1 += cpu_now() - cpu;
@@ -139,7 +139,7 @@ pub(super) fn pass(kind: Kind, order: &[u32], repeats: usize) -> Result<Pass, Be
                     "{label}, {name}: {count} keys where {n} are right"
                 )));
             }
-            if case == Case::InsertRandom {
+            if case == JudyCase::InsertRandom {
                 // Not in the memory of the programs to come.
                 random.table.delete_all_objects().map_err(broken)?;
             }

@@ -37,13 +37,13 @@ use crate::output::Output;
 use crate::process;
 use crate::registry::Registry;
 use crate::report::{Line, Memory, Series, Timing};
-use case::Case;
-use ets::Ets;
+use case::JudyCase;
+use ets::JudyEts;
 
 /// The suite's row in the list of suites.
 pub(super) const ENTRY: Entry = Entry {
     suite: Suite::Judy,
-    cases: || Case::ALL.map(Case::name).to_vec(),
+    cases: || JudyCase::ALL.map(JudyCase::name).to_vec(),
     run,
     child: memory_child,
     table: table::render,
@@ -69,17 +69,17 @@ const PATIENCE: (f64, f64) = (120.0, 2.0);
 const READY: (usize, usize) = (1 << 8, 1 << 30);
 
 /// The times of one pass of all programs: nanoseconds by the clock, and of the processor.
-type Pass = [(f64, f64); Case::TIMED];
+type Pass = [(f64, f64); JudyCase::TIMED];
 
 /// A kind of table under measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Kind {
+struct TableKind {
     /// The index; `None` for the real ETS.
     index: Option<&'static str>,
     table_type: TableType,
 }
 
-impl Kind {
+impl TableKind {
     fn subject(self) -> &'static str {
         if self.index.is_some() { "fyris" } else { "ets" }
     }
@@ -89,7 +89,7 @@ impl Kind {
         format!("{name} {}", self.table_type.as_str())
     }
 
-    fn line(self, case: Case, n: usize) -> Line {
+    fn line(self, case: JudyCase, n: usize) -> Line {
         Line {
             suite: Suite::Judy.name(),
             case: case.name(),
@@ -107,9 +107,9 @@ impl Kind {
 }
 
 /// A kind of table, and what was measured of the last size.
-struct Subject {
-    kind: Kind,
-    series: [Series; Case::TIMED],
+struct MeasuredKind {
+    kind: TableKind,
+    series: [Series; JudyCase::TIMED],
     /// Nanoseconds a key for all programs, over the last table and over the one before.
     last: [f64; 2],
     is_out: bool,
@@ -118,7 +118,7 @@ struct Subject {
 fn run(out: &mut Output, _: &Registry) -> Result<(), BenchError> {
     let args = out.args;
     let mut ets = if args.wants_subject("ets") {
-        Ets::start()?
+        JudyEts::start()?
     } else {
         None
     };
@@ -126,12 +126,12 @@ fn run(out: &mut Output, _: &Registry) -> Result<(), BenchError> {
         out.progress_over("without ets");
     }
     let sizes = sizes(args);
-    let mut subjects: Vec<Subject> = kinds(args, ets.is_some())?
+    let mut subjects: Vec<MeasuredKind> = kinds(args, ets.is_some())?
         .into_iter()
-        .map(Subject::new)
+        .map(MeasuredKind::new)
         .collect();
     make_ready((sizes.iter().max().unwrap_or(&0) * READY.0).min(READY.1));
-    if Case::ALL[..Case::TIMED]
+    if JudyCase::ALL[..JudyCase::TIMED]
         .iter()
         .any(|case| args.wants_case(case.name()))
     {
@@ -140,7 +140,7 @@ fn run(out: &mut Output, _: &Registry) -> Result<(), BenchError> {
             out.emit(lines);
         }
     }
-    if args.wants_case(Case::Bytes.name()) {
+    if args.wants_case(JudyCase::Bytes.name()) {
         memory(out, &sizes, &subjects, ets.as_mut())?;
     }
     Ok(())
@@ -156,18 +156,18 @@ fn sizes(args: &BenchArgs) -> Vec<usize> {
 }
 
 /// Returns the kinds of tables that take part.
-fn kinds(args: &BenchArgs, with_ets: bool) -> Result<Vec<Kind>, BenchError> {
+fn kinds(args: &BenchArgs, with_ets: bool) -> Result<Vec<TableKind>, BenchError> {
     let mut kinds = Vec::new();
     if with_ets {
         let ets = [TableType::Set, TableType::OrderedSet];
-        kinds.extend(ets.map(|table_type| Kind {
+        kinds.extend(ets.map(|table_type| TableKind {
             index: None,
             table_type,
         }));
     }
     for (index, table_type) in fyris::indexes()? {
         if args.wants_subject("fyris") || args.wants_subject(index) {
-            kinds.push(Kind {
+            kinds.push(TableKind {
                 index: Some(index),
                 table_type,
             });
@@ -181,8 +181,8 @@ fn kinds(args: &BenchArgs, with_ets: bool) -> Result<Vec<Kind>, BenchError> {
     Ok(kinds)
 }
 
-impl Subject {
-    fn new(kind: Kind) -> Self {
+impl MeasuredKind {
+    fn new(kind: TableKind) -> Self {
         Self {
             kind,
             series: Default::default(),
@@ -207,8 +207,8 @@ impl Subject {
 fn size(
     out: &Output,
     n: usize,
-    subjects: &mut [Subject],
-    mut ets: Option<&mut Ets>,
+    subjects: &mut [MeasuredKind],
+    mut ets: Option<&mut JudyEts>,
 ) -> Result<Vec<Line>, BenchError> {
     let args = out.args;
     let patience = if args.quick { PATIENCE.1 } else { PATIENCE.0 };
@@ -246,7 +246,7 @@ fn size(
     for subject in subjects.iter_mut().filter(|subject| !subject.is_out) {
         let medians = subject.series.iter().map(|series| series.wall.median());
         subject.last = [medians.sum(), subject.last[0]];
-        for (case, series) in Case::ALL.into_iter().zip(&subject.series) {
+        for (case, series) in JudyCase::ALL.into_iter().zip(&subject.series) {
             if args.wants_case(case.name()) {
                 lines.push(Line {
                     times: Some(series.times(cpu)),
@@ -258,7 +258,7 @@ fn size(
     Ok(lines)
 }
 
-impl Subject {
+impl MeasuredKind {
     /// Adds the times of a pass, in which each program handled `keys` keys.
     fn take(&mut self, pass: &Pass, keys: usize) {
         for (series, (wall, cpu)) in self.series.iter_mut().zip(pass) {
@@ -275,8 +275,8 @@ impl Subject {
 fn memory(
     out: &mut Output,
     sizes: &[usize],
-    subjects: &[Subject],
-    mut ets: Option<&mut Ets>,
+    subjects: &[MeasuredKind],
+    mut ets: Option<&mut JudyEts>,
 ) -> Result<(), BenchError> {
     let largest = *sizes.iter().max().unwrap_or(&REMEMBERED.0);
     let (few, many) = (REMEMBERED.0.min(largest), REMEMBERED.1.min(largest));
@@ -295,7 +295,7 @@ fn memory(
             };
             let line = Line {
                 memory: Some(memory),
-                ..kind.line(Case::Bytes, n)
+                ..kind.line(JudyCase::Bytes, n)
             };
             out.emit(vec![line]);
         }
@@ -305,7 +305,7 @@ fn memory(
 }
 
 /// Makes a child measure the memory of a table, from the parent.
-fn in_child(args: &BenchArgs, kind: Kind, n: usize) -> Result<Memory, BenchError> {
+fn in_child(args: &BenchArgs, kind: TableKind, n: usize) -> Result<Memory, BenchError> {
     let mut child = process::command(args, &kind.label())?;
     child.args(["--entries", &n.to_string()]);
     process::memory(&mut child, &kind.label())
@@ -314,7 +314,7 @@ fn in_child(args: &BenchArgs, kind: Kind, n: usize) -> Result<Memory, BenchError
 /// Fills the table and prints its bytes and pages a key, in the child.
 fn memory_child(args: &BenchArgs, _: &Registry, part: &str) -> Result<(), BenchError> {
     let indexes = fyris::indexes()?.into_iter();
-    let mut kinds = indexes.map(|(index, table_type)| Kind {
+    let mut kinds = indexes.map(|(index, table_type)| TableKind {
         index: Some(index),
         table_type,
     });

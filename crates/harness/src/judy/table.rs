@@ -2,14 +2,14 @@
 
 use std::fmt::Write as _;
 
-use super::case::Case;
+use super::case::JudyCase;
 use super::figures::base;
 use crate::report::Line;
 
 /// Returns a table for each program: nanoseconds a key, and in brackets the share of the base's time; and of memory.
 pub(super) fn render(lines: &[Line]) -> String {
     let mut out = String::new();
-    for case in Case::ALL {
+    for case in JudyCase::ALL {
         let lines_of: Vec<&Line> = lines
             .iter()
             .filter(|line| line.case == case.name())
@@ -27,7 +27,7 @@ pub(super) fn render(lines: &[Line]) -> String {
             continue;
         }
         let (name, base) = base(lines, case.name());
-        let unit = if case == Case::Bytes {
+        let unit = if case == JudyCase::Bytes {
             "bytes an object"
         } else {
             "ns a key"

@@ -1,6 +1,6 @@
 //! The figures that the suite aims at, and how near a run came.
 
-use super::case::Case;
+use super::case::QueryCase;
 use crate::report::Line;
 
 /// One figure: a ratio that is not to be exceeded.
@@ -48,20 +48,20 @@ pub fn aims(lines: &[Line]) -> Vec<Aim> {
 
 /// Returns the aim that a line of Fyris is judged by.
 pub(super) fn aim(line: &Line, lines: &[Line]) -> Option<Aim> {
-    let case = Case::ALL
+    let case = QueryCase::ALL
         .into_iter()
         .find(|case| case.name() == line.case)?;
-    let beside = |subject, case: Case| {
+    let beside = |subject, case: QueryCase| {
         let same = |l: &&Line| is_beside(l, line) && l.case == case.name() && l.subject == subject;
         lines.iter().find(same).map(Line::figure)
     };
     let (of, target, divisor) = match (case, line.threads) {
-        (Case::Compile, _) => ("2 us", 1.0, Some(COMPILE)),
-        (Case::Point, _) => {
-            let parts = [Case::Lookup, Case::Compile].map(|part| beside("fyris", part));
+        (QueryCase::Compile, _) => ("2 us", 1.0, Some(COMPILE)),
+        (QueryCase::Point, _) => {
+            let parts = [QueryCase::Lookup, QueryCase::Compile].map(|part| beside("fyris", part));
             ("lookup and compile", POINT, parts.into_iter().sum())
         }
-        (Case::SelectRange100, _) => ("range100", RANGE, beside("fyris", Case::Range100)),
+        (QueryCase::SelectRange100, _) => ("range100", RANGE, beside("fyris", QueryCase::Range100)),
         (_, 2) => ("one thread", TWO_THREADS, beside("fyris", case)),
         _ => ("ets", case.share_of_ets()?, beside("ets", case)),
     };

@@ -2,7 +2,7 @@
 
 /// One kind of measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Case {
+pub(super) enum QueryCase {
     /// Select the keys of the half that a guard lets through; per object visited
     SelectGuard,
     /// Count them
@@ -25,19 +25,19 @@ pub(super) enum Case {
     SelectRange100,
 }
 
-impl Case {
+impl QueryCase {
     /// Every case, in the order of the tables.
-    pub(super) const ALL: [Case; 10] = [
-        Case::SelectGuard,
-        Case::SelectCountGuard,
-        Case::SelectTupleBody,
-        Case::Match,
-        Case::MatchSpecRun,
-        Case::Compile,
-        Case::Lookup,
-        Case::Point,
-        Case::Range100,
-        Case::SelectRange100,
+    pub(super) const ALL: [QueryCase; 10] = [
+        QueryCase::SelectGuard,
+        QueryCase::SelectCountGuard,
+        QueryCase::SelectTupleBody,
+        QueryCase::Match,
+        QueryCase::MatchSpecRun,
+        QueryCase::Compile,
+        QueryCase::Lookup,
+        QueryCase::Point,
+        QueryCase::Range100,
+        QueryCase::SelectRange100,
     ];
 
     /// Returns the name in the vocabulary.

@@ -3,9 +3,9 @@
 
 use fyris::TableType;
 
-use super::case::Case;
-use super::fyris::Done;
-use super::kind::Kind;
+use super::case::QueryCase;
+use super::fyris::QueryPass;
+use super::kind::ObjectKind;
 use crate::error::BenchError;
 use crate::escript::{Escript, strange};
 
@@ -15,19 +15,19 @@ const SCRIPT: &str = include_str!("ets.escript");
 const ENOUGH: usize = 10_000_000;
 
 /// The process.
-pub(super) struct Ets(Escript);
+pub(super) struct QueryEts(Escript);
 
-impl Ets {
+impl QueryEts {
     /// Starts Erlang; returns `None` where there is no `escript`.
-    pub(super) fn start() -> Result<Option<Ets>, BenchError> {
-        Ok(Escript::start("ets", SCRIPT)?.map(Ets))
+    pub(super) fn start() -> Result<Option<QueryEts>, BenchError> {
+        Ok(Escript::start("ets", SCRIPT)?.map(QueryEts))
     }
 
     /// Fills a table, in the place of the one before.
     pub(super) fn fill(
         &mut self,
         table_type: TableType,
-        kind: Kind,
+        kind: ObjectKind,
         n: usize,
     ) -> Result<(), BenchError> {
         let (table_type, kind) = (table_type.as_str(), kind.word());
@@ -38,11 +38,11 @@ impl Ets {
     }
 
     /// Does a case.
-    pub(super) fn run(&mut self, case: Case) -> Result<Done, BenchError> {
+    pub(super) fn run(&mut self, case: QueryCase) -> Result<QueryPass, BenchError> {
         let answer = self.0.ask(&format!("{{run, {}}}", case.name()))?;
         let numbers: Result<Vec<usize>, _> = answer.split(' ').map(str::parse).collect();
         match numbers.as_deref() {
-            Ok(&[wall, cpu, units, answer]) => Ok(Done {
+            Ok(&[wall, cpu, units, answer]) => Ok(QueryPass {
                 wall: wall as f64,
                 // Erlang counts processor time in milliseconds: too few of them say nothing.
                 cpu: if cpu < ENOUGH { wall } else { cpu } as f64,

@@ -1,12 +1,12 @@
 //! The drawings of `--plot` for the suite `query`: a bar for each subject and case, times per object and times per call
 //! apart.
 
-use super::case::Case;
+use super::case::QueryCase;
 use crate::figure::{Bar, Figure, Shape};
 use crate::report::Line;
 
 /// The cases whose time is that of a whole call.
-const CALLS: [Case; 3] = [Case::Compile, Case::Lookup, Case::Point];
+const CALLS: [QueryCase; 3] = [QueryCase::Compile, QueryCase::Lookup, QueryCase::Point];
 
 /// Returns two figures: times per object, times per call.
 pub(super) fn figures(lines: &[Line]) -> Vec<Figure> {

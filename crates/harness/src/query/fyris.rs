@@ -6,8 +6,8 @@ use std::time::Instant;
 use fyris::{MatchSpec, Options, Owner, RangeOptions, Store, Table, TableType, match_spec_run};
 use fyris_term::Term;
 
-use super::case::Case;
-use super::kind::Kind;
+use super::case::QueryCase;
+use super::kind::ObjectKind;
 use crate::clock::cpu_now;
 use crate::error::BenchError;
 
@@ -18,7 +18,7 @@ const CALLS: usize = 10_000;
 const RANGE: usize = 100;
 
 /// The time of one pass, and its result.
-pub(super) struct Done {
+pub(super) struct QueryPass {
     /// Nanoseconds by the clock.
     pub(super) wall: f64,
     /// Nanoseconds of this thread's processor time.
@@ -30,17 +30,21 @@ pub(super) struct Done {
 }
 
 /// A full table.
-pub(super) struct Filled {
+pub(super) struct FullTable {
     /// The table lives as long as its owner.
     _owner: Owner,
     table: Table,
-    kind: Kind,
+    kind: ObjectKind,
     n: usize,
 }
 
-impl Filled {
+impl FullTable {
     /// Returns a table of `n` objects.
-    pub(super) fn new(table_type: TableType, kind: Kind, n: usize) -> Result<Filled, BenchError> {
+    pub(super) fn new(
+        table_type: TableType,
+        kind: ObjectKind,
+        n: usize,
+    ) -> Result<FullTable, BenchError> {
         let owner = Store::new().owner();
         let table = owner
             .new_table("t", &Options::new(table_type))
@@ -50,7 +54,7 @@ impl Filled {
             let object = kind.object(i * 7_368_787 % n, n);
             table.insert(&object).map_err(broken)?;
         }
-        Ok(Filled {
+        Ok(FullTable {
             _owner: owner,
             table,
             kind,
@@ -59,27 +63,27 @@ impl Filled {
     }
 
     /// Does a case.
-    pub(super) fn run(&self, case: Case, threads: usize) -> Result<Done, BenchError> {
+    pub(super) fn run(&self, case: QueryCase, threads: usize) -> Result<QueryPass, BenchError> {
         match case {
-            Case::SelectGuard => self.select("'$1'"),
-            Case::SelectTupleBody => self.select("{{'$2','$1'}}"),
-            Case::SelectCountGuard => self.count(threads),
-            Case::Match => self.matching(),
-            Case::MatchSpecRun => self.run_over_list(),
-            Case::Compile => self.compile(),
-            Case::Lookup => self.lookup(),
-            Case::Point => self.point(),
-            Case::Range100 => self.range(),
-            Case::SelectRange100 => self.select_range(),
+            QueryCase::SelectGuard => self.select("'$1'"),
+            QueryCase::SelectTupleBody => self.select("{{'$2','$1'}}"),
+            QueryCase::SelectCountGuard => self.count(threads),
+            QueryCase::Match => self.matching(),
+            QueryCase::MatchSpecRun => self.run_over_list(),
+            QueryCase::Compile => self.compile(),
+            QueryCase::Lookup => self.lookup(),
+            QueryCase::Point => self.point(),
+            QueryCase::Range100 => self.range(),
+            QueryCase::SelectRange100 => self.select_range(),
         }
     }
 
-    fn select(&self, body: &str) -> Result<Done, BenchError> {
+    fn select(&self, body: &str) -> Result<QueryPass, BenchError> {
         let spec = self.half(body)?;
         timed(self.n, || self.table.select(&spec), Vec::len)
     }
 
-    fn count(&self, threads: usize) -> Result<Done, BenchError> {
+    fn count(&self, threads: usize) -> Result<QueryPass, BenchError> {
         let spec = self.half("true")?;
         let count = || {
             let mut query = self.table.query(&spec).counting().threads(threads);
@@ -88,18 +92,18 @@ impl Filled {
         timed(self.n, count, |count| *count)
     }
 
-    fn matching(&self) -> Result<Done, BenchError> {
+    fn matching(&self) -> Result<QueryPass, BenchError> {
         let pattern = term(&self.kind.head("'$1'", "5"));
         timed(self.n, || self.table.match_pattern(&pattern), Vec::len)
     }
 
-    fn run_over_list(&self) -> Result<Done, BenchError> {
+    fn run_over_list(&self) -> Result<QueryPass, BenchError> {
         let spec = self.half("'$1'")?;
         let list = self.table.tab2list().map_err(broken)?;
         timed(self.n, || Ok(match_spec_run(&list, &spec)), Vec::len)
     }
 
-    fn compile(&self) -> Result<Done, BenchError> {
+    fn compile(&self) -> Result<QueryPass, BenchError> {
         let head = self.kind.head("'$1'", "'$2'");
         let source = term(&format!(
             "[{{{head},[{{'>','$2',5}},{{is_integer,'$2'}}],['$_']}}]"
@@ -108,14 +112,14 @@ impl Filled {
         calls(CALLS, CALLS, compile)
     }
 
-    fn lookup(&self) -> Result<Done, BenchError> {
+    fn lookup(&self) -> Result<QueryPass, BenchError> {
         let keys: Vec<Term> = (1..=CALLS)
             .map(|i| self.kind.key(i * 97 % self.n))
             .collect();
         calls(CALLS, CALLS, |i| Ok(self.table.lookup(&keys[i])?.len()))
     }
 
-    fn point(&self) -> Result<Done, BenchError> {
+    fn point(&self) -> Result<QueryPass, BenchError> {
         let source = |i: usize| {
             let head = self
                 .kind
@@ -129,7 +133,7 @@ impl Filled {
         })
     }
 
-    fn range(&self) -> Result<Done, BenchError> {
+    fn range(&self) -> Result<QueryPass, BenchError> {
         let from = |i: usize| (i * 997 % (self.n - RANGE)) as i64;
         let count = CALLS / 10;
         calls(count, count * RANGE, |i| {
@@ -138,7 +142,7 @@ impl Filled {
         })
     }
 
-    fn select_range(&self) -> Result<Done, BenchError> {
+    fn select_range(&self) -> Result<QueryPass, BenchError> {
         let count = CALLS / 10;
         let spec = |i: usize| {
             let (lo, hi) = (
@@ -166,11 +170,11 @@ fn timed<R>(
     units: usize,
     work: impl FnOnce() -> fyris::Result<R>,
     answer: impl FnOnce(&R) -> usize,
-) -> Result<Done, BenchError> {
+) -> Result<QueryPass, BenchError> {
     let (cpu, start) = (cpu_now(), Instant::now());
     let result = work().map_err(broken)?;
     let (wall, cpu) = (start.elapsed().as_secs_f64() * 1e9, cpu_now() - cpu);
-    Ok(Done {
+    Ok(QueryPass {
         wall,
         cpu,
         units,
@@ -183,7 +187,7 @@ fn calls(
     count: usize,
     units: usize,
     mut call: impl FnMut(usize) -> fyris::Result<usize>,
-) -> Result<Done, BenchError> {
+) -> Result<QueryPass, BenchError> {
     let all = || (0..count).try_fold(0, |sum, i| Ok(sum + call(i)?));
     timed(units, all, |sum| *sum)
 }

@@ -35,15 +35,15 @@ use crate::output::Output;
 use crate::registry::Registry;
 use crate::report::{Line, Series, Timing};
 pub use aims::{Aim, aims};
-use case::Case;
-use ets::Ets;
-use fyris::{Done, Filled};
-use kind::Kind;
+use case::QueryCase;
+use ets::QueryEts;
+use fyris::{FullTable, QueryPass};
+use kind::ObjectKind;
 
 /// The suite's row in the list of suites.
 pub(super) const ENTRY: Entry = Entry {
     suite: Suite::Query,
-    cases: || Case::ALL.map(Case::name).to_vec(),
+    cases: || QueryCase::ALL.map(QueryCase::name).to_vec(),
     run,
     child: |_, _, _| Err(BenchError::NothingToRun("`query` has no child".to_owned())),
     table: table::render,
@@ -64,7 +64,7 @@ fn run(out: &mut Output, _: &Registry) -> Result<(), BenchError> {
     let args = out.args;
     memory::make_ready((args.entry_count() * READY.0).min(READY.1));
     let mut ets = if args.wants_subject("ets") {
-        Ets::start()?
+        QueryEts::start()?
     } else {
         None
     };
@@ -72,7 +72,7 @@ fn run(out: &mut Output, _: &Registry) -> Result<(), BenchError> {
         out.progress_over("without ets");
     }
     for (index, table_type) in INDEXES {
-        for kind in Kind::ALL {
+        for kind in ObjectKind::ALL {
             if args.wants_keys(kind.keys(), true) {
                 let lines = group(out, (index, table_type), kind, ets.as_mut())?;
                 out.emit(lines);
@@ -84,7 +84,7 @@ fn run(out: &mut Output, _: &Registry) -> Result<(), BenchError> {
 
 /// One figure under way.
 struct Column {
-    case: Case,
+    case: QueryCase,
     threads: usize,
     theirs: bool,
     series: Series,
@@ -94,13 +94,13 @@ struct Column {
 fn group(
     out: &Output,
     (index, table_type): (&'static str, TableType),
-    kind: Kind,
-    mut ets: Option<&mut Ets>,
+    kind: ObjectKind,
+    mut ets: Option<&mut QueryEts>,
 ) -> Result<Vec<Line>, BenchError> {
     let (args, n) = (out.args, out.args.entry_count());
     let what = format!("{} of {}", table_type.as_str(), kind.objects());
     out.progress(&format!("{what}: filling"));
-    let filled = Filled::new(table_type, kind, n)?;
+    let filled = FullTable::new(table_type, kind, n)?;
     if let Some(ets) = &mut ets {
         ets.fill(table_type, kind, n)?;
     }
@@ -139,10 +139,15 @@ fn group(
 }
 
 /// Returns the measurements over one kind of table.
-fn columns(args: &BenchArgs, table_type: TableType, kind: Kind, with_ets: bool) -> Vec<Column> {
-    let ranges = table_type == TableType::OrderedSet && kind == Kind::Int;
+fn columns(
+    args: &BenchArgs,
+    table_type: TableType,
+    kind: ObjectKind,
+    with_ets: bool,
+) -> Vec<Column> {
+    let ranges = table_type == TableType::OrderedSet && kind == ObjectKind::Int;
     let mut columns = Vec::new();
-    for case in Case::ALL {
+    for case in QueryCase::ALL {
         if !args.wants_case(case.name()) || (case.is_range() && !ranges) {
             continue;
         }
@@ -164,7 +169,7 @@ fn columns(args: &BenchArgs, table_type: TableType, kind: Kind, with_ets: bool) 
     columns
 }
 
-fn timing(done: &Done) -> Timing {
+fn timing(done: &QueryPass) -> Timing {
     Timing {
         wall: done.wall / done.units as f64,
         cpu: done.cpu / done.units as f64,
@@ -173,12 +178,14 @@ fn timing(done: &Done) -> Timing {
 }
 
 /// Refuses times of wrong answers.
-fn check(case: Case, done: &Done, n: usize) -> Result<(), BenchError> {
+fn check(case: QueryCase, done: &QueryPass, n: usize) -> Result<(), BenchError> {
     let right = match case {
-        Case::Match => 1,
-        Case::Compile | Case::Lookup | Case::Point | Case::Range100 | Case::SelectRange100 => {
-            done.units
-        }
+        QueryCase::Match => 1,
+        QueryCase::Compile
+        | QueryCase::Lookup
+        | QueryCase::Point
+        | QueryCase::Range100
+        | QueryCase::SelectRange100 => done.units,
         _ => n / 2,
     };
     if done.answer == right {

@@ -4,7 +4,7 @@ use crate::args::BenchArgs;
 
 /// A share of reads and a length of work.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Case {
+pub(super) struct LockCase {
     /// As on the command line.
     pub(super) name: &'static str,
     /// The share alone, which stands for all lengths.
@@ -20,10 +20,10 @@ pub(super) struct Case {
 macro_rules! cases {
     ($($mix:literal $reads:literal $first:literal),*) => {
         /// Every case.
-        pub(super) const CASES: &[Case] = &[$(
-            Case { name: concat!($mix, "/0"), mix: $mix, reads: $reads, first: $first, turns: 0 },
-            Case { name: concat!($mix, "/short"), mix: $mix, reads: $reads, first: $first, turns: 60 },
-            Case { name: concat!($mix, "/long"), mix: $mix, reads: $reads, first: $first, turns: 600 },
+        pub(super) const CASES: &[LockCase] = &[$(
+            LockCase { name: concat!($mix, "/0"), mix: $mix, reads: $reads, first: $first, turns: 0 },
+            LockCase { name: concat!($mix, "/short"), mix: $mix, reads: $reads, first: $first, turns: 60 },
+            LockCase { name: concat!($mix, "/long"), mix: $mix, reads: $reads, first: $first, turns: 600 },
         )*];
         const MIXES: &[&str] = &[$($mix),*];
     };
@@ -40,7 +40,7 @@ pub(super) fn names() -> Vec<&'static str> {
     MIXES.iter().copied().chain(cases).collect()
 }
 
-impl Case {
+impl LockCase {
     /// Returns the per cent of reads of a thread.
     pub(super) fn reads_of(&self, worker: usize) -> u64 {
         if worker == 0 { self.first } else { self.reads }

@@ -4,7 +4,7 @@ use std::cell::UnsafeCell;
 
 use fyris_sync::lock::rw::{FairRwLock, GroupRwLock, PointerRwLock};
 
-use super::drive::{Data, Job, Tally, drive};
+use super::drive::{Data, LockJob, LockTally, drive};
 use super::peers;
 use crate::error::BenchError;
 
@@ -67,15 +67,15 @@ impl Lock for NoLock {
 }
 
 /// A lock that takes part.
-pub(super) struct Contender {
+pub(super) struct LockContender {
     /// The name in the vocabulary.
     pub(super) name: &'static str,
     /// True if it is for one thread.
     pub(super) alone: bool,
-    run: fn(&Job) -> Result<Vec<Tally>, BenchError>,
+    run: fn(&LockJob) -> Result<Vec<LockTally>, BenchError>,
 }
 
-impl Contender {
+impl LockContender {
     /// Returns a lock under its name.
     pub(super) fn new<L: Lock>(name: &'static str) -> Self {
         Self {
@@ -86,22 +86,22 @@ impl Contender {
     }
 
     /// Does one run with a new lock; returns the tally of each thread, after the check of the numbers under the lock.
-    pub(super) fn run(&self, job: &Job) -> Result<Vec<Tally>, BenchError> {
+    pub(super) fn run(&self, job: &LockJob) -> Result<Vec<LockTally>, BenchError> {
         (self.run)(job)
     }
 }
 
 /// Returns the empty loop, Fyris's locks and those of others.
-pub(super) fn all() -> Vec<Contender> {
-    let harness = Contender {
+pub(super) fn all() -> Vec<LockContender> {
+    let harness = LockContender {
         alone: true,
-        ..Contender::new::<NoLock>("harness")
+        ..LockContender::new::<NoLock>("harness")
     };
     let mut all = vec![
         harness,
-        Contender::new::<FairRwLock<Data>>("fair"),
-        Contender::new::<GroupRwLock<Data>>("groups"),
-        Contender::new::<PointerRwLock<Data>>("pointers"),
+        LockContender::new::<FairRwLock<Data>>("fair"),
+        LockContender::new::<GroupRwLock<Data>>("groups"),
+        LockContender::new::<PointerRwLock<Data>>("pointers"),
     ];
     all.extend(peers::all());
     all

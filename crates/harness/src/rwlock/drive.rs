@@ -5,7 +5,7 @@ use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::case::Case;
+use super::case::LockCase;
 use super::contender::Lock;
 use crate::clock::cpu_now;
 use crate::cpus::Cpus;
@@ -20,9 +20,9 @@ pub(super) type Data = [u64; 8];
 const STEP: u32 = 64;
 
 /// One run of one subject.
-pub(super) struct Job {
+pub(super) struct LockJob {
     pub(super) name: &'static str,
-    pub(super) case: &'static Case,
+    pub(super) case: &'static LockCase,
     pub(super) threads: usize,
     pub(super) time: Duration,
     pub(super) run: usize,
@@ -30,7 +30,7 @@ pub(super) struct Job {
 
 /// The counts of one thread.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Tally {
+pub(super) struct LockTally {
     pub(super) ops: u64,
     writes: u64,
     /// A reader saw numbers that differ.
@@ -42,7 +42,7 @@ pub(super) struct Tally {
 }
 
 /// Runs the threads of a job, each on a CPU of its own as long as there are enough.
-pub(super) fn drive<L: Lock>(job: &Job) -> Result<Vec<Tally>, BenchError> {
+pub(super) fn drive<L: Lock>(job: &LockJob) -> Result<Vec<LockTally>, BenchError> {
     let lock = &L::make();
     let (begin, over) = (&Barrier::new(job.threads + 1), &AtomicBool::new(false));
     let tallies = std::thread::scope(|s| {
@@ -63,7 +63,7 @@ pub(super) fn drive<L: Lock>(job: &Job) -> Result<Vec<Tally>, BenchError> {
         over.store(true, Ordering::Relaxed);
         let joined = threads.into_iter().map(|thread| thread.join());
         let tallies = joined.map(|tally| tally.expect("a bench thread panicked"));
-        tallies.collect::<Result<Vec<Tally>, BenchError>>()
+        tallies.collect::<Result<Vec<LockTally>, BenchError>>()
     })?;
     let writes: u64 = tallies.iter().map(|tally| tally.writes).sum();
     let found = lock.read(|data| *data);
@@ -76,9 +76,15 @@ pub(super) fn drive<L: Lock>(job: &Job) -> Result<Vec<Tally>, BenchError> {
     )))
 }
 
-fn work<L: Lock>(lock: &L, case: &Case, worker: usize, mut rng: Rng, over: &AtomicBool) -> Tally {
+fn work<L: Lock>(
+    lock: &L,
+    case: &LockCase,
+    worker: usize,
+    mut rng: Rng,
+    over: &AtomicBool,
+) -> LockTally {
     let reads = case.reads_of(worker);
-    let mut tally = Tally::default();
+    let mut tally = LockTally::default();
     let (cpu, start) = (cpu_now(), Instant::now());
     // A thread that gets no time before the end does one round.
     loop {
@@ -110,7 +116,7 @@ fn one<L: Lock>(
     lock: &L,
     (share, turns): (u64, u32),
     rng: &mut Rng,
-    tally: &mut Tally,
+    tally: &mut LockTally,
     begun: Option<Instant>,
 ) {
     let reads = rng.below(100) < share;
@@ -146,8 +152,8 @@ fn spend(turns: u32) {
 }
 
 /// Returns the time of an operation, for one thread.
-pub(super) fn timing(tallies: &[Tally]) -> Timing {
-    let mean = |f: fn(&Tally) -> f64| tallies.iter().map(f).sum::<f64>() / tallies.len() as f64;
+pub(super) fn timing(tallies: &[LockTally]) -> Timing {
+    let mean = |f: fn(&LockTally) -> f64| tallies.iter().map(f).sum::<f64>() / tallies.len() as f64;
     let ops = mean(|t| t.ops as f64);
     let least = tallies.iter().map(|t| t.ops).min().unwrap_or(0) as f64;
     Timing {
@@ -158,7 +164,7 @@ pub(super) fn timing(tallies: &[Tally]) -> Timing {
 }
 
 /// Returns median, 99th percentile and maximum of the waits of each side that has any.
-pub(super) fn waits(tallies: &[Tally]) -> Vec<(&'static str, f64)> {
+pub(super) fn waits(tallies: &[LockTally]) -> Vec<(&'static str, f64)> {
     const NAMES: [[&str; 3]; 2] = [
         ["read_p50_ns", "read_p99_ns", "read_max_ns"],
         ["write_p50_ns", "write_p99_ns", "write_max_ns"],
@@ -181,9 +187,9 @@ mod tests {
 
     #[test]
     fn waits_are_of_each_side() {
-        let tally = Tally {
+        let tally = LockTally {
             waits: [(0..=100).map(f64::from).rev().collect(), Vec::new()],
-            ..Tally::default()
+            ..LockTally::default()
         };
         let expected = [
             ("read_p50_ns", 50.0),

@@ -36,9 +36,9 @@ use crate::error::BenchError;
 use crate::output::Output;
 use crate::registry::Registry;
 use crate::report::{Line, Series};
-use case::{CASES, Case};
-use contender::Contender;
-use drive::{Job, Tally};
+use case::{CASES, LockCase};
+use contender::LockContender;
+use drive::{LockJob, LockTally};
 
 /// The suite's row in the list of suites.
 pub(super) const ENTRY: Entry = Entry {
@@ -81,13 +81,13 @@ fn run(out: &mut Output, _: &Registry) -> Result<(), BenchError> {
 /// Measures all contenders, interleaved, in one case.
 fn group(
     out: &Output,
-    all: &[Contender],
-    case: &'static Case,
+    all: &[LockContender],
+    case: &'static LockCase,
     threads: usize,
 ) -> Result<Vec<Line>, BenchError> {
     let args = out.args;
-    let takes_part = |c: &&Contender| args.wants_subject(c.name) && (threads == 1 || !c.alone);
-    let contenders: Vec<&Contender> = all.iter().filter(takes_part).collect();
+    let takes_part = |c: &&LockContender| args.wants_subject(c.name) && (threads == 1 || !c.alone);
+    let contenders: Vec<&LockContender> = all.iter().filter(takes_part).collect();
     let mut series = vec![(Series::default(), Vec::new()); contenders.len()];
     for run in 0..args.run_count() {
         for turn in 0..contenders.len() {
@@ -95,7 +95,7 @@ fn group(
             let name = contenders[at].name;
             out.progress(&format!("{}, run {}: {name}", case.name, run + 1));
             let time = Duration::from_millis(if args.quick { 20 } else { 200 });
-            let job = Job {
+            let job = LockJob {
                 name,
                 case,
                 threads,
@@ -119,10 +119,10 @@ fn group(
 fn line(
     args: &BenchArgs,
     subject: &'static str,
-    case: &Case,
+    case: &LockCase,
     threads: usize,
     series: &Series,
-    tallies: &[Tally],
+    tallies: &[LockTally],
 ) -> Line {
     let times = series.times(args.clock == Clock::Cpu);
     let mut extra = vec![

@@ -5,15 +5,15 @@ mod posix;
 
 use crossbeam_utils::sync::ShardedLock;
 
-use super::contender::{Contender, Lock};
+use super::contender::{Lock, LockContender};
 use super::drive::Data;
 
 /// Returns the locks; those of POSIX threads where the C library has preferences for them.
-pub(super) fn all() -> Vec<Contender> {
+pub(super) fn all() -> Vec<LockContender> {
     let mut all = vec![
-        Contender::new::<std::sync::RwLock<Data>>("std::RwLock"),
-        Contender::new::<ParkingLot>("parking_lot"),
-        Contender::new::<Sharded>("ShardedLock"),
+        LockContender::new::<std::sync::RwLock<Data>>("std::RwLock"),
+        LockContender::new::<ParkingLot>("parking_lot"),
+        LockContender::new::<Sharded>("ShardedLock"),
     ];
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     all.extend(posix::all());

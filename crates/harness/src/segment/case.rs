@@ -9,7 +9,7 @@ pub(super) const IN_M: &str = "in_m";
 pub(super) const IN_C: &str = "in_c";
 
 /// One kind of measurement.
-pub struct Case {
+pub struct SegmentCase {
     /// The name in the vocabulary.
     pub name: &'static str,
     /// The description, for people.
@@ -48,7 +48,7 @@ const CROSS: Setting = Setting {
 };
 
 /// The values that most cases share.
-const STAGED: Case = Case {
+const STAGED: SegmentCase = SegmentCase {
     name: "",
     what: "",
     paper: "",
@@ -58,8 +58,8 @@ const STAGED: Case = Case {
 };
 
 /// All cases.
-pub const CASES: &[Case] = &[
-    Case {
+pub const CASES: &[SegmentCase] = &[
+    SegmentCase {
         name: "memcpy_page",
         what: "memcpy of a page in a warm set of 100: M",
         setting: Setting {
@@ -69,7 +69,7 @@ pub const CASES: &[Case] = &[
         measure: Measure::Alone(units::memcpy_page),
         ..STAGED
     },
-    Case {
+    SegmentCase {
         name: "cow_fault",
         what: "copy-on-write fault of the kernel: C",
         paper: "2.4 us (1 C)",
@@ -77,7 +77,7 @@ pub const CASES: &[Case] = &[
         measure: Measure::Alone(units::cow_fault),
         ..STAGED
     },
-    Case {
+    SegmentCase {
         name: "fault_first",
         what: "first write to a page after a commit",
         paper: "2.5 us (1.04 C)",
@@ -85,7 +85,7 @@ pub const CASES: &[Case] = &[
         measure: Measure::Staged(local::fault_first),
         ..STAGED
     },
-    Case {
+    SegmentCase {
         name: "fault_hot",
         what: "write to a page of the steady hot set",
         paper: "2.5 us (1.04 C)",
@@ -93,7 +93,7 @@ pub const CASES: &[Case] = &[
         measure: Measure::Staged(local::fault_hot),
         ..STAGED
     },
-    Case {
+    SegmentCase {
         name: "commit_fixed_4m",
         what: "commit, fixed, 4 MiB transparent",
         paper: "3-6 us",
@@ -104,7 +104,7 @@ pub const CASES: &[Case] = &[
         measure: Measure::Staged(local::commit_fixed),
         ..STAGED
     },
-    Case {
+    SegmentCase {
         name: "commit_fixed_declared",
         what: "commit, fixed, 64 MiB declared",
         paper: "3-6 us",
@@ -116,7 +116,7 @@ pub const CASES: &[Case] = &[
         measure: Measure::Staged(local::commit_fixed),
         ..STAGED
     },
-    Case {
+    SegmentCase {
         name: "commit_page_scattered",
         what: "commit, each page, scattered",
         paper: "0.8 us (0.33 C)",
@@ -124,7 +124,7 @@ pub const CASES: &[Case] = &[
         measure: Measure::Staged(local::commit_page_scattered),
         ..STAGED
     },
-    Case {
+    SegmentCase {
         name: "commit_page_hot",
         what: "commit, each page, the same hundred",
         paper: "0.8 us (0.33 C)",
@@ -132,13 +132,13 @@ pub const CASES: &[Case] = &[
         measure: Measure::Staged(local::commit_page_hot),
         ..STAGED
     },
-    Case {
+    SegmentCase {
         name: "update_noop",
         what: "update with nothing new",
         paper: "60 ns saved",
         ..STAGED
     },
-    Case {
+    SegmentCase {
         name: "update_page_sparse",
         what: "update, each page of one changed word",
         paper: "0.4 us (0.17 C)",
@@ -146,14 +146,14 @@ pub const CASES: &[Case] = &[
         measure: Measure::Staged(exchange::update_sparse),
         ..STAGED
     },
-    Case {
+    SegmentCase {
         name: "update_page_sparse_cross",
         what: "the same, written on another CPU",
         setting: CROSS,
         measure: Measure::Staged(exchange::update_sparse),
         ..STAGED
     },
-    Case {
+    SegmentCase {
         name: "merge_page_sparse",
         what: "update, each page changed here as well",
         paper: "5.2 us (2.2 C)",
@@ -161,14 +161,14 @@ pub const CASES: &[Case] = &[
         measure: Measure::Staged(exchange::merge_sparse),
         ..STAGED
     },
-    Case {
+    SegmentCase {
         name: "merge_page_sparse_cross",
         what: "the same, written on another CPU",
         setting: CROSS,
         measure: Measure::Staged(exchange::merge_sparse),
         ..STAGED
     },
-    Case {
+    SegmentCase {
         name: "update_page_dense",
         what: "update, each page wholly rewritten",
         paper: "0.4 us (0.17 C)",
@@ -176,7 +176,7 @@ pub const CASES: &[Case] = &[
         measure: Measure::Staged(exchange::update_dense),
         ..STAGED
     },
-    Case {
+    SegmentCase {
         name: "memcpy_dense",
         what: "memcpy of the same pages from plain shared memory",
         measure: Measure::Staged(exchange::memcpy_dense),
@@ -184,7 +184,7 @@ pub const CASES: &[Case] = &[
     },
 ];
 
-impl Case {
+impl SegmentCase {
     /// Returns whether it measures a unit: without those no figure means anything.
     pub fn is_unit(&self) -> bool {
         matches!(self.measure, Measure::Alone(_))

@@ -2,14 +2,14 @@
 
 /// Nanoseconds whatever the number of pages, and for each page.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Line {
+pub(super) struct FittedLine {
     pub(super) fixed: f64,
     pub(super) slope: f64,
 }
 
 /// Returns the line closest to the points by *relative* error: noise grows with the time measured, and with plain least
 /// squares the largest number of pages would decide the fixed cost.
-pub(super) fn fit(points: &[(f64, f64)]) -> Line {
+pub(super) fn fit(points: &[(f64, f64)]) -> FittedLine {
     let (mut w, mut wx, mut wy, mut wxx, mut wxy) = (0.0, 0.0, 0.0, 0.0, 0.0);
     for &(x, y) in points {
         let weight = 1.0 / (y * y).max(1.0);
@@ -20,7 +20,7 @@ pub(super) fn fit(points: &[(f64, f64)]) -> Line {
         wxy += weight * x * y;
     }
     let slope = (w * wxy - wx * wy) / (w * wxx - wx * wx);
-    Line {
+    FittedLine {
         fixed: (wy - slope * wx) / w,
         slope,
     }

@@ -36,7 +36,7 @@ mod stage;
 mod table;
 mod units;
 
-pub use case::{CASES, Case};
+pub use case::{CASES, SegmentCase};
 pub use stage::Setting;
 
 use crate::args::{BenchArgs, Clock, Suite};
@@ -63,7 +63,7 @@ fn run(out: &mut Output, _: &Registry) -> Result<(), BenchError> {
     let args = out.args;
     check_filters(args)?;
     let cpus = Cpus::take(0)?;
-    let wanted: Vec<&Case> = CASES
+    let wanted: Vec<&SegmentCase> = CASES
         .iter()
         .filter(|case| case.is_unit() || args.wants_case(case.name))
         .filter(|case| cpus.second().is_some() || !case.setting.cross)
@@ -86,7 +86,7 @@ fn run(out: &mut Output, _: &Registry) -> Result<(), BenchError> {
 }
 
 /// Measures one case once; returns nanoseconds.
-fn measure(args: &BenchArgs, case: &Case, cpus: &Cpus) -> Result<f64, BenchError> {
+fn measure(args: &BenchArgs, case: &SegmentCase, cpus: &Cpus) -> Result<f64, BenchError> {
     match case.measure {
         case::Measure::Alone(measure) => measure(),
         case::Measure::Staged(measure) => measure(&mut Stage::set(args, case.setting, cpus)?),
@@ -94,13 +94,13 @@ fn measure(args: &BenchArgs, case: &Case, cpus: &Cpus) -> Result<f64, BenchError
 }
 
 /// Returns a line for each case, in units of the first two.
-fn lines(cases: &[&Case], series: &[Series]) -> Vec<Line> {
+fn lines(cases: &[&SegmentCase], series: &[Series]) -> Vec<Line> {
     let median = |name: &str| {
         let at = cases.iter().position(|case| case.name == name);
         at.map_or(f64::NAN, |at| series[at].times(false).ns_per_op)
     };
     let (m, c) = (median("memcpy_page"), median("cow_fault"));
-    let line = |(case, series): (&&Case, &Series)| {
+    let line = |(case, series): (&&SegmentCase, &Series)| {
         let times = series.times(false);
         let ns = times.ns_per_op;
         Line {

@@ -23,7 +23,7 @@ pub(super) fn child(_: &BenchArgs, _: &Registry, part: &str) -> Result<(), Bench
     let mut partner = None;
     serve(|line| {
         if line == "join" {
-            partner = Some(Partner::join(part)?);
+            partner = Some(PartnerState::join(part)?);
         } else {
             let none = || BenchError::Child("not joined".to_owned());
             partner.as_mut().ok_or_else(none)?.obey(line)?;
@@ -32,13 +32,13 @@ pub(super) fn child(_: &BenchArgs, _: &Registry, part: &str) -> Result<(), Bench
     })
 }
 
-struct Partner {
+struct PartnerState {
     segment: Segment,
     plain: SharedMap,
     order: Vec<usize>,
 }
 
-impl Partner {
+impl PartnerState {
     fn join(part: &str) -> Result<Self, BenchError> {
         let words = &mut part.split(' ');
         let (name, bytes): (String, usize) = (word(words)?, word(words)?);

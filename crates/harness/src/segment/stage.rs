@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use fyris_segment::{Options, PAGE, Segment};
 
-use super::fit::{Line, fit};
+use super::fit::{FittedLine, fit};
 use crate::args::BenchArgs;
 use crate::cpus::Cpus;
 use crate::error::BenchError;
@@ -187,7 +187,7 @@ impl Stage {
         &mut self,
         counts: &[usize],
         mut once: impl FnMut(&mut Self, usize) -> Result<f64, BenchError>,
-    ) -> Result<Line, BenchError> {
+    ) -> Result<FittedLine, BenchError> {
         let mut points = Vec::with_capacity(counts.len());
         for &count in counts {
             let mut samples = Samples::default();

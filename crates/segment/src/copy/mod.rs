@@ -33,7 +33,7 @@ use userfault::Userfault;
 use crate::error::{Error, Result};
 use crate::failpoints;
 use crate::map::Mapping;
-use crate::options::Place;
+use crate::options::Placement;
 use crate::{PAGE, Tracking};
 
 /// Commits that must find a page written before it is hot, each at most [`RECENT`] commits after the one before.
@@ -92,7 +92,7 @@ impl WorkCopy {
         tracking: Tracking,
         writable: bool,
         private: Vec<Range<usize>>,
-        places: &[Place],
+        places: &[Placement],
         in_place: bool,
     ) -> Result<WorkCopy> {
         let len = pages * PAGE;

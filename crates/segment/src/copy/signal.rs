@@ -27,7 +27,7 @@ use crate::map::Mapping;
 const REGIONS: usize = 256;
 
 /// One tracked view, for the handler.
-struct Region {
+struct TrackedView {
     /// The process that has the view (upper half; 0: the entry is free), how often the entry was taken, and whether it
     /// is filled (lowest bit). So no two views of an entry have the same word.
     owner: AtomicU64,
@@ -57,8 +57,8 @@ struct Notes {
     all: AtomicBool,
 }
 
-static TABLE: [Region; REGIONS] = [const {
-    Region {
+static TABLE: [TrackedView; REGIONS] = [const {
+    TrackedView {
         owner: AtomicU64::new(0),
         start: AtomicUsize::new(0),
         len: AtomicUsize::new(0),
@@ -184,7 +184,7 @@ impl Signal {
     }
 }
 
-impl Region {
+impl TrackedView {
     /// Takes the entry for `process` if it is free, or if a fork has left it behind; returns its owner.
     fn take(&self, process: u32) -> Option<u64> {
         // Relaxed: the exchange looks again.

@@ -27,7 +27,7 @@ use window::{Scratch, Window};
 use crate::copy::WorkCopy;
 use crate::error::{Error, Result};
 use crate::map::ForkProbe;
-use crate::name::Place;
+use crate::name::Location;
 use crate::trunk::Trunk;
 use crate::trunk::create::create_nameless;
 use crate::trunk::slots::Process;
@@ -123,7 +123,7 @@ impl Segment {
         options: &Options,
         open: impl Fn(Segment) -> std::result::Result<T, E>,
     ) -> std::result::Result<T, E> {
-        let place = Place::of(name)?;
+        let place = Location::of(name)?;
         // Twice at most in practice: it may vanish or appear between the two steps.
         for _ in 0..100 {
             match Trunk::open(&place, options) {
@@ -233,7 +233,7 @@ impl Segment {
     /// [`Error::NotFound`], [`Error::BadName`], [`Error::NotASegment`], [`Error::NotOurs`]: the file is left alone if
     /// it is not a segment, or not this user's.
     pub fn unlink(name: impl AsRef<Path>) -> Result<()> {
-        Trunk::unlink(&Place::of(name.as_ref())?)
+        Trunk::unlink(&Location::of(name.as_ref())?)
     }
 
     /// Returns whether the segment's name is gone, or leads to another file by now: processes that check it out share
@@ -522,7 +522,7 @@ impl Segment {
 /// after it was dropped.
 #[derive(Debug, Clone)]
 pub struct Origin {
-    place: Place,
+    place: Location,
     options: Options,
 }
 

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::Segment;
-use super::window::{Change, Words, add_ranges};
+use super::window::{Change, ChangedWords, add_ranges};
 use crate::PAGE;
 use crate::error::{Error, Result};
 use crate::failpoints::failpoint;
@@ -128,7 +128,8 @@ impl Segment {
         }
     }
 
-    /// Works like [`Segment::update`], but if both sides changed a unit, even to the same value, nothing is done.
+    /// Merges the trunk's changes into the working copy, unless both sides changed a unit, even to the same value: then
+    /// nothing is done. Waits and costs as [`Segment::update`].
     ///
     /// # Errors
     ///
@@ -140,14 +141,13 @@ impl Segment {
         self.update_by(&mut Policy::Validate)
     }
 
-    /// Works like [`Segment::update`], asking `decide` about each unit that both sides changed. All are asked before
-    /// anything is written, so a panic in `decide` leaves the working copy as it was. It cannot reach the segment, may
-    /// block, and is asked at most once more for a unit if this process is evicted meanwhile.
+    /// Merges the trunk's changes into the working copy, asking `decide` about each unit that both sides changed. All
+    /// are asked before anything is written, so a panic in `decide` leaves the working copy as it was. It cannot reach
+    /// the segment, may block, and is asked at most once more for a unit if this process is evicted meanwhile.
     ///
     /// # Errors
     ///
-    /// As [`Segment::update`], but never [`Error::BaseLost`]: these units are asked about without
-    /// a base.
+    /// [`Error::Corrupt`], [`Error::Forked`]. Never [`Error::BaseLost`]: such units are asked about without a base.
     pub fn update_with(
         &mut self,
         mut decide: impl FnMut(Conflict<'_>) -> Choice,
@@ -299,7 +299,7 @@ impl Segment {
         for change in &self.window.changes {
             let page = change.page as usize;
             match change.words {
-                Words::Few(start, count) => {
+                ChangedWords::Few(start, count) => {
                     self.scratch.gather_few(self.window.ones(start, count));
                 }
                 many => {
@@ -356,11 +356,11 @@ impl Segment {
             }
             failpoint!("page begun");
             let kept = match change.words {
-                Words::Few(start, count) => {
+                ChangedWords::Few(start, count) => {
                     self.take_few(change.page, start, count, &mut updated);
                     true
                 }
-                Words::Many(mask) => self.take_many(at, mask, clean, &mut updated)?,
+                ChangedWords::Many(mask) => self.take_many(at, mask, clean, &mut updated)?,
             };
             if !kept {
                 return Ok(Merged::Evicted(at));
@@ -374,7 +374,7 @@ impl Segment {
     /// their values were asked for when the log was read.
     #[inline]
     fn prefetch(&self, change: &Change) -> Result<()> {
-        if let many @ Words::Many(_) = change.words {
+        if let many @ ChangedWords::Many(_) = change.words {
             let at = self.window.mask(many).first() * 8;
             words::prefetch(self.trunk.frame(change.frame)?, at);
             words::prefetch(self.copy.page(change.page as usize), at);
@@ -404,7 +404,7 @@ impl Segment {
         updated: &mut Updated,
     ) -> Result<bool> {
         let change = self.window.changes[at];
-        let mask = self.window.mask(Words::Many(mask));
+        let mask = self.window.mask(ChangedWords::Many(mask));
         if mask.is_empty() && !cfg!(fyris_mutant = "segment_moves_count") {
             // The page was only moved.
             updated.pages -= 1;

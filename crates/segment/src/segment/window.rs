@@ -16,12 +16,12 @@ pub(super) struct Change {
     pub(super) page: u32,
     /// The last frame.
     pub(super) frame: u32,
-    pub(super) words: Words,
+    pub(super) words: ChangedWords,
 }
 
 /// The place where a window keeps the changed words of a page.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Words {
+pub(super) enum ChangedWords {
     /// Words with their values: the index of the first, and their number.
     Few(u32, u32),
     /// Every word that any of the commits changed, whole units: this mask.
@@ -104,7 +104,7 @@ impl Window {
             .extend(changed.map(|(page, (_, &frame))| Change {
                 page,
                 frame,
-                words: Words::Many(0),
+                words: ChangedWords::Many(0),
             }));
     }
 
@@ -137,7 +137,7 @@ impl Window {
                     words::prefetch(local, usize::from(one.word) * 8);
                     self.ones.push(one);
                 }
-                Words::Few(start as u32, head.few as u32)
+                ChangedWords::Few(start as u32, head.few as u32)
             }
             _ => {
                 let mask = changed(unit, log, position, head);
@@ -157,13 +157,13 @@ impl Window {
     /// Adds another change of a page that is in the window: its content before the first change is in its base only.
     fn add_again(&mut self, index: usize, unit: Unit, log: &Log<'_>, position: u64, head: &Head) {
         let words = match self.changes[index].words {
-            few @ Words::Few(..) => {
+            few @ ChangedWords::Few(..) => {
                 let mask = self.mask(few);
                 self.add_mask(mask)
             }
             many => many,
         };
-        if let Words::Many(at) = words
+        if let ChangedWords::Many(at) = words
             && !cfg!(fyris_mutant = "segment_few_forgets")
         {
             self.masks[at as usize].merge(&changed(unit, log, position, head));
@@ -172,9 +172,9 @@ impl Window {
         (change.frame, change.words) = (head.frame, words);
     }
 
-    fn add_mask(&mut self, mask: Mask) -> Words {
+    fn add_mask(&mut self, mask: Mask) -> ChangedWords {
         self.masks.push(mask);
-        Words::Many(self.masks.len() as u32 - 1)
+        ChangedWords::Many(self.masks.len() as u32 - 1)
     }
 
     /// Returns words with their values.
@@ -184,11 +184,11 @@ impl Window {
     }
 
     /// Returns the mask of the words.
-    pub(super) fn mask(&self, words: Words) -> Mask {
+    pub(super) fn mask(&self, words: ChangedWords) -> Mask {
         let mut mask = Mask::default();
         match words {
-            Words::Many(at) => return self.masks[at as usize],
-            Words::Few(start, count) => {
+            ChangedWords::Many(at) => return self.masks[at as usize],
+            ChangedWords::Few(start, count) => {
                 let ones = self.ones(start, count).iter();
                 ones.for_each(|one| mask.set(one.word.into()));
             }
@@ -198,10 +198,10 @@ impl Window {
 
     /// Returns the number of words.
     #[inline]
-    pub(super) fn count(&self, words: Words) -> usize {
+    pub(super) fn count(&self, words: ChangedWords) -> usize {
         match words {
-            Words::Few(_, count) => count as usize,
-            Words::Many(at) => self.masks[at as usize].count(),
+            ChangedWords::Few(_, count) => count as usize,
+            ChangedWords::Many(at) => self.masks[at as usize].count(),
         }
     }
 }

@@ -23,7 +23,7 @@ use super::ring::{ring_number, ring_word};
 use crate::error::{Error, Result};
 use crate::failpoints::{failpoint, patience};
 use crate::map::{ForkMark, Mapping};
-use crate::name::Place;
+use crate::name::Location;
 use crate::{Options, PAGE};
 
 /// Bytes of log and index that may be holes.
@@ -35,7 +35,7 @@ pub(crate) const ANY_MODE: u32 = 0o777;
 
 impl Trunk {
     /// Opens the existing segment at `place`.
-    pub(crate) fn open(place: &Place, options: &Options) -> Result<Trunk> {
+    pub(crate) fn open(place: &Location, options: &Options) -> Result<Trunk> {
         let (file, writable) = open_file(place, options.read_only)?;
         if options.exclusive {
             return Err(Error::Exists(place.path.clone()));
@@ -45,18 +45,18 @@ impl Trunk {
     }
 
     /// Makes a segment in the folder of `place`, which has no name yet.
-    pub(crate) fn make(place: &Place, size: usize, options: &Options) -> Result<Trunk> {
+    pub(crate) fn make(place: &Location, size: usize, options: &Options) -> Result<Trunk> {
         Trunk::attach(create(place, size, options)?, true, place)
     }
 
     /// Gives a segment that [`Trunk::make`] has made its name; false if another process was quicker.
-    pub(crate) fn name(&self, place: &Place) -> Result<bool> {
+    pub(crate) fn name(&self, place: &Location) -> Result<bool> {
         failpoint!("to be named");
         name(&self.file, place)
     }
 
     /// Removes the name of the segment at `place`.
-    pub(crate) fn unlink(place: &Place) -> Result<()> {
+    pub(crate) fn unlink(place: &Location) -> Result<()> {
         let file = Trunk::look_at(place)?;
         failpoint!("looked at");
         // Before the name goes: a process that dies between leaves a hint that is looked into in vain. Who may only
@@ -74,7 +74,7 @@ impl Trunk {
     }
 
     /// Returns an error unless there is a segment at `place`.
-    fn look_at(place: &Place) -> Result<File> {
+    fn look_at(place: &Location) -> Result<File> {
         let (file, _) = open_file(place, true)?;
         check_owner(&file, place, ANY_MODE)?;
         let mut magic = [0; 8];
@@ -112,7 +112,7 @@ impl Trunk {
     }
 
     /// Checks and maps an open file.
-    fn attach(file: File, writable: bool, place: &Place) -> Result<Trunk> {
+    fn attach(file: File, writable: bool, place: &Location) -> Result<Trunk> {
         // A process that only looks on does not count as attached: the next to open the file for writing repairs as if
         // alone.
         let alone = writable && lock_file(&file)?;
@@ -171,7 +171,7 @@ fn io(what: &'static str) -> impl Fn(std::io::Error) -> Error {
 }
 
 /// Opens the file, and says whether for writing too: if only `to_read`, permission to read is enough.
-fn open_file(place: &Place, to_read: bool) -> Result<(File, bool)> {
+fn open_file(place: &Location, to_read: bool) -> Result<(File, bool)> {
     let open = |access: OFlags| {
         let mut flags = access | OFlags::CLOEXEC | OFlags::NONBLOCK;
         // Every user can write to the folder of anonymous segments: follow no link there.
@@ -192,7 +192,7 @@ fn open_file(place: &Place, to_read: bool) -> Result<(File, bool)> {
 }
 
 /// Makes the file of a segment, without a name.
-fn create(place: &Place, size: usize, options: &Options) -> Result<File> {
+fn create(place: &Location, size: usize, options: &Options) -> Result<File> {
     if size == 0 {
         return Err(Error::NotFound(place.path.clone()));
     }
@@ -234,7 +234,7 @@ fn permit(file: &File, options: &Options) -> Result<()> {
 }
 
 /// Makes a segment in memory that has no name, and returns its place.
-pub(crate) fn create_nameless(size: usize, options: &Options) -> Result<Place> {
+pub(crate) fn create_nameless(size: usize, options: &Options) -> Result<Location> {
     if size == 0 {
         return Err(Error::BadArgument("size: a segment has at least one byte"));
     }
@@ -244,11 +244,11 @@ pub(crate) fn create_nameless(size: usize, options: &Options) -> Result<Place> {
     let file = File::from(file);
     // Its log and index get their space as they are used: no file system could be full, only the machine.
     fill(&file, &geometry, size)?;
-    Ok(Place::nameless(file.into()))
+    Ok(Location::nameless(file.into()))
 }
 
 /// Names a filled file; false if the name was taken meanwhile.
-fn name(file: &File, place: &Place) -> Result<bool> {
+fn name(file: &File, place: &Location) -> Result<bool> {
     let nameless = format!("/proc/self/fd/{}", file.as_raw_fd());
     match rustix::fs::linkat(CWD, nameless, CWD, &place.path, AtFlags::SYMLINK_FOLLOW) {
         Ok(()) => Ok(true),
@@ -279,7 +279,7 @@ fn fill(file: &File, geometry: &Geometry, size: usize) -> Result<()> {
 
 /// Returns an error if the file is no plain file, or if an anonymous segment is not this user's or gives others more
 /// than `mode`. The owner and the mode of a file at a path are left to the caller.
-fn check_owner(file: &File, place: &Place, mode: u32) -> Result<()> {
+fn check_owner(file: &File, place: &Location, mode: u32) -> Result<()> {
     let meta = file.metadata().map_err(io("looking at a segment"))?;
     if !meta.is_file() {
         return Err(Error::NotASegment(place.path.clone()));
@@ -326,7 +326,7 @@ fn lock_by(file: &File, operations: &[FlockOperation]) -> Result<FlockOperation>
     }
 }
 
-pub(super) fn read_header(file: &File, place: &Place) -> Result<Geometry> {
+pub(super) fn read_header(file: &File, place: &Location) -> Result<Geometry> {
     let path = &place.path;
     let has = file.metadata().map_err(io("looking at a segment"))?.len();
     let mut bytes = [0u8; 8 * CONSTANTS];

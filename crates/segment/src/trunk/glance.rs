@@ -12,7 +12,7 @@ use super::layout::{Geometry, SLOT, word};
 use super::slots::Process;
 use crate::PAGE;
 use crate::error::{Error, Result};
-use crate::name::Place;
+use crate::name::Location;
 
 /// The content of a trunk's file, read piece by piece: exact while no process commits or attaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub(crate) struct Glance {
 
 impl Trunk {
     /// Looks at the file of a segment.
-    pub(crate) fn glance(place: &Place) -> Result<Glance> {
+    pub(crate) fn glance(place: &Location) -> Result<Glance> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOFOLLOW;
         let file = rustix::fs::openat(CWD, &place.path, flags, Mode::empty());
         let file = match file {

@@ -54,7 +54,7 @@ use std::os::unix::fs::FileExt;
 use crate::PAGE;
 use crate::error::{Error, Result};
 use crate::map::{ForkMark, ForkProbe, Mapping};
-use crate::name::Place;
+use crate::name::Location;
 use crate::words::{self, ZERO};
 
 use crate::failpoints::failpoint;
@@ -67,7 +67,7 @@ pub(crate) struct Trunk {
     map: Mapping,
     pub(crate) file: File,
     pub(crate) geometry: Geometry,
-    pub(crate) place: Place,
+    pub(crate) place: Location,
     fork: ForkMark,
     /// Whether this process may write to the file. If not it has no slot, and is only looking on.
     pub(crate) writable: bool,

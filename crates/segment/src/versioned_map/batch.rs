@@ -1,6 +1,6 @@
 //! A batch of changes that is committed as one.
 
-use super::{MapError, Result, VersionedMap, View};
+use super::{MapError, MapResult, VersionedMap, View};
 use crate::Error;
 
 /// The changes of one run of the closure of [`VersionedMap::write`].
@@ -23,41 +23,42 @@ impl<'m> Batch<'m> {
     ///
     /// # Errors
     ///
-    /// As [`View::get`].
-    pub fn get(&self, key: &[u8]) -> Result<Option<&[u8]>> {
+    /// [`Corrupt`](MapError::Corrupt) and errors in the header.
+    pub fn get(&self, key: &[u8]) -> MapResult<Option<&[u8]>> {
         self.map.get(key)
     }
 
-    /// Works like [`VersionedMap::insert`].
+    /// Maps `key` to `value`; whether the key was there before. O(log n).
     ///
     /// # Errors
     ///
-    /// As there.
-    pub fn insert(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
+    /// [`Full`](MapError::Full), [`KeyTooLong`](MapError::KeyTooLong), [`ValueTooLong`](MapError::ValueTooLong): the
+    /// entry is not inserted. [`Corrupt`](MapError::Corrupt).
+    pub fn insert(&mut self, key: &[u8], value: &[u8]) -> MapResult<bool> {
         self.map.insert(key, value)
     }
 
-    /// Works like [`VersionedMap::remove`].
+    /// Removes a key; whether it was there. O(log n).
     ///
     /// # Errors
     ///
-    /// As there.
-    pub fn remove(&mut self, key: &[u8]) -> Result<bool> {
+    /// [`Corrupt`](MapError::Corrupt).
+    pub fn remove(&mut self, key: &[u8]) -> MapResult<bool> {
         self.map.remove(key)
     }
 
-    /// Works like [`VersionedMap::clear`].
+    /// Removes everything.
     ///
     /// # Errors
     ///
-    /// As there.
-    pub fn clear(&mut self) -> Result<()> {
+    /// [`Corrupt`](MapError::Corrupt).
+    pub fn clear(&mut self) -> MapResult<()> {
         self.map.clear()
     }
 
     /// Commits and returns true; if another writer was first, discards these changes and returns
     /// false.
-    pub(super) fn commit(self) -> Result<bool> {
+    pub(super) fn commit(self) -> MapResult<bool> {
         match self.map.commit() {
             Ok(_) => Ok(true),
             Err(MapError::Segment(Error::Behind { .. })) => {

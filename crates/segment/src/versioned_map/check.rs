@@ -3,12 +3,12 @@
 use super::header::Header;
 use super::layout::{GROUP, NODE, NODE_HEAD, SLOT, corrupt, place};
 use super::node::{Node, head};
-use super::{Result, pages, seal, tree};
+use super::{MapResult, pages, seal, tree};
 
 /// The counts that [`View::check`](super::View::check) returns for a map without faults.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub struct Report {
+pub struct MapReport {
     /// Entries.
     pub entries: u64,
     /// Bytes of all keys and values.
@@ -32,16 +32,16 @@ pub struct Report {
 }
 
 /// Verifies a map.
-pub(super) fn check(bytes: &[u8]) -> Result<Report> {
+pub(super) fn check(bytes: &[u8]) -> MapResult<MapReport> {
     let header = Header::read(bytes)?;
     seal::verify(bytes)?;
     let mut check = Check {
         bytes,
         pages: header.pages,
         seen: vec![0; (header.pages as usize).div_ceil(64)],
-        report: Report {
+        report: MapReport {
             levels: header.level + 1,
-            ..Report::default()
+            ..MapReport::default()
         },
     };
     check.node(header.root, header.level, None, None)?;
@@ -54,12 +54,12 @@ struct Check<'a> {
     pages: u32,
     /// One bit a page, set when the page was met.
     seen: Vec<u64>,
-    report: Report,
+    report: MapReport,
 }
 
 impl<'a> Check<'a> {
     /// Notes that a page was met: for the first time, and marked as in use.
-    fn meet(&mut self, page: u32) -> Result<()> {
+    fn meet(&mut self, page: u32) -> MapResult<()> {
         let at = place(page);
         if page >= self.pages || pages::is_system(page) {
             return Err(corrupt(at, "a page that nothing may point to"));
@@ -82,7 +82,7 @@ impl<'a> Check<'a> {
         level: u32,
         low: Option<&[u8]>,
         high: Option<&[u8]>,
-    ) -> Result<()> {
+    ) -> MapResult<()> {
         self.meet(page)?;
         let node = Node::load(self.bytes, page, level)?;
         node.reserved()?;
@@ -103,7 +103,7 @@ impl<'a> Check<'a> {
         level: u32,
         low: Option<&[u8]>,
         high: Option<&[u8]>,
-    ) -> Result<()> {
+    ) -> MapResult<()> {
         let count = node.count();
         for index in 0..=count {
             let left = if index > 0 {
@@ -123,10 +123,10 @@ impl<'a> Check<'a> {
 
     /// Checks that the cells fill the node from its end without overlap, together with the dead
     /// bytes.
-    fn cells(&mut self, node: &Node<'_>) -> Result<()> {
+    fn cells(&mut self, node: &Node<'_>) -> MapResult<()> {
         let mut spans: Vec<(usize, usize)> = (0..node.count())
             .map(|pos| Ok((node.cell_at(pos), node.cell(pos)?.size())))
-            .collect::<Result<_>>()?;
+            .collect::<MapResult<_>>()?;
         spans.sort_unstable();
         let overlap = spans.windows(2).any(|two| two[0].0 + two[0].1 > two[1].0);
         let living: usize = spans.iter().map(|span| span.1).sum();
@@ -150,7 +150,7 @@ impl<'a> Check<'a> {
 
     /// Checks that keys ascend, within the bounds that the parents set, and that each slot has the
     /// head of its key.
-    fn keys(&self, node: &Node<'_>, low: Option<&[u8]>, high: Option<&[u8]>) -> Result<()> {
+    fn keys(&self, node: &Node<'_>, low: Option<&[u8]>, high: Option<&[u8]>) -> MapResult<()> {
         let mut before = None;
         let common = if node.count() > 0 {
             node.key(0)?.get(..node.skip())
@@ -178,7 +178,7 @@ impl<'a> Check<'a> {
         Ok(())
     }
 
-    fn values(&mut self, leaf: &Node<'a>) -> Result<()> {
+    fn values(&mut self, leaf: &Node<'a>) -> MapResult<()> {
         for pos in 0..leaf.count() {
             let cell = leaf.cell(pos)?;
             let value = tree::value(self.bytes, leaf, &cell)?;
@@ -193,7 +193,7 @@ impl<'a> Check<'a> {
     }
 
     /// Checks that the header's counters and the bitmap agree with the tree.
-    fn counters(&mut self, header: &Header) -> Result<()> {
+    fn counters(&mut self, header: &Header) -> MapResult<()> {
         for page in 0..self.pages {
             let (system, used) = (pages::is_system(page), pages::is_used(self.bytes, page)?);
             let seen = self.seen[page as usize / 64] >> (page % 64) & 1 != 0;

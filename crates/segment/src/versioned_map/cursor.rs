@@ -6,7 +6,7 @@ use std::ops::Bound;
 use super::header::Header;
 use super::range::{first_in, last_in};
 use super::tree::{Entry, Path, Walk};
-use super::{Result, View};
+use super::{MapResult, View};
 
 /// A place in a map, for callers that cannot hold a borrow: other languages, and loops that update or
 /// change the map between two steps.
@@ -15,14 +15,14 @@ use super::{Result, View};
 /// or an update it goes on from there, whether the key still exists or not. It may move from map to map.
 #[derive(Debug, Clone, Default)]
 pub struct Cursor {
-    place: Place,
+    place: CursorPlace,
     key: Vec<u8>,
     /// The path to `key`, in the map of this stamp.
     path: Option<(u64, Path)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Place {
+enum CursorPlace {
     #[default]
     Start,
     On,
@@ -37,71 +37,71 @@ impl Cursor {
 
     /// Returns the key it is on.
     pub fn key(&self) -> Option<&[u8]> {
-        (self.place == Place::On).then_some(&self.key)
+        (self.place == CursorPlace::On).then_some(&self.key)
     }
 
     /// Goes in front of all keys.
     pub fn rewind(&mut self) {
-        self.place = Place::Start;
+        self.place = CursorPlace::Start;
     }
 
     /// Goes behind all keys.
     pub fn to_end(&mut self) {
-        self.place = Place::End;
+        self.place = CursorPlace::End;
     }
 
     /// Goes to the first key that is not below `key`; its entry. O(log n).
     ///
     /// # Errors
     ///
-    /// As [`View::get`]; the cursor stays.
-    pub fn seek<'a>(&mut self, map: View<'a>, key: &[u8]) -> Result<Option<Entry<'a>>> {
+    /// [`Corrupt`](super::MapError::Corrupt) and errors in the header; the cursor stays.
+    pub fn seek<'a>(&mut self, map: View<'a>, key: &[u8]) -> MapResult<Option<Entry<'a>>> {
         let header = Header::read(map.bytes())?;
         let walk = first_in(map.bytes(), &header, Bound::Included(key))?;
-        self.settle(map, walk, Place::End)
+        self.settle(map, walk, CursorPlace::End)
     }
 
     /// Goes to the next key; its entry. O(1) if the map has not changed, else O(log n).
     ///
     /// # Errors
     ///
-    /// As [`View::get`]; the cursor stays.
-    pub fn next<'a>(&mut self, map: View<'a>) -> Result<Option<Entry<'a>>> {
+    /// [`Corrupt`](super::MapError::Corrupt) and errors in the header; the cursor stays.
+    pub fn next<'a>(&mut self, map: View<'a>) -> MapResult<Option<Entry<'a>>> {
         let header = Header::read(map.bytes())?;
         let walk = match (self.place, self.resume(map, &header)?) {
-            (Place::Start, _) => first_in(map.bytes(), &header, Bound::Unbounded)?,
-            (Place::End, _) => None,
-            (Place::On, Some(mut walk)) => match walk.forward()? {
+            (CursorPlace::Start, _) => first_in(map.bytes(), &header, Bound::Unbounded)?,
+            (CursorPlace::End, _) => None,
+            (CursorPlace::On, Some(mut walk)) => match walk.forward()? {
                 true => Some(self.in_order(walk, Ordering::Less)?),
                 false => None,
             },
-            (Place::On, None) => first_in(map.bytes(), &header, Bound::Excluded(&self.key))?,
+            (CursorPlace::On, None) => first_in(map.bytes(), &header, Bound::Excluded(&self.key))?,
         };
-        self.settle(map, walk, Place::End)
+        self.settle(map, walk, CursorPlace::End)
     }
 
     /// Goes to the key before; its entry. O(1) if the map has not changed, else O(log n).
     ///
     /// # Errors
     ///
-    /// As [`View::get`]; the cursor stays.
-    pub fn previous<'a>(&mut self, map: View<'a>) -> Result<Option<Entry<'a>>> {
+    /// [`Corrupt`](super::MapError::Corrupt) and errors in the header; the cursor stays.
+    pub fn previous<'a>(&mut self, map: View<'a>) -> MapResult<Option<Entry<'a>>> {
         let header = Header::read(map.bytes())?;
         let walk = match (self.place, self.resume(map, &header)?) {
-            (Place::Start, _) => None,
-            (Place::End, _) => last_in(map.bytes(), &header, Bound::Unbounded)?,
-            (Place::On, Some(mut walk)) => match walk.backward()? {
+            (CursorPlace::Start, _) => None,
+            (CursorPlace::End, _) => last_in(map.bytes(), &header, Bound::Unbounded)?,
+            (CursorPlace::On, Some(mut walk)) => match walk.backward()? {
                 true => Some(self.in_order(walk, Ordering::Greater)?),
                 false => None,
             },
-            (Place::On, None) => last_in(map.bytes(), &header, Bound::Excluded(&self.key))?,
+            (CursorPlace::On, None) => last_in(map.bytes(), &header, Bound::Excluded(&self.key))?,
         };
-        self.settle(map, walk, Place::Start)
+        self.settle(map, walk, CursorPlace::Start)
     }
 
     /// Returns the walk if the cursor's key and the one it stands on are in this order. In a damaged map they may not
     /// be, and the cursor could go on for ever.
-    fn in_order<'a>(&self, walk: Walk<'a>, order: Ordering) -> Result<Walk<'a>> {
+    fn in_order<'a>(&self, walk: Walk<'a>, order: Ordering) -> MapResult<Walk<'a>> {
         let unchecked = cfg!(fyris_mutant = "map_walks_unchecked");
         match unchecked
             || walk
@@ -114,7 +114,7 @@ impl Cursor {
     }
 
     /// Returns the walk of the last step, if the map is still the same.
-    fn resume<'a>(&self, map: View<'a>, header: &Header) -> Result<Option<Walk<'a>>> {
+    fn resume<'a>(&self, map: View<'a>, header: &Header) -> MapResult<Option<Walk<'a>>> {
         match self.path {
             Some((stamp, path)) if Some(stamp) == map.stamp() => {
                 Walk::resume(map.bytes(), header, path).map(Some)
@@ -128,15 +128,15 @@ impl Cursor {
         &mut self,
         map: View<'a>,
         walk: Option<Walk<'a>>,
-        beyond: Place,
-    ) -> Result<Option<Entry<'a>>> {
+        beyond: CursorPlace,
+    ) -> MapResult<Option<Entry<'a>>> {
         let entry = match &walk {
             Some(walk) => walk.entry()?,
             None => None,
         };
         self.place = beyond;
         if let Some((key, _)) = entry {
-            self.place = Place::On;
+            self.place = CursorPlace::On;
             self.key.clear();
             self.key.extend_from_slice(key);
         }

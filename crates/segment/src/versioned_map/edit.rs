@@ -46,16 +46,16 @@ pub(super) fn format(bytes: &mut [u8; NODE], level: u32, left: u32) {
 
 /// The numbers of the node that in-place edits need, read from it beforehand.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Shape {
+pub(super) struct NodeShape {
     count: usize,
     heap: usize,
     dead: usize,
     skip: usize,
 }
 
-impl From<&Node<'_>> for Shape {
-    fn from(node: &Node<'_>) -> Shape {
-        Shape {
+impl From<&Node<'_>> for NodeShape {
+    fn from(node: &Node<'_>) -> NodeShape {
+        NodeShape {
             count: node.count(),
             heap: node.heap(),
             dead: node.dead(),
@@ -65,8 +65,8 @@ impl From<&Node<'_>> for Shape {
 }
 
 /// Puts a cell at `pos`; [`goes_in_place`] has said yes.
-pub(super) fn insert(bytes: &mut [u8; NODE], shape: Shape, pos: usize, cell: &Cell<'_>) {
-    let Shape { count, heap, .. } = shape;
+pub(super) fn insert(bytes: &mut [u8; NODE], shape: NodeShape, pos: usize, cell: &Cell<'_>) {
+    let NodeShape { count, heap, .. } = shape;
     let skip = if count == 0 { 0 } else { shape.skip };
     let at = heap - cell.size();
     write_cell(&mut bytes[at..heap], cell);
@@ -82,12 +82,12 @@ pub(super) fn insert(bytes: &mut [u8; NODE], shape: Shape, pos: usize, cell: &Ce
 /// contradict each other, and nothing is done.
 pub(super) fn erase(
     bytes: &mut [u8; NODE],
-    shape: Shape,
+    shape: NodeShape,
     pos: usize,
     at: usize,
     size: usize,
 ) -> Option<()> {
-    let Shape {
+    let NodeShape {
         count, heap, dead, ..
     } = shape;
     let (heap, dead) = match () {

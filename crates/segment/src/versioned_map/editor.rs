@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::Result;
+use super::MapResult;
 use super::header::{Header, is_blank, pages_in};
 use super::layout::{FIRST, NODE, Region, corrupt, page_mut, pages_of, place};
 use super::node::{Cell, Node};
@@ -16,13 +16,13 @@ pub(super) struct Editor<'r, R> {
 
 impl<'r, R: Region> Editor<'r, R> {
     /// Opens a map for one change.
-    pub(super) fn open(region: &'r mut R) -> Result<Self> {
+    pub(super) fn open(region: &'r mut R) -> MapResult<Self> {
         let header = Header::read(region.bytes())?;
         Ok(Editor { region, header })
     }
 
     /// Lays out an empty map over the whole region.
-    pub(super) fn create(region: &'r mut R) -> Result<()> {
+    pub(super) fn create(region: &'r mut R) -> MapResult<()> {
         if !is_blank(region.bytes()) {
             return Err(MapError::NotEmpty);
         }
@@ -32,11 +32,11 @@ impl<'r, R: Region> Editor<'r, R> {
     }
 
     /// Makes the map empty: whatever was in it is overwritten or free.
-    pub(super) fn clear(self) -> Result<()> {
+    pub(super) fn clear(self) -> MapResult<()> {
         Self::lay_out(self.region, self.header.pages)
     }
 
-    fn lay_out(region: &'r mut R, pages: u32) -> Result<()> {
+    fn lay_out(region: &'r mut R, pages: u32) -> MapResult<()> {
         let free = pages::format(region, 0..pages)?;
         let root = FIRST + 1;
         let header = Header {
@@ -54,7 +54,7 @@ impl<'r, R: Region> Editor<'r, R> {
     }
 
     /// Takes the bytes that the region has gained into the map.
-    pub(super) fn adopt(mut self) -> Result<bool> {
+    pub(super) fn adopt(mut self) -> MapResult<bool> {
         let pages = pages_in(self.region.bytes().len())?;
         let old = self.header.pages;
         if pages <= old {
@@ -67,17 +67,17 @@ impl<'r, R: Region> Editor<'r, R> {
     }
 
     /// Writes the header.
-    pub(super) fn close(self) -> Result<()> {
+    pub(super) fn close(self) -> MapResult<()> {
         self.header.write(self.region)
     }
 
     /// Returns the node at a page.
-    pub(super) fn node(&self, page: u32, level: u32) -> Result<Node<'_>> {
+    pub(super) fn node(&self, page: u32, level: u32) -> MapResult<Node<'_>> {
         Node::load(self.region.bytes(), page, level)
     }
 
     /// Takes `count` free pages in one piece.
-    pub(super) fn take(&mut self, count: u32) -> Result<u32> {
+    pub(super) fn take(&mut self, count: u32) -> MapResult<u32> {
         let Header {
             hint, pages, free, ..
         } = self.header;
@@ -94,7 +94,7 @@ impl<'r, R: Region> Editor<'r, R> {
     }
 
     /// Gives pages back.
-    pub(super) fn give(&mut self, start: u32, count: u32) -> Result<()> {
+    pub(super) fn give(&mut self, start: u32, count: u32) -> MapResult<()> {
         let range = start..start.saturating_add(count);
         let inside = range.end <= self.header.pages && range.start > FIRST;
         if !inside || range.clone().any(pages::is_system) {
@@ -107,7 +107,7 @@ impl<'r, R: Region> Editor<'r, R> {
     }
 
     /// Demands `count` free pages, before a change that could not be taken back begins.
-    pub(super) fn demand(&self, count: u32) -> Result<()> {
+    pub(super) fn demand(&self, count: u32) -> MapResult<()> {
         match self.header.free >= count || cfg!(fyris_mutant = "map_full_in_the_middle") {
             true => Ok(()),
             false => Err(pages::full(count, self.header.free)),
@@ -115,7 +115,7 @@ impl<'r, R: Region> Editor<'r, R> {
     }
 
     /// Writes a value to pages of its own.
-    pub(super) fn store(&mut self, value: &[u8]) -> Result<u32> {
+    pub(super) fn store(&mut self, value: &[u8]) -> MapResult<u32> {
         let start = self.take(pages_of(value.len()))?;
         self.bytes(place(start)..place(start) + value.len())?
             .copy_from_slice(value);
@@ -123,12 +123,12 @@ impl<'r, R: Region> Editor<'r, R> {
     }
 
     /// Returns the bytes of a range, about to be written.
-    pub(super) fn bytes(&mut self, range: Range<usize>) -> Result<&mut [u8]> {
+    pub(super) fn bytes(&mut self, range: Range<usize>) -> MapResult<&mut [u8]> {
         self.region.edit(range)
     }
 
     /// Gives the pages of a cell's value back, if it has any.
-    pub(super) fn give_extent(&mut self, extent: Option<(u32, u32)>) -> Result<()> {
+    pub(super) fn give_extent(&mut self, extent: Option<(u32, u32)>) -> MapResult<()> {
         match extent {
             Some((start, count)) => self.give(start, count),
             None => Ok(()),
@@ -142,18 +142,18 @@ impl<'r, R: Region> Editor<'r, R> {
         level: u32,
         left: u32,
         cells: &[Cell<'_>],
-    ) -> Result<()> {
+    ) -> MapResult<()> {
         edit::build(page_mut(self.region, page)?, level, left, cells)
             .ok_or_else(|| corrupt(place(page), "cells that do not fit their node"))
     }
 
     /// Takes a slot out of a node.
-    pub(super) fn erase(&mut self, page: u32, level: u32, pos: usize) -> Result<()> {
+    pub(super) fn erase(&mut self, page: u32, level: u32, pos: usize) -> MapResult<()> {
         let node = self.node(page, level)?;
         if pos >= node.count() {
             return Err(corrupt(place(page), "a node that changed under its parent"));
         }
-        let shape = edit::Shape::from(&node);
+        let shape = edit::NodeShape::from(&node);
         let (at, size) = (node.cell_at(pos), node.cell(pos)?.size());
         edit::erase(page_mut(self.region, page)?, shape, pos, at, size)
             .ok_or_else(|| corrupt(place(page), "a node whose sizes contradict each other"))
@@ -169,7 +169,7 @@ impl Snapshot {
     }
 
     /// Returns all cells, in order.
-    pub(super) fn cells(&self, level: u32) -> Result<Vec<Cell<'_>>> {
+    pub(super) fn cells(&self, level: u32) -> MapResult<Vec<Cell<'_>>> {
         let node = Node::load(&self.0, 0, level)?;
         (0..node.count()).map(|pos| node.cell(pos)).collect()
     }

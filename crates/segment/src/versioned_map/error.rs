@@ -68,4 +68,4 @@ pub enum MapError {
 }
 
 /// The result of every operation on a map.
-pub type Result<T> = std::result::Result<T, MapError>;
+pub type MapResult<T> = std::result::Result<T, MapError>;

@@ -3,7 +3,7 @@
 use super::layout::{
     FIRST, HEADER, MAX_LEVEL, MIN_BYTES, NODE, Region, corrupt, put_u32, put_u64, u32_at, u64_at,
 };
-use super::{MapError, Result};
+use super::{MapError, MapResult};
 
 const MAGIC: u64 = u64::from_le_bytes(*b"FyrisMap");
 /// Format 1, and the size of a node.
@@ -37,7 +37,7 @@ pub(super) struct Header {
 
 impl Header {
     /// Reads the header of a map.
-    pub(super) fn read(bytes: &[u8]) -> Result<Header> {
+    pub(super) fn read(bytes: &[u8]) -> MapResult<Header> {
         let Some(head) = bytes.first_chunk::<USED>() else {
             return Err(too_small(bytes.len(), MIN_BYTES));
         };
@@ -62,7 +62,7 @@ impl Header {
     }
 
     /// Checks the conditions that hold independently of the rest of the map.
-    fn sane(&self, has: usize) -> Result<()> {
+    fn sane(&self, has: usize) -> MapResult<()> {
         let needs = (self.pages as usize).saturating_mul(NODE);
         let entries = (needs as u64) / 8;
         match self {
@@ -78,7 +78,7 @@ impl Header {
     }
 
     /// Writes the header.
-    pub(super) fn write<R: Region>(&self, region: &mut R) -> Result<()> {
+    pub(super) fn write<R: Region>(&self, region: &mut R) -> MapResult<()> {
         let head = region.edit(0..USED)?;
         put_u64(head, 0, MAGIC);
         put_u64(head, FORMAT_AT, FORMAT);
@@ -93,7 +93,7 @@ impl Header {
 }
 
 /// Returns the number of pages that a region of `len` bytes has; page numbers are 32 bits wide.
-pub(super) fn pages_in(len: usize) -> Result<u32> {
+pub(super) fn pages_in(len: usize) -> MapResult<u32> {
     if len < MIN_BYTES {
         return Err(too_small(len, MIN_BYTES));
     }

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::Result;
+use super::MapResult;
 use super::editor::{Editor, Snapshot};
 use super::layout::{
     MAX_CELL, MAX_KEY, MAX_LEVEL, MAX_VALUE, ROOM, Region, SLOT, corrupt, page_mut, pages_of, place,
@@ -12,7 +12,7 @@ use super::tree::{Path, Position, find_path};
 use super::{MapError, edit};
 
 /// Maps `key` to `value`; whether the key was there before.
-pub(super) fn insert<R: Region>(region: &mut R, key: &[u8], value: &[u8]) -> Result<bool> {
+pub(super) fn insert<R: Region>(region: &mut R, key: &[u8], value: &[u8]) -> MapResult<bool> {
     check_sizes(key, value)?;
     let mut editor = Editor::open(region)?;
     let (path, position) = find_path(editor.region.bytes(), &editor.header, key)?;
@@ -51,7 +51,7 @@ struct Plan {
 }
 
 impl Plan {
-    fn new(path: &Path, position: &Position<'_>, key: &[u8], value: &[u8]) -> Result<Plan> {
+    fn new(path: &Path, position: &Position<'_>, key: &[u8], value: &[u8]) -> MapResult<Plan> {
         let old = position
             .exact
             .then(|| position.leaf.cell(position.pos))
@@ -80,7 +80,7 @@ impl Plan {
     }
 }
 
-fn check_sizes(key: &[u8], value: &[u8]) -> Result<()> {
+fn check_sizes(key: &[u8], value: &[u8]) -> MapResult<()> {
     match () {
         () if key.len() > MAX_KEY => Err(MapError::KeyTooLong(key.len())),
         () if value.len() > MAX_VALUE => Err(MapError::ValueTooLong(value.len())),
@@ -97,7 +97,7 @@ struct Promoted {
 impl<R: Region> Editor<'_, R> {
     /// Puts a cell where the path leads, in place of the one there if `replace`; splits what must be
     /// split, up to the root.
-    fn put(&mut self, path: &Path, cell: Cell<'_>, replace: bool) -> Result<()> {
+    fn put(&mut self, path: &Path, cell: Cell<'_>, replace: bool) -> MapResult<()> {
         let step = path.leaf();
         let mut promoted = self.put_in_node(step.page, 0, step.pos, cell, replace)?;
         for level in 1..=path.root_level() {
@@ -125,7 +125,7 @@ impl<R: Region> Editor<'_, R> {
         pos: usize,
         cell: Cell<'_>,
         replace: bool,
-    ) -> Result<Option<Promoted>> {
+    ) -> MapResult<Option<Promoted>> {
         if replace {
             self.erase(page, level, pos)?;
         }
@@ -134,7 +134,7 @@ impl<R: Region> Editor<'_, R> {
             return Err(corrupt(place(page), "a node that changed under its parent"));
         }
         if edit::goes_in_place(&node, pos, &cell) {
-            let shape = edit::Shape::from(&node);
+            let shape = edit::NodeShape::from(&node);
             edit::insert(page_mut(self.region, page)?, shape, pos, &cell);
             return Ok(None);
         }
@@ -158,7 +158,7 @@ impl<R: Region> Editor<'_, R> {
         left: u32,
         cells: &[Cell<'_>],
         appended: bool,
-    ) -> Result<Promoted> {
+    ) -> MapResult<Promoted> {
         let cut = cut(cells, level, appended);
         let right = self.take(1)?;
         if level == 0 {
@@ -178,7 +178,7 @@ impl<R: Region> Editor<'_, R> {
     }
 
     /// Puts a new root above the old one, which has been split.
-    fn raise_root(&mut self, promoted: &Promoted) -> Result<()> {
+    fn raise_root(&mut self, promoted: &Promoted) -> MapResult<()> {
         let root = self.take(1)?;
         let (left, level) = (self.header.root, self.header.level + 1);
         let cell = Cell {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{MapError, Result};
+use super::{MapError, MapResult};
 
 /// Bytes in a node, and in every other page of the map: one page of the segment, so that a changed
 /// node is one dirty page.
@@ -45,7 +45,7 @@ pub trait Region {
     ///
     /// [`MapError::Corrupt`] if the range is outside, and whatever keeps the region from being
     /// written to.
-    fn edit(&mut self, range: Range<usize>) -> Result<&mut [u8]>;
+    fn edit(&mut self, range: Range<usize>) -> MapResult<&mut [u8]>;
 }
 
 impl Region for Vec<u8> {
@@ -53,7 +53,7 @@ impl Region for Vec<u8> {
         self
     }
 
-    fn edit(&mut self, range: Range<usize>) -> Result<&mut [u8]> {
+    fn edit(&mut self, range: Range<usize>) -> MapResult<&mut [u8]> {
         let at = range.start;
         self.get_mut(range)
             .ok_or_else(|| corrupt(at, "place outside the map"))
@@ -72,7 +72,7 @@ pub(super) fn place(page: u32) -> usize {
 }
 
 /// Returns the bytes of a page.
-pub(super) fn page(bytes: &[u8], page: u32) -> Result<&[u8; NODE]> {
+pub(super) fn page(bytes: &[u8], page: u32) -> MapResult<&[u8; NODE]> {
     bytes
         .get(place(page)..)
         .and_then(|rest| rest.first_chunk())
@@ -80,7 +80,7 @@ pub(super) fn page(bytes: &[u8], page: u32) -> Result<&[u8; NODE]> {
 }
 
 /// Returns the bytes of a page, about to be written.
-pub(super) fn page_mut<R: Region>(region: &mut R, page: u32) -> Result<&mut [u8; NODE]> {
+pub(super) fn page_mut<R: Region>(region: &mut R, page: u32) -> MapResult<&mut [u8; NODE]> {
     let at = place(page);
     region
         .edit(at..at.saturating_add(NODE))?
@@ -93,13 +93,13 @@ pub(super) fn pages_of(len: usize) -> u32 {
     len.div_ceil(NODE) as u32
 }
 
-/// Returns the little-endian number at `at`, which is inside.
+/// Returns the little-endian number of two bytes at `at`, which are inside.
 #[inline]
 pub(super) fn u16_at(bytes: &[u8], at: usize) -> usize {
     usize::from(u16::from_le_bytes([bytes[at], bytes[at + 1]]))
 }
 
-/// Works like [`u16_at`].
+/// Returns the little-endian number of four bytes at `at`, which are inside.
 #[inline]
 pub(super) fn u32_at(bytes: &[u8], at: usize) -> u32 {
     let mut word = [0; 4];
@@ -107,7 +107,7 @@ pub(super) fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(word)
 }
 
-/// Works like [`u16_at`].
+/// Returns the little-endian number of eight bytes at `at`, which are inside.
 #[inline]
 pub(super) fn u64_at(bytes: &[u8], at: usize) -> u64 {
     let mut word = [0; 8];
@@ -120,12 +120,12 @@ pub(super) fn put_u16(bytes: &mut [u8], at: usize, value: usize) {
     bytes[at..at + 2].copy_from_slice(&(value as u16).to_le_bytes());
 }
 
-/// Works like [`put_u16`].
+/// Writes a number in four bytes at `at`, which are inside.
 pub(super) fn put_u32(bytes: &mut [u8], at: usize, value: u32) {
     bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
 }
 
-/// Works like [`put_u16`].
+/// Writes a number in eight bytes at `at`, which are inside.
 pub(super) fn put_u64(bytes: &mut [u8], at: usize, value: u64) {
     bytes[at..at + 8].copy_from_slice(&value.to_le_bytes());
 }

@@ -113,9 +113,9 @@ mod tree;
 mod view;
 
 pub use batch::Batch;
-pub use check::Report;
+pub use check::MapReport;
 pub use cursor::Cursor;
-pub use error::{MapError, Result};
+pub use error::{MapError, MapResult};
 pub use layout::{MAX_KEY, MAX_VALUE, MIN_BYTES, Region};
 pub use plain::Plain;
 pub use range::Range;

@@ -23,7 +23,7 @@
 
 use std::cmp::Ordering;
 
-use super::Result;
+use super::MapResult;
 use super::layout::{NODE, NODE_HEAD, SLOT, corrupt, page, place, u16_at, u32_at, u64_at};
 
 /// The bit of a leaf cell's first word that says that the value lies elsewhere.
@@ -72,7 +72,7 @@ pub(super) struct Found {
 impl<'a> Node<'a> {
     /// Returns the node at a page, which must have this level: levels fall on the way down, so no chain of nodes is
     /// longer than the root's level.
-    pub(super) fn load(bytes: &'a [u8], number: u32, level: u32) -> Result<Node<'a>> {
+    pub(super) fn load(bytes: &'a [u8], number: u32, level: u32) -> MapResult<Node<'a>> {
         let bytes = page(bytes, number)?;
         let at = place(number);
         let count = u16_at(bytes, 2);
@@ -103,7 +103,7 @@ impl<'a> Node<'a> {
     }
 
     /// Checks that the fields that a correct program leaves zero are zero.
-    pub(super) fn reserved(&self) -> Result<()> {
+    pub(super) fn reserved(&self) -> MapResult<()> {
         let end = if self.is_leaf() { NODE_HEAD } else { 12 };
         match self.bytes[10..end].iter().all(|&byte| byte == 0) {
             true => Ok(()),
@@ -154,7 +154,7 @@ impl<'a> Node<'a> {
     }
 
     /// Returns the key of a slot.
-    pub(super) fn key(&self, pos: usize) -> Result<&'a [u8]> {
+    pub(super) fn key(&self, pos: usize) -> MapResult<&'a [u8]> {
         let (at, len) = self.key_span(pos);
         self.bytes
             .get(at + 4..at + 4 + len)
@@ -162,7 +162,7 @@ impl<'a> Node<'a> {
     }
 
     /// Returns the cell of a slot.
-    pub(super) fn cell(&self, pos: usize) -> Result<Cell<'a>> {
+    pub(super) fn cell(&self, pos: usize) -> MapResult<Cell<'a>> {
         let key = self.key(pos)?;
         let at = self.cell_at(pos);
         let word = u32_at(self.bytes, at);
@@ -186,7 +186,7 @@ impl<'a> Node<'a> {
     }
 
     /// Returns the page of a child of an inner node, from 0 to `count` inclusive.
-    pub(super) fn child(&self, index: usize) -> Result<u32> {
+    pub(super) fn child(&self, index: usize) -> MapResult<u32> {
         match index.checked_sub(1) {
             None => Ok(u32_at(self.bytes, 12)),
             Some(pos) => Ok(self.cell(pos)?.word),
@@ -194,7 +194,7 @@ impl<'a> Node<'a> {
     }
 
     /// Returns the position of `key`, or of the first slot with a larger key.
-    pub(super) fn find(&self, key: &[u8]) -> Result<Found> {
+    pub(super) fn find(&self, key: &[u8]) -> MapResult<Found> {
         let skip = self.skip();
         let rest = if skip == 0 || self.count == 0 {
             key
@@ -215,13 +215,13 @@ impl<'a> Node<'a> {
     }
 
     /// Returns the bytes that all keys begin with; `skip` is checked here.
-    fn common(&self) -> Result<&'a [u8]> {
+    fn common(&self) -> MapResult<&'a [u8]> {
         self.key(0)?
             .get(..self.skip())
             .ok_or_else(|| corrupt(self.at + 8, "a skip longer than a key"))
     }
 
-    fn find_among_equals(&self, key: &[u8], low: usize, head: u32) -> Result<Found> {
+    fn find_among_equals(&self, key: &[u8], low: usize, head: u32) -> MapResult<Found> {
         match self.key(low)?.cmp(key) {
             Ordering::Equal => {
                 return Ok(Found {
@@ -244,8 +244,8 @@ impl<'a> Node<'a> {
         &self,
         mut low: usize,
         high: usize,
-        before: impl Fn(usize) -> Result<bool>,
-    ) -> Result<usize> {
+        before: impl Fn(usize) -> MapResult<bool>,
+    ) -> MapResult<usize> {
         let mut left = high - low;
         while left > 0 {
             let half = left / 2;
@@ -260,7 +260,7 @@ impl<'a> Node<'a> {
     }
 
     /// Returns the child of an inner node that is responsible for a key.
-    pub(super) fn child_for(&self, key: &[u8]) -> Result<usize> {
+    pub(super) fn child_for(&self, key: &[u8]) -> MapResult<usize> {
         let found = self.find(key)?;
         Ok(found.pos + usize::from(found.exact))
     }

@@ -6,7 +6,7 @@
 use std::ops::Range;
 
 use super::layout::{FIRST, GROUP, Region, corrupt, page, page_mut, place, put_u64, u64_at};
-use super::{MapError, Result};
+use super::{MapError, MapResult};
 
 /// Returns the page of bitmap that has the bit of a page.
 pub(super) fn map_page(number: u32) -> u32 {
@@ -22,19 +22,19 @@ pub(super) fn is_system(number: u32) -> bool {
 }
 
 /// Returns whether a page is marked as in use.
-pub(super) fn is_used(bytes: &[u8], number: u32) -> Result<bool> {
+pub(super) fn is_used(bytes: &[u8], number: u32) -> MapResult<bool> {
     let bit = number % GROUP;
     let map = page(bytes, map_page(number))?;
     Ok(map[(bit / 8) as usize] >> (bit % 8) & 1 != 0)
 }
 
 /// Returns the first free page of `range`.
-fn first_free(bytes: &[u8], range: Range<u32>) -> Result<Option<u32>> {
+fn first_free(bytes: &[u8], range: Range<u32>) -> MapResult<Option<u32>> {
     next(bytes, range, false)
 }
 
 /// Returns the first page of `range` that is in use, or, unless `used`, the first that is free.
-fn next(bytes: &[u8], range: Range<u32>, used: bool) -> Result<Option<u32>> {
+fn next(bytes: &[u8], range: Range<u32>, used: bool) -> MapResult<Option<u32>> {
     let mut number = range.start;
     while number < range.end {
         let map = page(bytes, map_page(number))?;
@@ -52,7 +52,7 @@ fn next(bytes: &[u8], range: Range<u32>, used: bool) -> Result<Option<u32>> {
 
 /// Returns the first run of `count` free pages in `range`, and the first free page of all. Runs do not reach over pages
 /// of bitmap, since those are in use.
-pub(super) fn find_run(bytes: &[u8], range: Range<u32>, count: u32) -> Result<Option<u32>> {
+pub(super) fn find_run(bytes: &[u8], range: Range<u32>, count: u32) -> MapResult<Option<u32>> {
     let mut from = range.start;
     while let Some(start) = first_free(bytes, from..range.end)? {
         let end = start.saturating_add(count);
@@ -68,7 +68,7 @@ pub(super) fn find_run(bytes: &[u8], range: Range<u32>, count: u32) -> Result<Op
 }
 
 /// Returns the longest run of free pages in `range`.
-pub(super) fn longest_run(bytes: &[u8], range: Range<u32>) -> Result<u32> {
+pub(super) fn longest_run(bytes: &[u8], range: Range<u32>) -> MapResult<u32> {
     let (mut from, mut longest) = (range.start, 0);
     while let Some(start) = first_free(bytes, from..range.end)? {
         let end = next(bytes, start..range.end, true)?.unwrap_or(range.end);
@@ -79,7 +79,7 @@ pub(super) fn longest_run(bytes: &[u8], range: Range<u32>) -> Result<u32> {
 }
 
 /// Marks pages as in use or free. They must be marked otherwise now.
-pub(super) fn mark<R: Region>(region: &mut R, pages: Range<u32>, used: bool) -> Result<()> {
+pub(super) fn mark<R: Region>(region: &mut R, pages: Range<u32>, used: bool) -> MapResult<()> {
     let mut number = pages.start;
     while number < pages.end {
         let bit = number % GROUP;
@@ -99,7 +99,7 @@ pub(super) fn mark<R: Region>(region: &mut R, pages: Range<u32>, used: bool) -> 
 
 /// Writes the bitmap of the pages in `pages`, which are new to the map: free but for the system's.
 /// Returns how many are free.
-pub(super) fn format<R: Region>(region: &mut R, pages: Range<u32>) -> Result<u32> {
+pub(super) fn format<R: Region>(region: &mut R, pages: Range<u32>) -> MapResult<u32> {
     let mut free = 0;
     let mut from = pages.start;
     while from < pages.end {
@@ -111,7 +111,7 @@ pub(super) fn format<R: Region>(region: &mut R, pages: Range<u32>) -> Result<u32
     Ok(free)
 }
 
-fn format_group<R: Region>(region: &mut R, pages: Range<u32>) -> Result<u32> {
+fn format_group<R: Region>(region: &mut R, pages: Range<u32>) -> MapResult<u32> {
     let map = page_mut(region, map_page(pages.start))?;
     // The bits behind the old end may be anything.
     let first = (pages.start % GROUP) as usize;

@@ -2,7 +2,7 @@
 
 use super::editor::Editor;
 use super::layout::Region;
-use super::{Result, View, insert, remove, seal};
+use super::{MapResult, View, insert, remove, seal};
 
 /// A map over any [`Region`], without versions: the core of [`VersionedMap`](super::VersionedMap).
 ///
@@ -25,7 +25,7 @@ impl<R: Region> Plain<R> {
     /// # Errors
     ///
     /// [`NotEmpty`](super::MapError::NotEmpty), [`TooSmall`](super::MapError::TooSmall).
-    pub fn create(mut region: R) -> Result<Plain<R>> {
+    pub fn create(mut region: R) -> MapResult<Plain<R>> {
         Editor::create(&mut region)?;
         Ok(Plain { region })
     }
@@ -35,7 +35,7 @@ impl<R: Region> Plain<R> {
     /// # Errors
     ///
     /// Errors in the header. The rest is checked when it is used, or by [`View::check`].
-    pub fn open(region: R) -> Result<Plain<R>> {
+    pub fn open(region: R) -> MapResult<Plain<R>> {
         let map = Plain { region };
         map.view().len()?;
         seal::verify(map.region.bytes())?;
@@ -53,7 +53,7 @@ impl<R: Region> Plain<R> {
     ///
     /// [`Full`](super::MapError::Full), [`KeyTooLong`](super::MapError::KeyTooLong),
     /// [`ValueTooLong`](super::MapError::ValueTooLong): nothing is done.
-    pub fn insert(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
+    pub fn insert(&mut self, key: &[u8], value: &[u8]) -> MapResult<bool> {
         insert::insert(&mut self.region, key, value)
     }
 
@@ -62,7 +62,7 @@ impl<R: Region> Plain<R> {
     /// # Errors
     ///
     /// [`Corrupt`](super::MapError::Corrupt).
-    pub fn remove(&mut self, key: &[u8]) -> Result<bool> {
+    pub fn remove(&mut self, key: &[u8]) -> MapResult<bool> {
         remove::remove(&mut self.region, key)
     }
 
@@ -71,7 +71,7 @@ impl<R: Region> Plain<R> {
     /// # Errors
     ///
     /// [`Corrupt`](super::MapError::Corrupt).
-    pub fn clear(&mut self) -> Result<()> {
+    pub fn clear(&mut self) -> MapResult<()> {
         Editor::open(&mut self.region)?.clear()
     }
 
@@ -80,7 +80,7 @@ impl<R: Region> Plain<R> {
     /// # Errors
     ///
     /// [`Corrupt`](super::MapError::Corrupt).
-    pub fn adopt(&mut self) -> Result<bool> {
+    pub fn adopt(&mut self) -> MapResult<bool> {
         Editor::open(&mut self.region)?.adopt()
     }
 
@@ -100,12 +100,12 @@ impl<R: Region> Plain<R> {
     }
 
     /// Renews the seal, before the first change of a batch.
-    pub(super) fn stamp(&mut self) -> Result<()> {
+    pub(super) fn stamp(&mut self) -> MapResult<()> {
         seal::stamp(&mut self.region)
     }
 
     /// Checks the seal.
-    pub(super) fn verify(&self) -> Result<()> {
+    pub(super) fn verify(&self) -> MapResult<()> {
         seal::verify(self.region.bytes())
     }
 }

@@ -2,7 +2,7 @@
 
 use std::ops::{Bound, RangeBounds};
 
-use super::Result;
+use super::MapResult;
 use super::header::Header;
 use super::tree::{Entry, Side, Walk};
 
@@ -23,7 +23,11 @@ enum State<'a> {
 }
 
 impl<'a> Range<'a> {
-    pub(super) fn new(bytes: &'a [u8], low: Bound<&[u8]>, high: Bound<&[u8]>) -> Result<Range<'a>> {
+    pub(super) fn new(
+        bytes: &'a [u8],
+        low: Bound<&[u8]>,
+        high: Bound<&[u8]>,
+    ) -> MapResult<Range<'a>> {
         let header = Header::read(bytes)?;
         let front = first_in(bytes, &header, low)?;
         let back = last_in(bytes, &header, high)?;
@@ -36,7 +40,7 @@ impl<'a> Range<'a> {
         }))
     }
 
-    fn step(&mut self, side: Side) -> Result<Option<Entry<'a>>> {
+    fn step(&mut self, side: Side) -> MapResult<Option<Entry<'a>>> {
         let State::Between(front, back) = &mut self.0 else {
             return Ok(None);
         };
@@ -51,7 +55,7 @@ impl<'a> Range<'a> {
         Ok(entry)
     }
 
-    fn yielded(&mut self, side: Side) -> Option<Result<Entry<'a>>> {
+    fn yielded(&mut self, side: Side) -> Option<MapResult<Entry<'a>>> {
         let entry = self.step(side);
         if entry.is_err() {
             self.0 = State::Done;
@@ -61,7 +65,7 @@ impl<'a> Range<'a> {
 }
 
 impl<'a> Iterator for Range<'a> {
-    type Item = Result<Entry<'a>>;
+    type Item = MapResult<Entry<'a>>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.yielded(Side::First)
@@ -82,7 +86,7 @@ pub(super) fn first_in<'a>(
     bytes: &'a [u8],
     header: &Header,
     low: Bound<&[u8]>,
-) -> Result<Option<Walk<'a>>> {
+) -> MapResult<Option<Walk<'a>>> {
     let (mut walk, there) = match low {
         Bound::Unbounded => (Walk::to_end(bytes, header, Side::First)?, false),
         Bound::Included(key) => (Walk::seek(bytes, header, key)?.0, false),
@@ -101,7 +105,7 @@ pub(super) fn last_in<'a>(
     bytes: &'a [u8],
     header: &Header,
     high: Bound<&[u8]>,
-) -> Result<Option<Walk<'a>>> {
+) -> MapResult<Option<Walk<'a>>> {
     let (mut walk, there) = match high {
         Bound::Unbounded => {
             let walk = Walk::to_end(bytes, header, Side::Last)?;
@@ -120,7 +124,7 @@ fn within<'a>(
     walk: Walk<'a>,
     some: bool,
     bounds: (Bound<&[u8]>, Bound<&[u8]>),
-) -> Result<Option<Walk<'a>>> {
+) -> MapResult<Option<Walk<'a>>> {
     if !some {
         return Ok(None);
     }

@@ -1,6 +1,6 @@
 //! Removing, and joining nodes of which little is left.
 
-use super::Result;
+use super::MapResult;
 use super::editor::{Editor, Snapshot};
 use super::insert::filled;
 use super::layout::{ROOM, Region};
@@ -8,7 +8,7 @@ use super::node::{Cell, Node};
 use super::tree::{Path, find_path};
 
 /// Removes a key; whether it was there.
-pub(super) fn remove<R: Region>(region: &mut R, key: &[u8]) -> Result<bool> {
+pub(super) fn remove<R: Region>(region: &mut R, key: &[u8]) -> MapResult<bool> {
     let mut editor = Editor::open(region)?;
     let (path, position) = find_path(editor.region.bytes(), &editor.header, key)?;
     if !position.exact {
@@ -28,7 +28,7 @@ pub(super) fn remove<R: Region>(region: &mut R, key: &[u8]) -> Result<bool> {
 impl<R: Region> Editor<'_, R> {
     /// Joins the node that lost an entry with a neighbour if both fit well, then looks at its parent.
     /// A sparse node whose neighbours are too full stays; so may an empty one.
-    fn join_upwards(&mut self, path: &Path) -> Result<()> {
+    fn join_upwards(&mut self, path: &Path) -> MapResult<()> {
         for level in 0..path.root_level() {
             if !self.node(path.step(level).page, level)?.is_sparse() {
                 return Ok(());
@@ -45,7 +45,7 @@ impl<R: Region> Editor<'_, R> {
     }
 
     /// Joins the children `index` and `index + 1` of a node, if they fit one page with some air.
-    fn join(&mut self, parent: u32, level: u32, index: usize) -> Result<bool> {
+    fn join(&mut self, parent: u32, level: u32, index: usize) -> MapResult<bool> {
         let above = self.node(parent, level + 1)?;
         let (left, right) = (above.child(index)?, above.child(index + 1)?);
         let separator = above.key(index)?.to_vec();
@@ -73,7 +73,7 @@ impl<R: Region> Editor<'_, R> {
     }
 
     /// Makes the only child the root, as long as the root has one child only.
-    fn lower_root(&mut self) -> Result<()> {
+    fn lower_root(&mut self) -> MapResult<()> {
         while self.header.level > 0 {
             let root = self.node(self.header.root, self.header.level)?;
             if root.count() > 0 {

@@ -14,7 +14,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::time::SystemTime;
 
 use super::layout::{Region, put_u64, u64_at};
-use super::{MapError, Result};
+use super::{MapError, MapResult};
 
 const SUM_AT: usize = 56;
 const WORDS_AT: usize = 64;
@@ -22,11 +22,11 @@ const PAIRS: usize = 32;
 const END: usize = WORDS_AT + PAIRS * 16;
 
 /// Marks the beginning of a batch of changes.
-pub(super) fn stamp<R: Region>(region: &mut R) -> Result<()> {
+pub(super) fn stamp<R: Region>(region: &mut R) -> MapResult<()> {
     stamp_as(region, random())
 }
 
-fn stamp_as<R: Region>(region: &mut R, draw: u64) -> Result<()> {
+fn stamp_as<R: Region>(region: &mut R, draw: u64) -> MapResult<()> {
     let head = region.edit(0..END)?;
     for pair in 0..PAIRS {
         let side = (draw >> pair & 1) as usize;
@@ -40,7 +40,7 @@ fn stamp_as<R: Region>(region: &mut R, draw: u64) -> Result<()> {
 }
 
 /// Checks that the map is the work of one batch after the other.
-pub(super) fn verify(bytes: &[u8]) -> Result<()> {
+pub(super) fn verify(bytes: &[u8]) -> MapResult<()> {
     match bytes.first_chunk::<END>() {
         Some(_) if cfg!(fyris_mutant = "map_seal_unchecked") => Ok(()),
         Some(head) if u64_at(head, SUM_AT) == sum(head) => Ok(()),

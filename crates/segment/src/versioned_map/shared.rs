@@ -9,7 +9,7 @@ use super::editor::Editor;
 use super::header::is_blank;
 use super::layout::{NODE, Region, corrupt};
 use super::tree::Entry;
-use super::{MapError, Memory, Plain, Range, Report, Result, View};
+use super::{MapError, MapReport, MapResult, Memory, Plain, Range, View};
 use crate::segment::let_others_pass;
 use crate::{Error, Options, Segment, Updated};
 
@@ -30,7 +30,7 @@ impl Region for WorkingCopy {
         self.0.as_slice()
     }
 
-    fn edit(&mut self, range: std::ops::Range<usize>) -> Result<&mut [u8]> {
+    fn edit(&mut self, range: std::ops::Range<usize>) -> MapResult<&mut [u8]> {
         let outside = range.end > self.0.len();
         if outside && !self.0.is_forked() {
             return Err(corrupt(range.start, "place outside the map"));
@@ -72,7 +72,7 @@ impl VersionedMap {
         name: impl AsRef<Path>,
         size: usize,
         options: &Options,
-    ) -> Result<VersionedMap> {
+    ) -> MapResult<VersionedMap> {
         options.check_map()?;
         check_unit(options.unit.unwrap_or(8) as usize)?;
         // To read: there would be nothing in it, and nobody to make it a map.
@@ -90,7 +90,7 @@ impl VersionedMap {
     /// than 8 bytes; [`TooSmall`](MapError::TooSmall); [`Error::BadArgument`] if bytes of it are
     /// [`private`](Options::private); [`Error::Uncommitted`] if it has changes that were neither committed nor
     /// discarded; the segment's errors. The rest is checked when it is used, or by [`View::check`].
-    pub fn open(mut segment: Segment) -> Result<VersionedMap> {
+    pub fn open(mut segment: Segment) -> MapResult<VersionedMap> {
         segment.options().check_map()?;
         check_unit(segment.unit())?;
         segment.check_settled()?;
@@ -112,7 +112,7 @@ impl VersionedMap {
     }
 
     /// Returns the map to read; an error in a forked process, as the copy stayed with its parent.
-    fn live(&self) -> Result<View<'_>> {
+    fn live(&self) -> MapResult<View<'_>> {
         match self.segment().is_forked() {
             true => Err(Error::Forked.into()),
             false => Ok(self.view()),
@@ -123,8 +123,8 @@ impl VersionedMap {
     ///
     /// # Errors
     ///
-    /// As [`View::get`].
-    pub fn get(&self, key: &[u8]) -> Result<Option<&[u8]>> {
+    /// [`Corrupt`](MapError::Corrupt) and errors in the header; [`Error::Forked`] in a forked child.
+    pub fn get(&self, key: &[u8]) -> MapResult<Option<&[u8]>> {
         self.live()?.get(key)
     }
 
@@ -132,8 +132,8 @@ impl VersionedMap {
     ///
     /// # Errors
     ///
-    /// As [`View::len`].
-    pub fn len(&self) -> Result<u64> {
+    /// [`Corrupt`](MapError::Corrupt) and errors in the header; [`Error::Forked`] in a forked child.
+    pub fn len(&self) -> MapResult<u64> {
         self.live()?.len()
     }
 
@@ -141,8 +141,8 @@ impl VersionedMap {
     ///
     /// # Errors
     ///
-    /// As [`View::len`].
-    pub fn is_empty(&self) -> Result<bool> {
+    /// [`Corrupt`](MapError::Corrupt) and errors in the header; [`Error::Forked`] in a forked child.
+    pub fn is_empty(&self) -> MapResult<bool> {
         self.live()?.is_empty()
     }
 
@@ -150,8 +150,8 @@ impl VersionedMap {
     ///
     /// # Errors
     ///
-    /// As [`View::first`].
-    pub fn first(&self) -> Result<Option<Entry<'_>>> {
+    /// [`Corrupt`](MapError::Corrupt) and errors in the header; [`Error::Forked`] in a forked child.
+    pub fn first(&self) -> MapResult<Option<Entry<'_>>> {
         self.live()?.first()
     }
 
@@ -159,8 +159,8 @@ impl VersionedMap {
     ///
     /// # Errors
     ///
-    /// As [`View::last`].
-    pub fn last(&self) -> Result<Option<Entry<'_>>> {
+    /// [`Corrupt`](MapError::Corrupt) and errors in the header; [`Error::Forked`] in a forked child.
+    pub fn last(&self) -> MapResult<Option<Entry<'_>>> {
         self.live()?.last()
     }
 
@@ -168,8 +168,8 @@ impl VersionedMap {
     ///
     /// # Errors
     ///
-    /// As [`View::iter`].
-    pub fn iter(&self) -> Result<Range<'_>> {
+    /// [`Corrupt`](MapError::Corrupt) and errors in the header; [`Error::Forked`] in a forked child.
+    pub fn iter(&self) -> MapResult<Range<'_>> {
         self.live()?.iter()
     }
 
@@ -177,8 +177,8 @@ impl VersionedMap {
     ///
     /// # Errors
     ///
-    /// As [`View::range`].
-    pub fn range<K: AsRef<[u8]>>(&self, bounds: impl RangeBounds<K>) -> Result<Range<'_>> {
+    /// [`Corrupt`](MapError::Corrupt) and errors in the header; [`Error::Forked`] in a forked child.
+    pub fn range<K: AsRef<[u8]>>(&self, bounds: impl RangeBounds<K>) -> MapResult<Range<'_>> {
         self.live()?.range(bounds)
     }
 
@@ -186,8 +186,8 @@ impl VersionedMap {
     ///
     /// # Errors
     ///
-    /// As [`View::prefix`].
-    pub fn prefix(&self, prefix: &[u8]) -> Result<Range<'_>> {
+    /// [`Corrupt`](MapError::Corrupt) and errors in the header; [`Error::Forked`] in a forked child.
+    pub fn prefix(&self, prefix: &[u8]) -> MapResult<Range<'_>> {
         self.live()?.prefix(prefix)
     }
 
@@ -195,8 +195,8 @@ impl VersionedMap {
     ///
     /// # Errors
     ///
-    /// As [`View::memory`].
-    pub fn memory(&self) -> Result<Memory> {
+    /// [`Corrupt`](MapError::Corrupt) and errors in the header; [`Error::Forked`] in a forked child.
+    pub fn memory(&self) -> MapResult<Memory> {
         self.live()?.memory()
     }
 
@@ -204,8 +204,8 @@ impl VersionedMap {
     ///
     /// # Errors
     ///
-    /// As [`View::check`].
-    pub fn check(&self) -> Result<Report> {
+    /// The first thing that is wrong, and where; [`Error::Forked`] in a forked child.
+    pub fn check(&self) -> MapResult<MapReport> {
         self.live()?.check()
     }
 
@@ -230,7 +230,7 @@ impl VersionedMap {
     ///
     /// [`Uncommitted`](MapError::Uncommitted): maps cannot be merged; [`Merged`](MapError::Merged) if they were merged
     /// by other means; the segment's errors.
-    pub fn update(&mut self) -> Result<Updated> {
+    pub fn update(&mut self) -> MapResult<Updated> {
         self.segment().check_between()?;
         if self.dirty {
             return Err(MapError::Uncommitted);
@@ -274,7 +274,7 @@ impl VersionedMap {
     /// Begins a change of a binding, whose callers have no `&mut` that keeps them from a second call: until
     /// [`VersionedMap::end_change`] updates, commits and discards are [`Error::Busy`], as is another change.
     #[doc(hidden)]
-    pub fn begin_change(&mut self) -> Result<Updated> {
+    pub fn begin_change(&mut self) -> MapResult<Updated> {
         let updated = self.update()?;
         self.map.region_mut().0.set_changing(true);
         Ok(updated)
@@ -283,7 +283,7 @@ impl VersionedMap {
     /// Ends it: commits, if the changes are to be kept, and returns the version. `None`: they were taken back, also
     /// because another process was faster.
     #[doc(hidden)]
-    pub fn end_change(&mut self, keep: bool) -> Result<Option<u64>> {
+    pub fn end_change(&mut self, keep: bool) -> MapResult<Option<u64>> {
         self.map.region_mut().0.set_changing(false);
         let committed = match keep.then(|| self.commit()) {
             Some(Ok(version)) => return Ok(Some(version)),
@@ -302,7 +302,7 @@ impl VersionedMap {
     /// [`Full`](MapError::Full), [`KeyTooLong`](MapError::KeyTooLong),
     /// [`ValueTooLong`](MapError::ValueTooLong): the entry is not inserted. After
     /// [`Corrupt`](MapError::Corrupt), discard.
-    pub fn insert(&mut self, key: &[u8], value: &[u8]) -> Result<bool> {
+    pub fn insert(&mut self, key: &[u8], value: &[u8]) -> MapResult<bool> {
         self.begin()?;
         loop {
             match self.map.insert(key, value) {
@@ -320,7 +320,7 @@ impl VersionedMap {
     /// # Errors
     ///
     /// After [`Corrupt`](MapError::Corrupt), discard.
-    pub fn remove(&mut self, key: &[u8]) -> Result<bool> {
+    pub fn remove(&mut self, key: &[u8]) -> MapResult<bool> {
         if self.get(key)?.is_none() {
             return Ok(false);
         }
@@ -332,8 +332,8 @@ impl VersionedMap {
     ///
     /// # Errors
     ///
-    /// As [`VersionedMap::remove`].
-    pub fn clear(&mut self) -> Result<()> {
+    /// After [`Corrupt`](MapError::Corrupt), discard.
+    pub fn clear(&mut self) -> MapResult<()> {
         self.begin()?;
         self.map.clear()
     }
@@ -345,7 +345,7 @@ impl VersionedMap {
     ///
     /// [`Error::Behind`]: another writer was first. [`discard`](VersionedMap::discard),
     /// [`update`](VersionedMap::update), and make the changes again.
-    pub fn commit(&mut self) -> Result<u64> {
+    pub fn commit(&mut self) -> MapResult<u64> {
         self.segment().check_between()?;
         if !self.dirty {
             return Ok(self.version());
@@ -360,7 +360,7 @@ impl VersionedMap {
     /// # Errors
     ///
     /// The segment's.
-    pub fn discard(&mut self) -> Result<()> {
+    pub fn discard(&mut self) -> MapResult<()> {
         self.segment().check_between()?;
         self.stamp = fresh_stamp();
         self.map.region_mut().0.discard()?;
@@ -375,7 +375,7 @@ impl VersionedMap {
     /// # Errors
     ///
     /// [`Error::TooLarge`].
-    pub fn grow(&mut self, bytes: usize) -> Result<()> {
+    pub fn grow(&mut self, bytes: usize) -> MapResult<()> {
         if bytes > self.segment().len() {
             self.map.region_mut().0.grow(bytes)?;
         }
@@ -389,7 +389,7 @@ impl VersionedMap {
     /// # Errors
     ///
     /// As [`Segment::reattach`] and [`VersionedMap::update`].
-    pub fn reattach(&mut self) -> Result<()> {
+    pub fn reattach(&mut self) -> MapResult<()> {
         if !self.segment().is_forked() {
             return Ok(());
         }
@@ -412,7 +412,7 @@ impl VersionedMap {
     }
 
     /// Prepares a change; called before each.
-    fn begin(&mut self) -> Result<()> {
+    fn begin(&mut self) -> MapResult<()> {
         self.live()?;
         if !self.whole {
             return Err(MapError::Merged);
@@ -426,7 +426,7 @@ impl VersionedMap {
     }
 
     /// Takes in bytes that the segment has gained, or doubles it; whether there are more now.
-    fn make_room(&mut self, wanted: u32) -> Result<bool> {
+    fn make_room(&mut self, wanted: u32) -> MapResult<bool> {
         if self.map.adopt()? {
             return Ok(true);
         }
@@ -440,7 +440,7 @@ impl VersionedMap {
     }
 }
 
-fn check_unit(bytes: usize) -> Result<()> {
+fn check_unit(bytes: usize) -> MapResult<()> {
     match bytes <= 8 {
         true => Ok(()),
         false => Err(MapError::Unit(bytes)),
@@ -449,7 +449,7 @@ fn check_unit(bytes: usize) -> Result<()> {
 
 /// Lays out an empty map and commits it; whether this process was the first to do so. If not, takes
 /// what the other one made.
-fn create(copy: &mut WorkingCopy) -> Result<bool> {
+fn create(copy: &mut WorkingCopy) -> MapResult<bool> {
     Editor::create(copy)?;
     match copy.0.commit() {
         Err(Error::Behind { .. }) => {

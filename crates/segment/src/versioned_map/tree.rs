@@ -3,7 +3,7 @@
 use super::header::Header;
 use super::layout::{MAX_LEVEL, corrupt, place};
 use super::node::{Cell, LONG, Node};
-use super::{MapError, Result};
+use super::{MapError, MapResult};
 
 /// An entry: key and value, in the region.
 pub(super) type Entry<'a> = (&'a [u8], &'a [u8]);
@@ -59,7 +59,7 @@ pub(super) struct Position<'a> {
 }
 
 /// Finds the leaf responsible for a key, and the key's place in it. The hot path of every read.
-pub(super) fn find<'a>(bytes: &'a [u8], header: &Header, key: &[u8]) -> Result<Position<'a>> {
+pub(super) fn find<'a>(bytes: &'a [u8], header: &Header, key: &[u8]) -> MapResult<Position<'a>> {
     let mut node = Node::load(bytes, header.root, header.level)?;
     for level in (0..header.level).rev() {
         node = Node::load(bytes, node.child(node.child_for(key)?)?, level)?;
@@ -77,7 +77,7 @@ pub(super) fn find_path<'a>(
     bytes: &'a [u8],
     header: &Header,
     key: &[u8],
-) -> Result<(Path, Position<'a>)> {
+) -> MapResult<(Path, Position<'a>)> {
     let mut path = Path::new(header);
     let mut page = header.root;
     for level in (1..=header.level).rev() {
@@ -100,7 +100,7 @@ pub(super) fn find_path<'a>(
 }
 
 /// Returns the value of a leaf's cell, wherever it is.
-pub(super) fn value<'a>(bytes: &'a [u8], leaf: &Node<'a>, cell: &Cell<'a>) -> Result<&'a [u8]> {
+pub(super) fn value<'a>(bytes: &'a [u8], leaf: &Node<'a>, cell: &Cell<'a>) -> MapResult<&'a [u8]> {
     let Some((page, _)) = cell.extent() else {
         return Ok(cell.tail);
     };
@@ -132,7 +132,11 @@ pub(super) enum Side {
 
 impl<'a> Walk<'a> {
     /// Stands on `key`, or in front of the first larger one. Says whether it is there.
-    pub(super) fn seek(bytes: &'a [u8], header: &Header, key: &[u8]) -> Result<(Walk<'a>, bool)> {
+    pub(super) fn seek(
+        bytes: &'a [u8],
+        header: &Header,
+        key: &[u8],
+    ) -> MapResult<(Walk<'a>, bool)> {
         let (path, position) = find_path(bytes, header, key)?;
         let walk = Walk {
             bytes,
@@ -144,7 +148,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Stands on the first entry, or on the last; if the leaf there is empty, on its end.
-    pub(super) fn to_end(bytes: &'a [u8], header: &Header, side: Side) -> Result<Walk<'a>> {
+    pub(super) fn to_end(bytes: &'a [u8], header: &Header, side: Side) -> MapResult<Walk<'a>> {
         let path = Path::new(header);
         let leaf = Node::load(bytes, header.root, header.level)?;
         let mut walk = Walk {
@@ -158,7 +162,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Stands where a walk over the same bytes stood before.
-    pub(super) fn resume(bytes: &'a [u8], header: &Header, path: Path) -> Result<Walk<'a>> {
+    pub(super) fn resume(bytes: &'a [u8], header: &Header, path: Path) -> MapResult<Walk<'a>> {
         let leaf = Node::load(bytes, path.leaf().page, 0)?;
         Ok(Walk {
             bytes,
@@ -178,7 +182,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Returns the entry that the walk stands on.
-    pub(super) fn entry(&self) -> Result<Option<Entry<'a>>> {
+    pub(super) fn entry(&self) -> MapResult<Option<Entry<'a>>> {
         let pos = self.path.leaf().pos;
         if pos >= self.leaf.count() {
             return Ok(None);
@@ -188,7 +192,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Returns the key of that entry.
-    pub(super) fn key(&self) -> Result<Option<&'a [u8]>> {
+    pub(super) fn key(&self) -> MapResult<Option<&'a [u8]>> {
         let pos = self.path.leaf().pos;
         match pos < self.leaf.count() {
             true => Ok(Some(self.leaf.cell(pos)?.key)),
@@ -202,14 +206,14 @@ impl<'a> Walk<'a> {
     }
 
     /// Goes to the next entry; whether there is one.
-    pub(super) fn forward(&mut self) -> Result<bool> {
+    pub(super) fn forward(&mut self) -> MapResult<bool> {
         let pos = self.path.leaf().pos.saturating_add(1);
         self.path.steps[0].pos = pos;
         self.settle()
     }
 
     /// Goes from the end of a leaf to the first entry of the leaves behind it; returns whether there is one.
-    pub(super) fn settle(&mut self) -> Result<bool> {
+    pub(super) fn settle(&mut self) -> MapResult<bool> {
         while self.path.leaf().pos >= self.leaf.count() {
             if !self.hop(Side::First)? {
                 return Ok(false);
@@ -219,7 +223,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Goes to the entry before; whether there is one.
-    pub(super) fn backward(&mut self) -> Result<bool> {
+    pub(super) fn backward(&mut self) -> MapResult<bool> {
         while self.path.leaf().pos == 0 {
             if !self.hop(Side::Last)? {
                 return Ok(false);
@@ -232,7 +236,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Goes to the neighbouring leaf; stays where it is if there is none.
-    fn hop(&mut self, side: Side) -> Result<bool> {
+    fn hop(&mut self, side: Side) -> MapResult<bool> {
         for level in 1..=self.path.root_level {
             let Step { page, pos } = self.path.step(level);
             let node = Node::load(self.bytes, page, level)?;
@@ -249,7 +253,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Goes down to the first or last place below a node.
-    fn descend(&mut self, mut page: u32, level: u32, side: Side) -> Result<()> {
+    fn descend(&mut self, mut page: u32, level: u32, side: Side) -> MapResult<()> {
         for level in (1..=level).rev() {
             let node = self.visit(page, level)?;
             let index = match side {
@@ -268,7 +272,7 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    fn visit(&mut self, page: u32, level: u32) -> Result<Node<'a>> {
+    fn visit(&mut self, page: u32, level: u32) -> MapResult<Node<'a>> {
         self.budget = self
             .budget
             .checked_sub(1)

@@ -2,12 +2,12 @@
 
 use std::ops::{Bound, RangeBounds};
 
-use super::check::{self, Report};
+use super::check::{self, MapReport};
 use super::header::Header;
 use super::layout::NODE;
 use super::range::{Range, first_in, last_in, prefix_end};
 use super::tree::{Entry, find, value};
-use super::{Memory, Result};
+use super::{MapResult, Memory};
 
 /// A map to read, over any bytes: a working copy, a file, memory.
 ///
@@ -48,7 +48,7 @@ impl<'a> View<'a> {
     /// # Errors
     ///
     /// [`Corrupt`](super::MapError::Corrupt) and the header's errors, as all methods here.
-    pub fn get(&self, key: &[u8]) -> Result<Option<&'a [u8]>> {
+    pub fn get(&self, key: &[u8]) -> MapResult<Option<&'a [u8]>> {
         let header = Header::read(self.bytes)?;
         let position = find(self.bytes, &header, key)?;
         if !position.exact {
@@ -59,27 +59,27 @@ impl<'a> View<'a> {
     }
 
     /// Returns the number of entries. O(1).
-    pub fn len(&self) -> Result<u64> {
+    pub fn len(&self) -> MapResult<u64> {
         Ok(Header::read(self.bytes)?.len)
     }
 
     /// Returns whether there are none.
-    pub fn is_empty(&self) -> Result<bool> {
+    pub fn is_empty(&self) -> MapResult<bool> {
         Ok(self.len()? == 0)
     }
 
     /// Returns the entry with the smallest key.
-    pub fn first(&self) -> Result<Option<Entry<'a>>> {
+    pub fn first(&self) -> MapResult<Option<Entry<'a>>> {
         self.first_in(Bound::Unbounded)
     }
 
     /// Returns the entry with the largest key.
-    pub fn last(&self) -> Result<Option<Entry<'a>>> {
+    pub fn last(&self) -> MapResult<Option<Entry<'a>>> {
         self.last_in(Bound::Unbounded)
     }
 
     /// Returns the entry with the smallest key above `low`, or not below it if included.
-    pub fn first_in(&self, low: Bound<&[u8]>) -> Result<Option<Entry<'a>>> {
+    pub fn first_in(&self, low: Bound<&[u8]>) -> MapResult<Option<Entry<'a>>> {
         let header = Header::read(self.bytes)?;
         match first_in(self.bytes, &header, low)? {
             Some(walk) => walk.entry(),
@@ -88,7 +88,7 @@ impl<'a> View<'a> {
     }
 
     /// Returns the entry with the largest key below `high`, or not above it if included.
-    pub fn last_in(&self, high: Bound<&[u8]>) -> Result<Option<Entry<'a>>> {
+    pub fn last_in(&self, high: Bound<&[u8]>) -> MapResult<Option<Entry<'a>>> {
         let header = Header::read(self.bytes)?;
         match last_in(self.bytes, &header, high)? {
             Some(walk) => walk.entry(),
@@ -97,26 +97,26 @@ impl<'a> View<'a> {
     }
 
     /// Returns the entries within bounds, from either end. Bounds that contradict each other hold nothing.
-    pub fn range<K: AsRef<[u8]>>(&self, bounds: impl RangeBounds<K>) -> Result<Range<'a>> {
+    pub fn range<K: AsRef<[u8]>>(&self, bounds: impl RangeBounds<K>) -> MapResult<Range<'a>> {
         let low = bounds.start_bound().map(AsRef::as_ref);
         let high = bounds.end_bound().map(AsRef::as_ref);
         Range::new(self.bytes, low, high)
     }
 
     /// Returns an iterator over all entries.
-    pub fn iter(&self) -> Result<Range<'a>> {
+    pub fn iter(&self) -> MapResult<Range<'a>> {
         Range::new(self.bytes, Bound::Unbounded, Bound::Unbounded)
     }
 
     /// Returns the entries whose keys begin with `prefix`.
-    pub fn prefix(&self, prefix: &[u8]) -> Result<Range<'a>> {
+    pub fn prefix(&self, prefix: &[u8]) -> MapResult<Range<'a>> {
         let end = prefix_end(prefix);
         let high = end.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
         Range::new(self.bytes, Bound::Included(prefix), high)
     }
 
     /// Returns the memory of the map in its region, and the free part. O(1).
-    pub fn memory(&self) -> Result<Memory> {
+    pub fn memory(&self) -> MapResult<Memory> {
         let header = Header::read(self.bytes)?;
         let total = header.pages as usize * NODE;
         let free = header.free as usize * NODE;
@@ -132,7 +132,7 @@ impl<'a> View<'a> {
     /// # Errors
     ///
     /// The first thing that is wrong, and where.
-    pub fn check(&self) -> Result<Report> {
+    pub fn check(&self) -> MapResult<MapReport> {
         check::check(self.bytes)
     }
 

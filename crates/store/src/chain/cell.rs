@@ -30,7 +30,7 @@ pub(crate) struct Cell {
     pub(super) oldest_is_dead: bool,
 }
 
-/// A cell with a run beside it: one whose [place](Place) is a multiple of [`run::LENGTH`].
+/// A cell with a run beside it: one whose [place](ChainPlace) is a multiple of [`run::LENGTH`].
 #[repr(C)]
 struct Indexed {
     cell: Cell,
@@ -38,7 +38,7 @@ struct Indexed {
 }
 
 /// The number of cells from the oldest one up to a cell. It decides which cells have runs.
-pub(super) type Place = u32;
+pub(super) type ChainPlace = u32;
 
 impl Cell {
     /// Returns the number of live objects, in this cell and below.
@@ -46,7 +46,7 @@ impl Cell {
         (self.seq + 1 - self.tombstones) as usize
     }
 
-    pub(super) fn place(&self) -> Place {
+    pub(super) fn place(&self) -> ChainPlace {
         self.seq + self.tombstones
     }
 

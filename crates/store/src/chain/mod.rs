@@ -46,7 +46,7 @@ pub(crate) fn push(record: RecordPtr, older: Option<Content>) -> Content {
     push_known(record, None, older)
 }
 
-/// Works as [`push`], for a record whose fingerprint may be known.
+/// Returns `record`, a block whose fingerprint may be known, on top of `older`.
 fn push_known(record: RecordPtr, fingerprint: Option<u64>, older: Option<Content>) -> Content {
     debug_assert!(!record.is_materialized() && !older.is_some_and(Content::is_inline));
     match older {
@@ -114,12 +114,12 @@ impl Dead {
 }
 
 /// One step of a walk from the newest: a cell, unless it is the bare oldest record, and the live object in it.
-struct Step {
+struct ChainStep {
     cell: Option<CellPtr>,
     object: Option<Member>,
 }
 
-impl Step {
+impl ChainStep {
     /// Returns whether it is at an object that was deleted.
     fn is_dead(&self) -> bool {
         let is_tombstone = |cell: CellPtr| cell.get().deleted().is_some();
@@ -145,23 +145,23 @@ fn walk(top: Option<Content>, bottom: Option<Content>) -> Walk {
 }
 
 impl Iterator for Walk {
-    type Item = Step;
+    type Item = ChainStep;
 
     #[inline]
-    fn next(&mut self) -> Option<Step> {
+    fn next(&mut self) -> Option<ChainStep> {
         let content = self.rest.filter(|_| self.rest != self.bottom)?;
         Some(match content.kind() {
             Kind::One(record) => {
                 self.rest = None;
                 let oldest = Some(Member::oldest(record));
-                Step {
+                ChainStep {
                     cell: None,
                     object: oldest.filter(|object| !self.dead.has(object)),
                 }
             }
             Kind::Many(cell) => {
                 self.rest = Some(cell.get().older);
-                Step {
+                ChainStep {
                     cell: Some(cell),
                     object: self.dead.visit(cell),
                 }
@@ -227,7 +227,7 @@ pub(crate) fn older(content: Content) -> Option<Content> {
 
 /// Returns the number of bytes of the cells and records of `top` down to `bottom`, which is not counted.
 pub(crate) fn size_above(top: Content, bottom: Option<Content>) -> usize {
-    let bytes = |step: Step| {
+    let bytes = |step: ChainStep| {
         step.object.map_or(0, |object| object.record.size()) + step.cell.map_or(0, CellPtr::size)
     };
     walk(Some(top), bottom).map(bytes).sum()
@@ -256,7 +256,7 @@ pub(crate) unsafe fn retire_above(top: Content, bottom: Option<Content>, pin: &i
 ///
 /// # Safety
 ///
-/// As [`retire_above`].
+/// They are in no slot any more, and are retired once.
 pub(crate) unsafe fn retire_cells_above(top: Content, bottom: Option<Content>, pin: &impl Guard) {
     for cell in walk(Some(top), bottom).filter_map(|step| step.cell) {
         // SAFETY: forwarded.

@@ -29,14 +29,14 @@ use std::ptr::NonNull;
 use fyris_sync::alloc;
 use smallvec::SmallVec;
 
-use super::cell::{self, CellPtr, Place};
+use super::cell::{self, CellPtr, ChainPlace};
 use super::{Dead, Member};
 use crate::slot::{Content, Kind};
 
 /// Cells from one run to the next. Few in tests, where a short chain has runs of several levels.
-pub(super) const LENGTH: Place = if cfg!(any(test, fyris_small)) { 4 } else { 64 };
+pub(super) const LENGTH: ChainPlace = if cfg!(any(test, fyris_small)) { 4 } else { 64 };
 /// Runs of a level that one of the next level takes in.
-const FAN_OUT: Place = if cfg!(any(test, fyris_small)) { 2 } else { 16 };
+const FAN_OUT: ChainPlace = if cfg!(any(test, fyris_small)) { 2 } else { 16 };
 
 /// The fingerprints that a search looks for.
 pub(crate) type Fingerprints = RangeInclusive<u64>;
@@ -143,7 +143,7 @@ impl Run {
 
 /// Returns the number of cells that the run of a cell covers, by the cell's place: the greatest of a level whose runs
 /// are at multiples of it.
-fn covered(place: Place) -> Place {
+fn covered(place: ChainPlace) -> ChainPlace {
     let mut cells = LENGTH;
     while let Some(more) = cells.checked_mul(FAN_OUT)
         && place.is_multiple_of(more)
@@ -160,8 +160,8 @@ pub(super) fn below(cell: CellPtr) -> Content {
 }
 
 /// Returns whether a chain has a large run between two places, which takes long to make again.
-pub(super) fn has_large(lowest: Place, highest: Place) -> bool {
-    const LARGE: Place = LENGTH * FAN_OUT;
+pub(super) fn has_large(lowest: ChainPlace, highest: ChainPlace) -> bool {
+    const LARGE: ChainPlace = LENGTH * FAN_OUT;
     highest / LARGE > lowest.saturating_sub(1) / LARGE
 }
 

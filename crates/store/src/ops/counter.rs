@@ -183,7 +183,7 @@ fn big(term: &Term) -> BigInt {
 }
 
 /// The elements an update changes, and the results it gives.
-struct Run {
+struct CounterUpdate {
     edits: Vec<(usize, Term)>,
     results: Vec<Term>,
 }
@@ -272,7 +272,7 @@ where
     }
 
     fn count(&self, old: RecordPtr, ops: &[CounterOp]) -> Result<(Updated, Vec<Term>)> {
-        let mut run = Run {
+        let mut run = CounterUpdate {
             edits: Vec::with_capacity(ops.len()),
             results: Vec::new(),
         };
@@ -289,7 +289,7 @@ where
         ))
     }
 
-    fn step(&self, old: RecordPtr, op: &CounterOp, run: &mut Run) -> Result<()> {
+    fn step(&self, old: RecordPtr, op: &CounterOp, run: &mut CounterUpdate) -> Result<()> {
         let position = op.position.unwrap_or(self.keypos + 1);
         check_position(position, self.keypos, old.arity())?;
         let edit = run.edits.iter().position(|(p, _)| *p == position);

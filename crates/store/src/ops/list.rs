@@ -43,7 +43,7 @@ pub(crate) enum Patience {
 }
 
 /// A list that is being inserted.
-struct Work {
+struct ListInsert {
     /// A record of each key, where the key is read.
     keys: Vec<RecordPtr>,
     /// The contents that the keys will hold, in a table with one object a key.
@@ -163,7 +163,7 @@ where
 
     /// Returns the new contents of keys, where these do not depend on the present ones, and the commit that is to put
     /// them in.
-    fn prepared(&self, groups: Groups, only_new: bool, patience: Patience) -> Work {
+    fn prepared(&self, groups: Groups, only_new: bool, patience: Patience) -> ListInsert {
         let Groups { keys, records } = groups;
         let terms = match (only_new, self.kind.is_bag()) {
             (true, _) => Terms::New,
@@ -180,7 +180,7 @@ where
             let last = |mut records: Records| records.pop().expect("a group has a record");
             contents.extend(records.into_iter().map(|r| last(r).publish()));
         }
-        Work {
+        ListInsert {
             commit: Commit::new(keys.len(), terms, all, ends),
             keys,
             contents,
@@ -189,7 +189,7 @@ where
     }
 
     /// Decides, and clears up.
-    fn conclude(&self, work: Work, placed: &Placed, pin: &impl Guard) -> bool {
+    fn conclude(&self, work: ListInsert, placed: &Placed, pin: &impl Guard) -> bool {
         let (keys, commit) = (&work.keys, &work.commit);
         let complete = placed.keys == keys.len();
         let counted = if complete { placed.objects } else { 0 };
@@ -220,7 +220,7 @@ where
     }
 
     /// Returns the new content of the `at`-th key, whose present one is `old`.
-    fn planned(&self, work: &Work, at: usize, old: Option<Content>) -> Content {
+    fn planned(&self, work: &ListInsert, at: usize, old: Option<Content>) -> Content {
         match work.contents.get(at) {
             Some(&content) => content,
             None => {
@@ -233,7 +233,7 @@ where
     }
 
     /// Puts pending cells in the slots of all keys; of fewer, if the commit is not to be.
-    fn place_all(&self, work: &Work, pin: &impl Guard) -> Placed {
+    fn place_all(&self, work: &ListInsert, pin: &impl Guard) -> Placed {
         let mut placed = Placed::default();
         while placed.keys < work.keys.len() && !work.commit.is_aborted() {
             if let Some(&later) = work.keys.get(placed.keys + AHEAD) {
@@ -249,7 +249,7 @@ where
 
     /// Puts pending cells in the slots of some keys behind those that have theirs; how many: none if the first must be
     /// new and is not, or another list has it and this one gives up.
-    fn place(&self, work: &Work, placed: &mut Placed, pin: &impl Guard) -> usize {
+    fn place(&self, work: &ListInsert, placed: &mut Placed, pin: &impl Guard) -> usize {
         let first = placed.keys;
         let key = |at: usize| work.keys.get(first + at).map(|&key| self.key_of(key));
         let only_new = work.commit.block().terms() == Terms::New;
@@ -301,7 +301,7 @@ where
     }
 
     /// Retires the objects that no slot got: repeats in a bag, and those behind the key at which the list ended.
-    fn retire_unused(&self, work: &Work, placed: usize, pin: &impl Guard) {
+    fn retire_unused(&self, work: &ListInsert, placed: usize, pin: &impl Guard) {
         for content in work.contents.iter().skip(placed) {
             // SAFETY: in no cell.
             unsafe { content.retire(pin) };
@@ -376,7 +376,7 @@ mod tests {
     /// A list insert stopped half-way.
     struct HalfWay {
         data: Hashed,
-        work: Work,
+        work: ListInsert,
         placed: Placed,
         pin: fyris_sync::reclaim::LocalGuard,
     }

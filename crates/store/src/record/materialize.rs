@@ -24,19 +24,21 @@ const PLACES: usize = if cfg!(fyris_small) { 2 } else { 256 };
 
 /// An inline object and its record, which begins where no block does: 4 bytes above a multiple of 8.
 #[repr(C, align(32))]
-struct Place {
+struct MaterializedRecord {
     word: u64,
     gap: u32,
     header: [u8; 4],
     bytes: u128,
 }
 
-const RECORD_AT: usize = std::mem::offset_of!(Place, header);
+const RECORD_AT: usize = std::mem::offset_of!(MaterializedRecord, header);
 /// The low bits of the address of a materialized record.
 pub(super) const MATERIALIZED: usize = RECORD_AT % 8;
 
 /// The places that one allocation holds.
-struct ScratchPage(#[expect(dead_code, reason = "written and read by pointer")] [Place; PLACES]);
+struct ScratchPage(
+    #[expect(dead_code, reason = "written and read by pointer")] [MaterializedRecord; PLACES],
+);
 
 impl Retire for ScratchPage {
     unsafe fn reclaim(page: *mut ScratchPage) {
@@ -59,14 +61,14 @@ thread_local! {
 impl PageCursor {
     /// Returns the next place.
     #[inline]
-    fn place(&self) -> *mut Place {
+    fn place(&self) -> *mut MaterializedRecord {
         if self.used.get() == PLACES {
             self.turn();
         }
         let used = self.used.get();
         self.used.set(used + 1);
         // SAFETY: `used` was below `PLACES`, which is how many places the page has.
-        unsafe { self.page.get().cast::<Place>().add(used) }
+        unsafe { self.page.get().cast::<MaterializedRecord>().add(used) }
     }
 
     /// Takes a fresh page.
@@ -112,25 +114,25 @@ pub(crate) fn materialize(word: u64) -> RecordPtr {
 /// Works as [`materialize`], in a thread whose cursor is gone already: on a place that goes with the pin.
 #[cold]
 fn materialize_late(word: u64) -> RecordPtr {
-    let place = Box::into_raw(Box::<Place>::new_uninit()).cast::<Place>();
+    let place = Box::into_raw(Box::<MaterializedRecord>::new_uninit()).cast::<MaterializedRecord>();
     let record = write(place, word);
     // SAFETY: every thread that looks at it is pinned now (VIEW), and it is retired once.
     unsafe { reclaim::pin().retire(place) };
     record
 }
 
-impl Retire for Place {
-    unsafe fn reclaim(place: *mut Place) {
+impl Retire for MaterializedRecord {
+    unsafe fn reclaim(place: *mut MaterializedRecord) {
         // SAFETY: made by `Box` in `materialize_late`, retired once.
         drop(unsafe { Box::from_raw(place) });
     }
 }
 
 #[inline]
-fn write(place: *mut Place, word: u64) -> RecordPtr {
+fn write(place: *mut MaterializedRecord, word: u64) -> RecordPtr {
     let parts = inline::unpack(word);
     let (key, values) = (u128::from(parts.key.word), u128::from(parts.values));
-    let filled = Place {
+    let filled = MaterializedRecord {
         word,
         gap: 0,
         header: [0, parts.key.len as u8, parts.len as u8, parts.arity as u8],

@@ -7,7 +7,7 @@ use super::build::Scratch;
 use super::{Object, with_scratch};
 
 /// The end of a path.
-enum Place<'g> {
+enum PathEnd<'g> {
     /// Inside the key, which is decoded as a whole, or to an element of a list of bytes.
     Term(Term),
     /// To the value at the front of these bytes.
@@ -33,8 +33,8 @@ impl<'g> Object<'g> {
     /// ```
     pub fn get_in(&self, path: &[Term]) -> Option<Term> {
         match self.place_of(path)? {
-            Place::Term(term) => Some(term),
-            Place::Value(mut bytes) => Some(self.decode(&mut bytes)),
+            PathEnd::Term(term) => Some(term),
+            PathEnd::Value(mut bytes) => Some(self.decode(&mut bytes)),
         }
     }
 
@@ -48,41 +48,41 @@ impl<'g> Object<'g> {
         stack: &mut Vec<B::Out>,
     ) -> Option<B::Out> {
         match self.place_of(path)? {
-            Place::Term(term) => Some(foreign(term)),
-            Place::Value(mut bytes) => {
+            PathEnd::Term(term) => Some(foreign(term)),
+            PathEnd::Value(mut bytes) => {
                 let built = value::build(&mut bytes, self.blobs(), builder, stack);
                 Some(built.expect("values were encoded by this process"))
             }
         }
     }
 
-    fn place_of(&self, path: &[Term]) -> Option<Place<'g>> {
+    fn place_of(&self, path: &[Term]) -> Option<PathEnd<'g>> {
         let (first, rest) = path.split_first()?;
         let position = position(first)?;
         let element = if position == self.keypos() {
-            Place::Term(self.key())
+            PathEnd::Term(self.key())
         } else {
-            Place::Value(self.values_from(position)?)
+            PathEnd::Value(self.values_from(position)?)
         };
         rest.iter().try_fold(element, |place, step| match place {
-            Place::Term(term) => step_in_term(term, step).map(Place::Term),
-            Place::Value(bytes) => self.step_in_value(bytes, step),
+            PathEnd::Term(term) => step_in_term(term, step).map(PathEnd::Term),
+            PathEnd::Value(bytes) => self.step_in_value(bytes, step),
         })
     }
 
-    fn step_in_value(&self, bytes: &'g [u8], step: &Term) -> Option<Place<'g>> {
+    fn step_in_value(&self, bytes: &'g [u8], step: &Term) -> Option<PathEnd<'g>> {
         match value::view(bytes).ok()? {
             View::Tuple(count, parts) | View::List(count, parts) | View::Improper(count, parts) => {
                 let before = position(step)? - 1;
                 let count = usize::try_from(count).ok()?;
                 let part = (before < count).then(|| skipped(parts, before))?;
-                part.map(Place::Value)
+                part.map(PathEnd::Value)
             }
             View::String(bytes) => {
                 let byte = bytes.get(position(step)? - 1)?;
-                Some(Place::Term(Term::Int(i64::from(*byte))))
+                Some(PathEnd::Term(Term::Int(i64::from(*byte))))
             }
-            View::Map(pairs) => self.value_of(pairs, step).map(Place::Value),
+            View::Map(pairs) => self.value_of(pairs, step).map(PathEnd::Value),
             _ => None,
         }
     }

@@ -188,14 +188,14 @@ pub(super) fn reclaim_waiting() {
 }
 
 /// Bags that were put off. Without a destructor, so that destructors of other values may reclaim.
-struct Waiting {
+struct DeferredBags {
     bags: UnsafeCell<ManuallyDrop<Vec<Bag>>>,
     busy: Cell<bool>,
 }
 
 thread_local! {
-    static WAITING: Waiting = const {
-        Waiting {
+    static WAITING: DeferredBags = const {
+        DeferredBags {
             bags: UnsafeCell::new(ManuallyDrop::new(Vec::new())),
             busy: Cell::new(false),
         }

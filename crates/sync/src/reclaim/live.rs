@@ -30,7 +30,7 @@ use super::bag::{self, AGE, Bag, Busy};
 use super::clock::millis;
 use super::gate::{self, Entered};
 use super::guard_cache::{self, heavy, is_possible};
-use super::owned::{self, Group};
+use super::owned::{self, PinGroup};
 use super::section;
 
 /// Threads whose guards may stay where they are. The others enter and leave at every pin.
@@ -40,19 +40,19 @@ const SLOTS: usize = if cfg!(fyris_small) { 8 } else { 256 };
 /// barrier for each of them.
 const ROOM: usize = 128;
 
-type Slot = guard_cache::Slot<Entered, ManuallyDrop<Bag>>;
+type ThreadSlot = guard_cache::Slot<Entered, ManuallyDrop<Bag>>;
 
 /// A slot of a thread, on lines of its own, and whether one has it.
 #[repr(align(128))]
 struct Place {
     taken: AtomicBool,
-    slot: Slot,
+    slot: ThreadSlot,
 }
 
 static PLACES: [Place; SLOTS] = [const {
     Place {
         taken: AtomicBool::new(false),
-        slot: Slot::new(section::NONE, ManuallyDrop::new(Bag::new())),
+        slot: ThreadSlot::new(section::NONE, ManuallyDrop::new(Bag::new())),
     }
 }; SLOTS];
 
@@ -81,10 +81,10 @@ struct Mine {
 
 thread_local! {
     /// This thread's slot, once it has one.
-    static HERE: Cell<*const Slot> = const { Cell::new(null()) };
+    static HERE: Cell<*const ThreadSlot> = const { Cell::new(null()) };
     /// For threads that have none of [`PLACES`], or no longer: no guard stays in it. Without a destructor, as [`Mine`].
-    static SPARE: ManuallyDrop<Slot> =
-        const { ManuallyDrop::new(Slot::new(section::UNKNOWN, ManuallyDrop::new(Bag::new()))) };
+    static SPARE: ManuallyDrop<ThreadSlot> =
+        const { ManuallyDrop::new(ThreadSlot::new(section::UNKNOWN, ManuallyDrop::new(Bag::new()))) };
     static MINE: Mine = const {
         Mine {
             due: Cell::new(false),
@@ -183,14 +183,14 @@ fn give_place_back(bag: &mut Bag) {
 
 /// Returns this thread's slot.
 #[inline]
-fn slot() -> *const Slot {
+fn slot() -> *const ThreadSlot {
     let here = HERE.get();
     if here.is_null() { lease() } else { here }
 }
 
 #[cold]
 #[inline(never)]
-fn lease() -> *const Slot {
+fn lease() -> *const ThreadSlot {
     #[cfg(unix)]
     super::process::watch_forks(before_fork, after_fork, in_child);
     // A thread-local value that is gone already: the thread has ended.
@@ -211,12 +211,12 @@ fn lease() -> *const Slot {
 }
 
 /// Returns the slot in which nothing stays.
-fn spare() -> *const Slot {
+fn spare() -> *const ThreadSlot {
     SPARE.with(|slot| &raw const **slot)
 }
 
 /// Takes a free place. Runs no foreign code: entering the collector comes later.
-fn find_place() -> Option<*const Slot> {
+fn find_place() -> Option<*const ThreadSlot> {
     if !*POSSIBLE {
         return None;
     }
@@ -280,7 +280,7 @@ fn collect(bag: &mut Bag) -> Vec<Entered> {
 }
 
 /// Takes the bag out of a slot of this thread.
-fn take_bag(slot: &Slot, bag: &mut Bag) {
+fn take_bag(slot: &ThreadSlot, bag: &mut Bag) {
     slot.fill(false);
     slot.with_bag_locked(|full| bag.append(full));
 }
@@ -342,7 +342,7 @@ fn settle() {
 /// Looks whether a bag of this thread is full, in which a block was put; `full` says so.
 #[cold]
 #[inline(never)]
-fn look(slot: &Slot, full: bool) {
+fn look(slot: &ThreadSlot, full: bool) {
     slot.fill(true);
     let now = millis();
     // Relaxed, both: a number; who changes it first makes the round.
@@ -361,7 +361,7 @@ fn look(slot: &Slot, full: bool) {
 }
 
 /// Returns whether something waits in the bag of another thread.
-fn others_wait(slot: &Slot) -> bool {
+fn others_wait(slot: &ThreadSlot) -> bool {
     // Relaxed: as in `collect`; of what came a moment ago the next round takes care.
     let used = USED.load(Ordering::Relaxed);
     let other = |place: &Place| !std::ptr::eq(&place.slot, slot) && place.slot.is_filled();
@@ -399,11 +399,8 @@ fn flush_on_drop() {
     }
 }
 
-pub(super) type Local = LocalPin;
-pub(super) type Owned = OwnedPin;
-
 /// A pin of the thread whose slot this is.
-pub(super) struct LocalPin(*const Slot);
+pub(super) struct LocalPin(*const ThreadSlot);
 
 #[inline]
 pub(super) fn enter() -> LocalPin {
@@ -422,7 +419,7 @@ fn slot_guard() -> Entered {
 }
 
 /// Returns whether the guard of an outermost pin may stay in the slot when the pin ends.
-fn may_stay(slot: *const Slot) -> bool {
+fn may_stay(slot: *const ThreadSlot) -> bool {
     slot != spare() && !MINE.with(|mine| mine.due.get())
 }
 
@@ -458,7 +455,7 @@ impl LocalPin {
     }
 
     #[inline]
-    fn slot(&self) -> &Slot {
+    fn slot(&self) -> &ThreadSlot {
         // SAFETY: of this thread, which is there as long as the thread, and the pin stays on it.
         unsafe { &*self.0 }
     }
@@ -489,7 +486,7 @@ pub(super) fn wait_for_words(address: usize) {
 }
 
 /// A pin that shares a guard. A block that is retired under it goes into the bag of the thread that retires it.
-pub(super) struct OwnedPin(Option<Arc<Group>>);
+pub(super) struct OwnedPin(Option<Arc<PinGroup>>);
 
 pub(super) fn enter_owned() -> OwnedPin {
     // This thread may have retired much under pins that are on other threads now.

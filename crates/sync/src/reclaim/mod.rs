@@ -80,9 +80,9 @@ mod process;
 mod section;
 
 #[cfg(not(any(loom, shuttle)))]
-use live as scheme;
+use live::{self as scheme, LocalPin, OwnedPin};
 #[cfg(any(loom, shuttle))]
-use model as scheme;
+use model::{self as scheme, ModelPin as LocalPin, ModelPin as OwnedPin};
 #[cfg(any(loom, shuttle))]
 pub use model::{assert_not_reclaimed, check};
 pub use section::{Section, Sections};
@@ -140,10 +140,10 @@ mod sealed {
 }
 
 /// A pin that stays on the thread that made it. See [`pin`].
-pub struct LocalGuard(scheme::Local);
+pub struct LocalGuard(LocalPin);
 
 /// A pin that may move to another thread. See [`pin_owned`].
-pub struct OwnedGuard(scheme::Owned);
+pub struct OwnedGuard(OwnedPin);
 
 /// Pins the current thread. Nested pins are cheap.
 ///

@@ -87,9 +87,6 @@ pub fn assert_not_reclaimed<T>(ptr: *const T) {
     assert!(!due, "use of a reclaimed block");
 }
 
-pub(super) type Local = ModelPin;
-pub(super) type Owned = ModelPin;
-
 /// Does nothing: a model frees at its end.
 pub(super) fn flush() {}
 

@@ -14,34 +14,34 @@ use super::gate::Entered;
 use crate::lock::SpinLock;
 
 /// The open group, and all that live.
-struct Groups {
-    open: Weak<Group>,
-    living: Vec<Weak<Group>>,
+struct PinGroups {
+    open: Weak<PinGroup>,
+    living: Vec<Weak<PinGroup>>,
 }
 
-static GROUPS: SpinLock<Groups> = SpinLock::new(Groups {
+static GROUPS: SpinLock<PinGroups> = SpinLock::new(PinGroups {
     open: Weak::new(),
     living: Vec::new(),
 });
 
 /// A guard that several pins share.
-pub(super) struct Group {
+pub(super) struct PinGroup {
     /// Replaced in the child of a fork alone.
     guard: UnsafeCell<Option<Entered>>,
 }
 
 // SAFETY: the guard may be dropped on any thread; it is written where there is one thread alone (`renew`).
-unsafe impl Sync for Group {}
+unsafe impl Sync for PinGroup {}
 // SAFETY: as above.
-unsafe impl Send for Group {}
+unsafe impl Send for PinGroup {}
 
 /// Joins the open group, or opens one.
-pub(super) fn join(collector: impl FnOnce() -> &'static Collector) -> Arc<Group> {
+pub(super) fn join(collector: impl FnOnce() -> &'static Collector) -> Arc<PinGroup> {
     if let Some(open) = GROUPS.with(|groups| groups.open.upgrade()) {
         return open;
     }
     // Not under the lock: entering takes another one.
-    let new = Arc::new(Group {
+    let new = Arc::new(PinGroup {
         guard: UnsafeCell::new(Some(Entered::new(collector()))),
     });
     GROUPS.with(|groups| {

@@ -1,14 +1,14 @@
 //! Atoms, in the four spellings of the format.
 
 use super::error::{DecodeError, DecodeErrorKind};
-use super::reader::Reader;
+use super::reader::EtfReader;
 use super::tag;
 use crate::Atom;
 
 /// Reads the atom behind `tag`, which stood at `at`; `None` if the tag is no atom's.
 #[inline]
 pub(super) fn tagged(
-    reader: &mut Reader<'_>,
+    reader: &mut EtfReader<'_>,
     tag: u8,
     at: usize,
 ) -> Option<Result<Atom, DecodeError>> {
@@ -23,7 +23,7 @@ pub(super) fn tagged(
 
 /// Reads an atom where nothing else may stand; `expected` names it in the error.
 pub(super) fn required(
-    reader: &mut Reader<'_>,
+    reader: &mut EtfReader<'_>,
     expected: &'static str,
 ) -> Result<Atom, DecodeError> {
     let at = reader.offset();
@@ -48,24 +48,24 @@ pub(super) fn cache_ref(at: usize) -> DecodeError {
     DecodeError::new(at, kind)
 }
 
-fn short<'a>(reader: &mut Reader<'a>) -> Result<&'a [u8], DecodeError> {
+fn short<'a>(reader: &mut EtfReader<'a>) -> Result<&'a [u8], DecodeError> {
     let len = reader.u8("the length of an atom")?;
     reader.take(len.into(), "an atom")
 }
 
-fn long<'a>(reader: &mut Reader<'a>) -> Result<&'a [u8], DecodeError> {
+fn long<'a>(reader: &mut EtfReader<'a>) -> Result<&'a [u8], DecodeError> {
     let len = reader.u16("the length of an atom")?;
     reader.take(len.into(), "an atom")
 }
 
-fn utf8(reader: &Reader<'_>, bytes: &[u8], at: usize) -> Result<Atom, DecodeError> {
+fn utf8(reader: &EtfReader<'_>, bytes: &[u8], at: usize) -> Result<Atom, DecodeError> {
     match std::str::from_utf8(bytes) {
         Ok(name) => atom(reader, name, at),
         Err(_) => Err(DecodeError::new(at, DecodeErrorKind::NotUtf8)),
     }
 }
 
-fn latin1(reader: &Reader<'_>, bytes: &[u8], at: usize) -> Result<Atom, DecodeError> {
+fn latin1(reader: &EtfReader<'_>, bytes: &[u8], at: usize) -> Result<Atom, DecodeError> {
     match std::str::from_utf8(bytes) {
         Ok(name) if name.is_ascii() => atom(reader, name, at),
         // Latin-1 is the first 256 characters of Unicode.
@@ -76,7 +76,7 @@ fn latin1(reader: &Reader<'_>, bytes: &[u8], at: usize) -> Result<Atom, DecodeEr
     }
 }
 
-fn atom(reader: &Reader<'_>, name: &str, at: usize) -> Result<Atom, DecodeError> {
+fn atom(reader: &EtfReader<'_>, name: &str, at: usize) -> Result<Atom, DecodeError> {
     if reader.makes_no_atoms() {
         let unknown = || DecodeErrorKind::UnknownAtom(name.to_owned());
         return Atom::known(name).ok_or_else(|| DecodeError::new(at, unknown()));

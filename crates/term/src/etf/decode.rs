@@ -4,7 +4,7 @@ use num_bigint::{BigInt, Sign};
 
 use super::error::{DecodeError, DecodeErrorKind};
 use super::inflate::InflateBudget;
-use super::reader::Reader;
+use super::reader::EtfReader;
 use super::{atoms, identifiers, inflate, record, tag};
 use crate::term::Map;
 use crate::walk::{Gather, Grow, Part, grow};
@@ -12,7 +12,7 @@ use crate::{Definition, Float, Fun, LocalFun, NativeRecord, Term};
 
 /// Reads a term behind the version byte, compressed or not.
 pub(super) fn versioned(
-    reader: &mut Reader<'_>,
+    reader: &mut EtfReader<'_>,
     budget: &mut InflateBudget,
 ) -> Result<Term, DecodeError> {
     let found = reader.u8("the version byte")?;
@@ -25,7 +25,7 @@ pub(super) fn versioned(
     term(reader)
 }
 
-fn compressed(reader: &mut Reader<'_>, budget: &mut InflateBudget) -> Result<Term, DecodeError> {
+fn compressed(reader: &mut EtfReader<'_>, budget: &mut InflateBudget) -> Result<Term, DecodeError> {
     let at = reader.offset();
     let inflated = inflate::inflate(reader, budget.left())?;
     budget.take(inflated.len());
@@ -38,19 +38,19 @@ fn compressed(reader: &mut Reader<'_>, budget: &mut InflateBudget) -> Result<Ter
 }
 
 /// Reads a term.
-pub(super) fn term(reader: &mut Reader<'_>) -> Result<Term, DecodeError> {
-    let mut decoder = Decoder(reader);
+pub(super) fn term(reader: &mut EtfReader<'_>) -> Result<Term, DecodeError> {
+    let mut decoder = EtfDecoder(reader);
     match decoder.next()? {
         Part::Leaf(term) => Ok(term),
         Part::Open(frame) => grow(&mut decoder, frame),
     }
 }
 
-struct Decoder<'r, 'a>(&'r mut Reader<'a>);
+struct EtfDecoder<'r, 'a>(&'r mut EtfReader<'a>);
 
 /// A container that is being read.
-struct Frame {
-    kind: Kind,
+struct EtfFrame {
+    kind: EtfContainer,
     /// Where it begins.
     at: usize,
     /// The number of parts that are to come.
@@ -58,7 +58,7 @@ struct Frame {
     parts: Gather,
 }
 
-enum Kind {
+enum EtfContainer {
     Tuple,
     Map,
     /// Behind the elements, its tail is to come.
@@ -69,14 +69,14 @@ enum Kind {
     Record(Definition),
 }
 
-impl Grow for Decoder<'_, '_> {
+impl Grow for EtfDecoder<'_, '_> {
     type Out = Term;
-    type Frame = Frame;
+    type Frame = EtfFrame;
     type Error = DecodeError;
 
     #[inline]
-    fn part(&mut self, frame: &mut Frame) -> Result<Option<Part<Term, Frame>>, DecodeError> {
-        if frame.left == 0 && !(matches!(frame.kind, Kind::List) && self.tail(frame)?) {
+    fn part(&mut self, frame: &mut EtfFrame) -> Result<Option<Part<Term, EtfFrame>>, DecodeError> {
+        if frame.left == 0 && !(matches!(frame.kind, EtfContainer::List) && self.tail(frame)?) {
             return Ok(None);
         }
         frame.left -= 1;
@@ -85,26 +85,26 @@ impl Grow for Decoder<'_, '_> {
     }
 
     #[inline]
-    fn put(&mut self, frame: &mut Frame, part: Term) {
+    fn put(&mut self, frame: &mut EtfFrame, part: Term) {
         frame.parts.put(part);
     }
 
-    fn finish(&mut self, frame: Frame) -> Result<Term, DecodeError> {
+    fn finish(&mut self, frame: EtfFrame) -> Result<Term, DecodeError> {
         let parts = frame.parts;
         Ok(match frame.kind {
-            Kind::Tuple => Term::tuple(parts.into_terms()),
-            Kind::Map => in_order(parts.into_pairs())
+            EtfContainer::Tuple => Term::tuple(parts.into_terms()),
+            EtfContainer::Map => in_order(parts.into_pairs())
                 .ok_or_else(|| DecodeError::new(frame.at, DecodeErrorKind::DuplicateKey))?,
-            Kind::List | Kind::Tailed => {
+            EtfContainer::List | EtfContainer::Tailed => {
                 let mut elements = parts.into_terms();
                 let tail = elements.pop().unwrap_or_else(|| Term::list([]));
                 Term::improper(elements, tail)
             }
-            Kind::Fun(mut fun) => {
+            EtfContainer::Fun(mut fun) => {
                 fun.free = parts.into_terms().into();
                 Term::Fun(Box::new(Fun::Local(*fun)))
             }
-            Kind::Record(definition) => Term::Record(Box::new(NativeRecord {
+            EtfContainer::Record(definition) => Term::Record(Box::new(NativeRecord {
                 definition,
                 values: parts.into_terms().into(),
             })),
@@ -112,10 +112,10 @@ impl Grow for Decoder<'_, '_> {
     }
 }
 
-impl Decoder<'_, '_> {
+impl EtfDecoder<'_, '_> {
     /// Reads a term, or the beginning of a container.
     #[inline(always)]
-    fn next(&mut self) -> Result<Part<Term, Frame>, DecodeError> {
+    fn next(&mut self) -> Result<Part<Term, EtfFrame>, DecodeError> {
         let reader = &mut *self.0;
         let at = reader.offset();
         let tag = reader.u8("a term")?;
@@ -124,7 +124,7 @@ impl Decoder<'_, '_> {
             tag::INTEGER => Term::Int((reader.u32("an integer")? as i32).into()),
             tag::SMALL_TUPLE => {
                 let arity = reader.u8("the arity of a tuple")?.into();
-                return self.open(at, Kind::Tuple, arity, "a tuple");
+                return self.open(at, EtfContainer::Tuple, arity, "a tuple");
             }
             tag::NIL => Term::list([]),
             tag::LARGE_TUPLE | tag::LIST | tag::MAP | tag::NEW_FUN | tag::NATIVE_RECORD => {
@@ -137,18 +137,18 @@ impl Decoder<'_, '_> {
 
     /// Reads the beginning of a container that is no short tuple.
     #[inline(never)]
-    fn long(&mut self, at: usize, tag: u8) -> Result<Part<Term, Frame>, DecodeError> {
+    fn long(&mut self, at: usize, tag: u8) -> Result<Part<Term, EtfFrame>, DecodeError> {
         let reader = &mut *self.0;
         match tag {
             tag::LARGE_TUPLE => {
                 let arity = reader.u32("the arity of a tuple")? as usize;
-                self.open(at, Kind::Tuple, arity, "a tuple")
+                self.open(at, EtfContainer::Tuple, arity, "a tuple")
             }
             tag::LIST => {
                 let count = self.cells()?;
                 let room = count.saturating_add(1);
-                Ok(Part::Open(Frame {
-                    kind: Kind::List,
+                Ok(Part::Open(EtfFrame {
+                    kind: EtfContainer::List,
                     at,
                     left: count,
                     parts: Gather::Terms(Vec::with_capacity(room)),
@@ -158,8 +158,8 @@ impl Decoder<'_, '_> {
                 let count = reader.u32("the size of a map")? as usize;
                 let left = count.saturating_mul(2);
                 reader.claim(left, "a map")?;
-                Ok(Part::Open(Frame {
-                    kind: Kind::Map,
+                Ok(Part::Open(EtfFrame {
+                    kind: EtfContainer::Map,
                     at,
                     left,
                     parts: Gather::pairs(count),
@@ -168,11 +168,16 @@ impl Decoder<'_, '_> {
             tag::NATIVE_RECORD => {
                 let definition = record::definition(reader, at)?;
                 let fields = definition.fields().len();
-                self.open(at, Kind::Record(definition), fields, "a native record")
+                self.open(
+                    at,
+                    EtfContainer::Record(definition),
+                    fields,
+                    "a native record",
+                )
             }
             _ => {
                 let (fun, free) = identifiers::closure(reader)?;
-                let kind = Kind::Fun(Box::new(fun));
+                let kind = EtfContainer::Fun(Box::new(fun));
                 self.open(at, kind, free, "the captured values of a fun")
             }
         }
@@ -182,12 +187,12 @@ impl Decoder<'_, '_> {
     fn open(
         &mut self,
         at: usize,
-        kind: Kind,
+        kind: EtfContainer,
         count: usize,
         what: &'static str,
-    ) -> Result<Part<Term, Frame>, DecodeError> {
+    ) -> Result<Part<Term, EtfFrame>, DecodeError> {
         self.0.claim(count, what)?;
-        Ok(Part::Open(Frame {
+        Ok(Part::Open(EtfFrame {
             kind,
             at,
             left: count,
@@ -204,7 +209,7 @@ impl Decoder<'_, '_> {
 
     /// Goes on with the tail of a list, behind its elements. A tail that is one more `LIST_EXT` adds its elements to
     /// them, in a loop: the list is not deeper for it. Returns whether a part follows.
-    fn tail(&mut self, frame: &mut Frame) -> Result<bool, DecodeError> {
+    fn tail(&mut self, frame: &mut EtfFrame) -> Result<bool, DecodeError> {
         while self.0.rest().first() == Some(&tag::LIST) {
             self.0.element();
             self.0.advance(1);
@@ -213,7 +218,7 @@ impl Decoder<'_, '_> {
                 return Ok(true);
             }
         }
-        (frame.kind, frame.left) = (Kind::Tailed, 1);
+        (frame.kind, frame.left) = (EtfContainer::Tailed, 1);
         Ok(true)
     }
 }
@@ -236,7 +241,7 @@ fn in_order(mut pairs: Vec<(Term, Term)>) -> Option<Term> {
 }
 
 /// Reads a term that holds no other.
-fn leaf(reader: &mut Reader<'_>, tag: u8, at: usize) -> Result<Term, DecodeError> {
+fn leaf(reader: &mut EtfReader<'_>, tag: u8, at: usize) -> Result<Term, DecodeError> {
     if let Some(atom) = atoms::tagged(reader, tag, at) {
         return atom.map(Term::Atom);
     }
@@ -268,12 +273,12 @@ fn no_term(tag: u8) -> DecodeErrorKind {
     DecodeErrorKind::Unsupported { tag, name, why }
 }
 
-fn binary(reader: &mut Reader<'_>) -> Result<Term, DecodeError> {
+fn binary(reader: &mut EtfReader<'_>) -> Result<Term, DecodeError> {
     let len = reader.u32("the length of a binary")? as usize;
     Ok(Term::binary(reader.take(len, "a binary")?))
 }
 
-fn string(reader: &mut Reader<'_>) -> Result<Term, DecodeError> {
+fn string(reader: &mut EtfReader<'_>) -> Result<Term, DecodeError> {
     let len = reader.u16("the length of a string")?.into();
     let at = reader.offset();
     let bytes = reader.take(len, "a string")?;
@@ -285,7 +290,7 @@ fn string(reader: &mut Reader<'_>) -> Result<Term, DecodeError> {
 
 /// Reads a big integer. The sign is negative for any byte but 0, and leading zeros are let pass, as
 /// in OTP.
-fn big(reader: &mut Reader<'_>, tag: u8) -> Result<Term, DecodeError> {
+fn big(reader: &mut EtfReader<'_>, tag: u8) -> Result<Term, DecodeError> {
     let len = match tag {
         tag::SMALL_BIG => reader.u8("the length of a bignum")?.into(),
         _ => reader.u32("the length of a bignum")? as usize,
@@ -309,7 +314,7 @@ fn small_magnitude(digits: &[u8], negative: bool) -> Option<Term> {
 
 /// Reads an integer where nothing else may stand; `None` if it does not fit 64 bits.
 pub(super) fn required_integer(
-    reader: &mut Reader<'_>,
+    reader: &mut EtfReader<'_>,
     expected: &'static str,
 ) -> Result<Option<i64>, DecodeError> {
     let at = reader.offset();
@@ -331,7 +336,7 @@ pub(super) fn required_integer(
     })
 }
 
-fn float(reader: &mut Reader<'_>, at: usize) -> Result<Term, DecodeError> {
+fn float(reader: &mut EtfReader<'_>, at: usize) -> Result<Term, DecodeError> {
     let bits = reader.u64("a float")?;
     match Float::new(f64::from_bits(bits)) {
         Some(float) => Ok(Term::Float(float)),
@@ -339,7 +344,7 @@ fn float(reader: &mut Reader<'_>, at: usize) -> Result<Term, DecodeError> {
     }
 }
 
-fn float_text(reader: &mut Reader<'_>, at: usize) -> Result<Term, DecodeError> {
+fn float_text(reader: &mut EtfReader<'_>, at: usize) -> Result<Term, DecodeError> {
     let bytes = reader.take(31, "the text of a float")?;
     parse_float(bytes).ok_or_else(|| DecodeError::new(at, DecodeErrorKind::FloatText))
 }
@@ -364,7 +369,7 @@ fn parse_float(bytes: &[u8]) -> Option<Term> {
 
 /// Reads a bitstring. Eight bits in the last byte are let pass, as in OTP; bits beyond the last are
 /// cleared.
-fn bits(reader: &mut Reader<'_>, at: usize) -> Result<Term, DecodeError> {
+fn bits(reader: &mut EtfReader<'_>, at: usize) -> Result<Term, DecodeError> {
     let len = reader.u32("the length of a bitstring")? as usize;
     let last = reader.u8("the last bits of a bitstring")?;
     if last > 8 || (last == 0) != (len == 0) {

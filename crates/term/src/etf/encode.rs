@@ -90,7 +90,7 @@ impl EncodeOptions {
     ///
     /// # Errors
     ///
-    /// As [`EncodeOptions::encode`]; `out` is then as it was.
+    /// If something in the term is too long for the format; `out` is then as it was.
     pub fn encode_into(&self, term: &Term, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         let start = out.len();
         out.push(tag::VERSION);
@@ -105,14 +105,14 @@ impl EncodeOptions {
     ///
     /// # Errors
     ///
-    /// As [`EncodeOptions::encode`]; `out` is then as it was.
+    /// If something in the term is too long for the format; `out` is then as it was.
     pub fn encode_bare_into(&self, term: &Term, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         self.bare_into(term, out.len(), out)
     }
 
     /// Writes the term without the version byte; on failure, cuts `out` back to `start`.
     fn bare_into(&self, term: &Term, start: usize, out: &mut Vec<u8>) -> Result<(), EncodeError> {
-        let mut writer = Writer {
+        let mut writer = EtfWriter {
             minor_version: self.minor_version,
             out,
         };
@@ -140,12 +140,12 @@ fn compress(out: &mut Vec<u8>, start: usize, level: u8) {
     out.extend(deflated);
 }
 
-struct Writer<'a> {
+struct EtfWriter<'a> {
     minor_version: MinorVersion,
     out: &'a mut Vec<u8>,
 }
 
-impl Writer<'_> {
+impl EtfWriter<'_> {
     /// Writes a term without parts that is no integer of 64 bits and no atom.
     fn leaf(&mut self, term: &Term) -> Result<(), EncodeError> {
         match term {
@@ -298,7 +298,7 @@ impl Writer<'_> {
 
     fn closure<'t>(&mut self, fun: &'t LocalFun) -> Opened<'t> {
         self.out.push(tag::NEW_FUN);
-        let mark = Mark::FunFrom(self.out.len());
+        let mark = EtfMark::FunFrom(self.out.len());
         self.u32(0);
         self.out.push(fun.arity);
         self.out.extend(fun.uniq);
@@ -323,7 +323,7 @@ impl Writer<'_> {
             .fields()
             .iter()
             .for_each(|field| self.atom(*field));
-        let (parts, mark) = (Parts::Terms(record.values()), Mark::Nothing);
+        let (parts, mark) = (Parts::Terms(record.values()), EtfMark::Nothing);
         Ok(Some(Open { parts, mark }))
     }
 
@@ -335,14 +335,14 @@ impl Writer<'_> {
                 self.long(elements.len(), "a tuple")?;
             }
         }
-        let (parts, mark) = (Parts::Terms(elements), Mark::Nothing);
+        let (parts, mark) = (Parts::Terms(elements), EtfMark::Nothing);
         Ok(Some(Open { parts, mark }))
     }
 
     fn map<'t>(&mut self, map: &'t Map) -> Opened<'t> {
         self.out.push(tag::MAP);
         self.long(map.pairs.len(), "a map")?;
-        let (parts, mark) = (Parts::Pairs(map.pairs()), Mark::Nothing);
+        let (parts, mark) = (Parts::Pairs(map.pairs()), EtfMark::Nothing);
         Ok(Some(Open { parts, mark }))
     }
 
@@ -355,7 +355,7 @@ impl Writer<'_> {
             self.out.extend(elements.iter().filter_map(byte));
         } else {
             self.cells(elements.len())?;
-            let (parts, mark) = (Parts::Terms(elements), Mark::List);
+            let (parts, mark) = (Parts::Terms(elements), EtfMark::List);
             return Ok(Some(Open { parts, mark }));
         }
         Ok(None)
@@ -369,7 +369,7 @@ impl Writer<'_> {
 }
 
 /// What is to be done behind the parts of a container.
-enum Mark {
+enum EtfMark {
     Nothing,
     /// A proper list gets its end.
     List,
@@ -378,10 +378,10 @@ enum Mark {
 }
 
 /// A container whose beginning was written; `None` if that was all of it.
-type Opened<'t> = Result<Option<Open<'t, Mark>>, EncodeError>;
+type Opened<'t> = Result<Option<Open<'t, EtfMark>>, EncodeError>;
 
-impl<'t> Visit<'t> for Writer<'_> {
-    type Mark = Mark;
+impl<'t> Visit<'t> for EtfWriter<'_> {
+    type Mark = EtfMark;
     type Stop = EncodeError;
 
     #[inline]
@@ -394,7 +394,7 @@ impl<'t> Visit<'t> for Writer<'_> {
             Term::List(elements) => return self.list(elements),
             Term::Improper(elements, tail) => {
                 self.cells(elements.len())?;
-                let (parts, mark) = (Parts::Cells(elements, tail), Mark::Nothing);
+                let (parts, mark) = (Parts::Cells(elements, tail), EtfMark::Nothing);
                 return Ok(Some(Open { parts, mark }));
             }
             Term::Fun(fun) => return self.fun(fun),
@@ -404,11 +404,11 @@ impl<'t> Visit<'t> for Writer<'_> {
         Ok(None)
     }
 
-    fn close(&mut self, open: Open<'t, Mark>) -> Result<(), EncodeError> {
+    fn close(&mut self, open: Open<'t, EtfMark>) -> Result<(), EncodeError> {
         match open.mark {
-            Mark::Nothing => {}
-            Mark::List => self.out.push(tag::NIL),
-            Mark::FunFrom(start) => {
+            EtfMark::Nothing => {}
+            EtfMark::List => self.out.push(tag::NIL),
+            EtfMark::FunFrom(start) => {
                 let (what, len) = ("a fun", self.out.len() - start);
                 let size = u32::try_from(len).map_err(|_| EncodeError::TooLong { what, len })?;
                 self.out[start..start + 4].copy_from_slice(&size.to_be_bytes());

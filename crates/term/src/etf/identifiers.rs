@@ -12,7 +12,7 @@
 //! two old numbers and takes any small integer for them, so that is what happens here.
 
 use super::error::{DecodeError, DecodeErrorKind};
-use super::reader::Reader;
+use super::reader::EtfReader;
 use super::{atoms, decode, tag};
 use crate::{Fun, LocalFun, Pid, Port, Reference, Term, Terms};
 
@@ -29,7 +29,7 @@ const SMALL: std::ops::Range<i64> = -(1 << 59)..(1 << 59);
 
 /// Reads the identifier or external fun behind `tag`, which stood at `at`; `None` for other tags.
 pub(super) fn tagged(
-    reader: &mut Reader<'_>,
+    reader: &mut EtfReader<'_>,
     tag: u8,
     at: usize,
 ) -> Option<Result<Term, DecodeError>> {
@@ -47,11 +47,11 @@ fn out_of_range(at: usize, what: &'static str, value: i64, max: i64) -> DecodeEr
     DecodeError::new(at, DecodeErrorKind::OutOfRange { what, value, max })
 }
 
-fn node(reader: &mut Reader<'_>) -> Result<crate::Atom, DecodeError> {
+fn node(reader: &mut EtfReader<'_>) -> Result<crate::Atom, DecodeError> {
     atoms::required(reader, "the name of a node, an atom,")
 }
 
-fn old_creation(reader: &mut Reader<'_>) -> Result<u32, DecodeError> {
+fn old_creation(reader: &mut EtfReader<'_>) -> Result<u32, DecodeError> {
     let at = reader.offset();
     let creation = reader.u8("a creation")?;
     if creation > MAX_OLD_CREATION {
@@ -61,7 +61,7 @@ fn old_creation(reader: &mut Reader<'_>) -> Result<u32, DecodeError> {
     Ok(creation.into())
 }
 
-fn pid(reader: &mut Reader<'_>, tag: u8) -> Result<Pid, DecodeError> {
+fn pid(reader: &mut EtfReader<'_>, tag: u8) -> Result<Pid, DecodeError> {
     let node = node(reader)?;
     let id = reader.u32("the id of a pid")?;
     let serial = reader.u32("the serial of a pid")?;
@@ -77,7 +77,7 @@ fn pid(reader: &mut Reader<'_>, tag: u8) -> Result<Pid, DecodeError> {
     })
 }
 
-fn port(reader: &mut Reader<'_>, tag: u8) -> Result<Term, DecodeError> {
+fn port(reader: &mut EtfReader<'_>, tag: u8) -> Result<Term, DecodeError> {
     let node = node(reader)?;
     let id = match tag {
         tag::V4_PORT => reader.u64("the id of a port")?,
@@ -91,7 +91,7 @@ fn port(reader: &mut Reader<'_>, tag: u8) -> Result<Term, DecodeError> {
 }
 
 /// Reads `REFERENCE_EXT`: the creation stands behind the only word.
-fn old_reference(reader: &mut Reader<'_>) -> Result<Term, DecodeError> {
+fn old_reference(reader: &mut EtfReader<'_>) -> Result<Term, DecodeError> {
     let node = node(reader)?;
     let at = reader.offset();
     let word = old_word(reader.u32("the word of a reference")?, at)?;
@@ -111,7 +111,7 @@ fn old_word(word: u32, at: usize) -> Result<u32, DecodeError> {
     Ok(word)
 }
 
-fn reference(reader: &mut Reader<'_>, tag: u8, at: usize) -> Result<Term, DecodeError> {
+fn reference(reader: &mut EtfReader<'_>, tag: u8, at: usize) -> Result<Term, DecodeError> {
     let words = reader.u16("the number of words in a reference")?;
     if !(1..=MAX_WORDS).contains(&words) {
         let what = "the number of words in a reference";
@@ -139,7 +139,7 @@ fn reference(reader: &mut Reader<'_>, tag: u8, at: usize) -> Result<Term, Decode
     })))
 }
 
-fn export(reader: &mut Reader<'_>) -> Result<Term, DecodeError> {
+fn export(reader: &mut EtfReader<'_>) -> Result<Term, DecodeError> {
     let module = atoms::required(reader, "the module of a fun, an atom,")?;
     let function = atoms::required(reader, "the function of a fun, an atom,")?;
     let at = reader.offset();
@@ -156,7 +156,7 @@ fn export(reader: &mut Reader<'_>) -> Result<Term, DecodeError> {
 
 /// Reads a closure without its captured values, and returns it with the number of them that follow.
 #[inline(never)]
-pub(super) fn closure(reader: &mut Reader<'_>) -> Result<(LocalFun, usize), DecodeError> {
+pub(super) fn closure(reader: &mut EtfReader<'_>) -> Result<(LocalFun, usize), DecodeError> {
     reader.u32("the size of a fun")?;
     let arity = reader.u8("the arity of a fun")?;
     let uniq = reader.md5("the checksum of a fun")?;
@@ -184,7 +184,7 @@ pub(super) fn closure(reader: &mut Reader<'_>) -> Result<(LocalFun, usize), Deco
     Ok((fun, free as usize))
 }
 
-fn old_number(reader: &mut Reader<'_>, what: &'static str) -> Result<i64, DecodeError> {
+fn old_number(reader: &mut EtfReader<'_>, what: &'static str) -> Result<i64, DecodeError> {
     let at = reader.offset();
     match decode::required_integer(reader, what)? {
         Some(value) if SMALL.contains(&value) => Ok((value as i32).into()),
@@ -197,7 +197,7 @@ fn old_number(reader: &mut Reader<'_>, what: &'static str) -> Result<i64, Decode
     }
 }
 
-fn creator(reader: &mut Reader<'_>) -> Result<Pid, DecodeError> {
+fn creator(reader: &mut EtfReader<'_>) -> Result<Pid, DecodeError> {
     let expected = "the creator of a fun, a pid,";
     let at = reader.offset();
     match reader.u8(expected)? {

@@ -5,7 +5,7 @@ use std::io::Write;
 use flate2::{Decompress, FlushDecompress, Status};
 
 use super::error::{DecodeError, DecodeErrorKind};
-use super::reader::Reader;
+use super::reader::EtfReader;
 use crate::Term;
 
 /// The most bytes a compressed term may inflate to: 256 MiB.
@@ -52,7 +52,7 @@ impl InflateBudget {
 }
 
 /// Inflates what stands behind the tag 80, which is next in `reader`, to no more than `most` bytes.
-pub(super) fn inflate(reader: &mut Reader<'_>, most: u64) -> Result<Vec<u8>, DecodeError> {
+pub(super) fn inflate(reader: &mut EtfReader<'_>, most: u64) -> Result<Vec<u8>, DecodeError> {
     let at = reader.offset();
     reader.advance(1);
     let declared = reader.u32("the size of a compressed term")?;

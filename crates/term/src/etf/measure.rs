@@ -5,12 +5,12 @@
 
 use super::error::{DecodeError, DecodeErrorKind};
 use super::inflate::{self, InflateBudget};
-use super::reader::Reader;
+use super::reader::EtfReader;
 use super::tag;
 
 /// Takes from `budget` what the compressed term in `reader` takes, whose tag is next.
 pub(super) fn compressed(
-    reader: &mut Reader<'_>,
+    reader: &mut EtfReader<'_>,
     budget: &mut InflateBudget,
 ) -> Result<(), DecodeError> {
     let at = reader.offset();
@@ -23,7 +23,7 @@ pub(super) fn compressed(
     walked.map_err(|error| DecodeError::new(at, DecodeErrorKind::Inflated(Box::new(error))))
 }
 
-fn walk(reader: &mut Reader<'_>) -> Result<(), DecodeError> {
+fn walk(reader: &mut EtfReader<'_>) -> Result<(), DecodeError> {
     let mut to_come = 1;
     while to_come > 0 {
         to_come = to_come - 1 + one(reader)?;
@@ -32,7 +32,7 @@ fn walk(reader: &mut Reader<'_>) -> Result<(), DecodeError> {
 }
 
 /// Passes over a term as far as the terms in it, and tells how many they are.
-fn one(reader: &mut Reader<'_>) -> Result<usize, DecodeError> {
+fn one(reader: &mut EtfReader<'_>) -> Result<usize, DecodeError> {
     let at = reader.offset();
     let tag = reader.u8("a term")?;
     let elements = match tag {
@@ -53,7 +53,7 @@ fn one(reader: &mut Reader<'_>) -> Result<usize, DecodeError> {
 
 /// Measures the values that a closure has captured, and module, old index, old checksum and creator, which are parts of
 /// it.
-fn fun(reader: &mut Reader<'_>) -> Result<usize, DecodeError> {
+fn fun(reader: &mut EtfReader<'_>) -> Result<usize, DecodeError> {
     let at = reader.offset();
     reader.take(4 + 1 + 16 + 4, "a fun")?;
     let free = reader.u32("the number of captured values of a fun")? as usize;
@@ -62,7 +62,7 @@ fn fun(reader: &mut Reader<'_>) -> Result<usize, DecodeError> {
 }
 
 /// Measures the values of a native record; module, name and the names of its fields are parts of it.
-fn record(reader: &mut Reader<'_>) -> Result<usize, DecodeError> {
+fn record(reader: &mut EtfReader<'_>) -> Result<usize, DecodeError> {
     let at = reader.offset();
     let fields = reader.u32("the number of fields of a native record")? as usize;
     reader.u8("whether a native record is exported")?;
@@ -73,7 +73,7 @@ fn record(reader: &mut Reader<'_>) -> Result<usize, DecodeError> {
 }
 
 /// Passes over a term that holds no other.
-fn leaf(reader: &mut Reader<'_>, tag: u8, at: usize) -> Result<(), DecodeError> {
+fn leaf(reader: &mut EtfReader<'_>, tag: u8, at: usize) -> Result<(), DecodeError> {
     let rest = match tag {
         tag::NIL => 0,
         tag::SMALL_INTEGER => 1,
@@ -98,7 +98,7 @@ fn leaf(reader: &mut Reader<'_>, tag: u8, at: usize) -> Result<(), DecodeError> 
 }
 
 /// Passes over the name of the node in an identifier, and tells how many bytes it has behind that.
-fn behind_node(reader: &mut Reader<'_>, tag: u8, at: usize) -> Result<usize, DecodeError> {
+fn behind_node(reader: &mut EtfReader<'_>, tag: u8, at: usize) -> Result<usize, DecodeError> {
     let rest = match tag {
         tag::PID => 4 + 4 + 1,
         tag::NEW_PID => 4 + 4 + 4,
@@ -121,6 +121,6 @@ fn behind_node(reader: &mut Reader<'_>, tag: u8, at: usize) -> Result<usize, Dec
 }
 
 /// Returns the number of bytes of the words of a reference.
-fn words(reader: &mut Reader<'_>) -> Result<usize, DecodeError> {
+fn words(reader: &mut EtfReader<'_>) -> Result<usize, DecodeError> {
     Ok(4 * usize::from(reader.u16("the number of words in a reference")?))
 }

@@ -19,7 +19,7 @@
 //!
 //! # Invariants
 //!
-//! *Bounded allocation.* No declared length is believed. `Reader::claim` admits a container of `n`
+//! *Bounded allocation.* No declared length is believed. `EtfReader::claim` admits a container of `n`
 //! elements only if the bytes left can hold them *and* every element still owed to the containers
 //! around it, one byte each at the least. The room reserved by a whole decode is thus at most one
 //! `Term` for each byte of input, however the containers nest. Compressed input is inflated
@@ -90,14 +90,14 @@ pub fn decode(input: &[u8]) -> Result<Term, DecodeError> {
     whole(input, decode_prefix(input)?)
 }
 
-/// Works like [`decode`], and makes no atoms, as `binary_to_term(Bytes, [safe])` does: for bytes from anywhere, as
-/// atoms are kept for ever.
+/// Decodes one term that fills `input` entirely, and makes no atoms, as `binary_to_term(Bytes, [safe])` does: for bytes
+/// from anywhere, as atoms are kept for ever. Costs as [`decode`].
 ///
 /// # Errors
 ///
-/// As [`decode`]; [`DecodeErrorKind::UnknownAtom`].
+/// The first thing found wrong, with its offset; an atom that is not known is [`DecodeErrorKind::UnknownAtom`].
 pub fn decode_known(input: &[u8]) -> Result<Term, DecodeError> {
-    let mut reader = reader::Reader::known(input);
+    let mut reader = reader::EtfReader::known(input);
     let term = decode::versioned(&mut reader, &mut InflateBudget::new(u64::MAX))?;
     whole(input, (term, reader.offset()))
 }
@@ -112,18 +112,18 @@ pub fn decode_prefix(input: &[u8]) -> Result<(Term, usize), DecodeError> {
     decode_prefix_within(input, &mut InflateBudget::new(u64::MAX))
 }
 
-/// Works like [`decode_prefix`], with a bound for the memory that compressed terms take: the memory of this one is
-/// taken from the budget, so that one budget bounds any number of decodes, whatever their terms inflate to.
+/// Decodes one term that begins with the version byte, with the number of bytes that it took. If it is compressed, its
+/// memory is taken from the budget, so that one budget bounds any number of decodes, whatever their terms inflate to.
 ///
 /// # Errors
 ///
-/// As [`decode_prefix`]; a compressed term for which the budget has no room is [`DecodeErrorKind::TooLarge`] or
-/// [`DecodeErrorKind::TooManyElements`].
+/// The first thing found wrong, with its offset; a compressed term for which the budget has no room is
+/// [`DecodeErrorKind::TooLarge`] or [`DecodeErrorKind::TooManyElements`].
 pub fn decode_prefix_within(
     input: &[u8],
     budget: &mut InflateBudget,
 ) -> Result<(Term, usize), DecodeError> {
-    let mut reader = reader::Reader::new(input);
+    let mut reader = reader::EtfReader::new(input);
     let term = decode::versioned(&mut reader, budget)?;
     Ok((term, reader.offset()))
 }
@@ -134,12 +134,12 @@ pub fn decode_prefix_within(
 ///
 /// # Errors
 ///
-/// As [`decode_prefix_within`] if the budget has no room. The bytes are read only as far as they tell where terms end,
-/// so bytes that do not decode may be measured.
+/// [`DecodeErrorKind::TooLarge`] or [`DecodeErrorKind::TooManyElements`] if the budget has no room. The bytes are read
+/// only as far as they tell where terms end, so bytes that do not decode may be measured.
 pub fn measure_prefix_within(input: &[u8], budget: &mut InflateBudget) -> Result<(), DecodeError> {
     match input {
         [VERSION, tag::COMPRESSED, ..] => {
-            let mut reader = reader::Reader::new(input);
+            let mut reader = reader::EtfReader::new(input);
             reader.advance(1);
             measure::compressed(&mut reader, budget)
         }
@@ -162,7 +162,7 @@ pub fn decode_bare(input: &[u8]) -> Result<Term, DecodeError> {
 ///
 /// The first thing found wrong, with its offset. Compressed terms need the version byte.
 pub fn decode_bare_prefix(input: &[u8]) -> Result<(Term, usize), DecodeError> {
-    let mut reader = reader::Reader::new(input);
+    let mut reader = reader::EtfReader::new(input);
     let term = decode::term(&mut reader)?;
     Ok((term, reader.offset()))
 }
@@ -191,7 +191,7 @@ pub fn encode(term: &Term) -> Vec<u8> {
 ///
 /// # Panics
 ///
-/// As [`encode`].
+/// If a binary in the term is longer than 2^32 - 1 bytes.
 pub fn encode_into(term: &Term, out: &mut Vec<u8>) {
     EncodeOptions::default()
         .encode_into(term, out)
@@ -205,7 +205,7 @@ pub fn encode_into(term: &Term, out: &mut Vec<u8>) {
 ///
 /// # Panics
 ///
-/// As [`encode`].
+/// If a binary in the term is longer than 2^32 - 1 bytes.
 pub fn encode_deterministic(term: &Term) -> Vec<u8> {
     encode(term)
 }

@@ -5,7 +5,7 @@ use crate::{Term, memory};
 
 /// The input, how far it has been read, how many elements the open containers still wait for, and how many more
 /// elements the whole term may have.
-pub(super) struct Reader<'a> {
+pub(super) struct EtfReader<'a> {
     input: &'a [u8],
     at: usize,
     owed: usize,
@@ -13,9 +13,9 @@ pub(super) struct Reader<'a> {
     no_atoms: bool,
 }
 
-impl<'a> Reader<'a> {
-    pub(super) fn new(input: &'a [u8]) -> Reader<'a> {
-        Reader {
+impl<'a> EtfReader<'a> {
+    pub(super) fn new(input: &'a [u8]) -> EtfReader<'a> {
+        EtfReader {
             input,
             at: 0,
             owed: 0,
@@ -25,10 +25,10 @@ impl<'a> Reader<'a> {
     }
 
     /// Makes a reader that makes no atoms.
-    pub(super) fn known(input: &'a [u8]) -> Reader<'a> {
-        Reader {
+    pub(super) fn known(input: &'a [u8]) -> EtfReader<'a> {
+        EtfReader {
             no_atoms: true,
-            ..Reader::new(input)
+            ..EtfReader::new(input)
         }
     }
 
@@ -38,11 +38,11 @@ impl<'a> Reader<'a> {
     }
 
     /// Makes a reader of what the bytes of this one inflated to: of a term of at most `allowed` elements in all.
-    pub(super) fn inflated<'b>(&self, input: &'b [u8], allowed: usize) -> Reader<'b> {
-        Reader {
+    pub(super) fn inflated<'b>(&self, input: &'b [u8], allowed: usize) -> EtfReader<'b> {
+        EtfReader {
             allowed,
             no_atoms: self.no_atoms,
-            ..Reader::new(input)
+            ..EtfReader::new(input)
         }
     }
 
@@ -61,7 +61,7 @@ impl<'a> Reader<'a> {
         &self.input[self.at..]
     }
 
-    /// Reads on behind `count` bytes of [`Reader::rest`].
+    /// Reads on behind `count` bytes of [`EtfReader::rest`].
     pub(super) fn advance(&mut self, count: usize) {
         self.at += count.min(self.rest().len());
     }
@@ -120,7 +120,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Admits a container of `count` elements: from here on they are owed, and each that is read is
-    /// paid back by [`Reader::element`]. This is the bounded-allocation invariant of the module.
+    /// paid back by [`EtfReader::element`]. This is the bounded-allocation invariant of the module.
     #[inline]
     pub(super) fn claim(&mut self, count: usize, what: &'static str) -> Result<(), DecodeError> {
         let owed = if cfg!(fyris_mutant = "etf_owed_forgotten") {

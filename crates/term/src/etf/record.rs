@@ -2,12 +2,12 @@
 
 use super::atoms;
 use super::error::{DecodeError, DecodeErrorKind};
-use super::reader::Reader;
+use super::reader::EtfReader;
 use crate::{Atom, Definition};
 
 /// Reads the definition of a record, whose tag stood at `at`: the values follow.
 #[inline(never)]
-pub(super) fn definition(reader: &mut Reader<'_>, at: usize) -> Result<Definition, DecodeError> {
+pub(super) fn definition(reader: &mut EtfReader<'_>, at: usize) -> Result<Definition, DecodeError> {
     let count = reader.u32("the number of fields of a native record")? as usize;
     let flag_at = reader.offset();
     let flag = reader.u8("whether a native record is exported")?;

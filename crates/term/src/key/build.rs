@@ -6,14 +6,15 @@ use super::decode::decode;
 use super::error::KeyError;
 use super::{escape, tag};
 
-/// Works like [`decode`](super::decode), for a caller with terms of its own. `stack` is scratch memory, left as it was.
+/// Makes the term of a key out of the caller's own terms: what [`decode`](super::decode) makes as a
+/// [`Term`](crate::Term). `stack` is scratch memory, left as it was.
 ///
 /// Integers, atoms, binaries, and tuples and lists of those are made directly, other keys by way of a
 /// [`Term`](crate::Term). The bytes must be those of a key: of others, some are not refused.
 ///
 /// # Errors
 ///
-/// As [`decode`](super::decode).
+/// Bytes that [`KeyBuf::encode`](super::KeyBuf::encode) would not have written, where that is seen.
 pub fn build<B: Build>(
     order: &[u8],
     tail: &[u8],
@@ -22,7 +23,7 @@ pub fn build<B: Build>(
 ) -> Result<B::Out, KeyError> {
     let bottom = stack.len();
     if tail.is_empty() {
-        let mut run = Run {
+        let mut run = KeyBuilding {
             left: order,
             builder,
             stack,
@@ -38,13 +39,13 @@ pub fn build<B: Build>(
 /// Levels beyond which a key is made by way of a term.
 const SHALLOW: usize = 30;
 
-struct Run<'a, 'b, B: Build> {
+struct KeyBuilding<'a, 'b, B: Build> {
     left: &'a [u8],
     builder: &'b mut B,
     stack: &'b mut Vec<B::Out>,
 }
 
-impl<B: Build> Run<'_, '_, B> {
+impl<B: Build> KeyBuilding<'_, '_, B> {
     /// Builds the next term; `None` if it is not one of the simple kinds.
     fn term(&mut self, depth: usize) -> Option<B::Out> {
         let (&tag, left) = self.left.split_first()?;

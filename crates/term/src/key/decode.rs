@@ -9,7 +9,7 @@ use crate::{
 };
 
 use super::error::{KeyError, KeyErrorKind};
-use super::input::{Input, Result};
+use super::input::{Input, KeyResult};
 use super::{marks, rest, tag};
 
 /// Returns the term of a key.
@@ -25,7 +25,7 @@ use super::{marks, rest, tag};
 pub fn decode(order: &[u8], trailer: &[u8]) -> Result<Term, KeyError> {
     let (marks, rest) = trailer.split_at(rest::trailer_len(trailer));
     let whole = order.len() + trailer.len();
-    let mut reader = Reader {
+    let mut reader = KeyReader {
         order: Input {
             bytes: order,
             at: 0,
@@ -75,7 +75,7 @@ fn unknown_rest(module: Atom) -> LocalFun {
     }
 }
 
-pub(super) struct Reader<'a> {
+pub(super) struct KeyReader<'a> {
     pub(super) order: Input<'a>,
     pub(super) rest: Input<'a>,
     pub(super) has_rest: bool,
@@ -90,14 +90,14 @@ pub(super) struct Reader<'a> {
 }
 
 /// A container that is being read.
-pub(super) struct Frame {
-    kind: Kind,
+pub(super) struct KeyFrame {
+    kind: KeyContainer,
     /// The number of parts that are to come; in a list, 1 until its end was met.
     left: u64,
     parts: Vec<Term>,
 }
 
-pub(super) enum Kind {
+pub(super) enum KeyContainer {
     Tuple,
     /// A list whose next part is an element.
     Cells,
@@ -109,8 +109,8 @@ pub(super) enum Kind {
     Record(Definition),
 }
 
-impl Reader<'_> {
-    fn finish(&self) -> Result<()> {
+impl KeyReader<'_> {
+    fn finish(&self) -> KeyResult<()> {
         if self.order.left() > 0 {
             return self.order.error(self.order.at, KeyErrorKind::LeftOver);
         }
@@ -127,7 +127,7 @@ impl Reader<'_> {
     }
 
     /// Reads a term, or the beginning of a container.
-    fn next(&mut self) -> Result<Part<Term, Frame>> {
+    fn next(&mut self) -> KeyResult<Part<Term, KeyFrame>> {
         let at = self.order.at;
         let tag = self.order.byte("a term")?;
         if tag <= tag::EXACT_FLOAT {
@@ -135,22 +135,22 @@ impl Reader<'_> {
         }
         match tag {
             tag::TUPLE_0..tag::TUPLE_LONG => {
-                self.open(Kind::Tuple, u64::from(tag - tag::TUPLE_0), 1)
+                self.open(KeyContainer::Tuple, u64::from(tag - tag::TUPLE_0), 1)
             }
             tag::TUPLE_LONG => self.long_tuple(),
             tag::MAP => {
                 let at = self.order.at;
                 let size = self.order.length(false, "a map's size")?;
-                self.open(Kind::Map(size, at), size, 2)
+                self.open(KeyContainer::Map(size, at), size, 2)
             }
-            tag::CONS => self.open(Kind::Cells, 1, 1),
+            tag::CONS => self.open(KeyContainer::Cells, 1, 1),
             tag::FUN_LOCAL => self.local_fun(),
             tag::RECORD => self.record(at),
             _ => self.leaf(at, tag).map(Part::Leaf),
         }
     }
 
-    fn leaf(&mut self, at: usize, tag: u8) -> Result<Term> {
+    fn leaf(&mut self, at: usize, tag: u8) -> KeyResult<Term> {
         match tag {
             tag::ATOM => self.order.name().map(Term::Atom),
             tag::BITS => self.bits(),
@@ -164,7 +164,12 @@ impl Reader<'_> {
     }
 
     /// Begins a container of `count` parts of so many terms each, no more than there are bytes.
-    fn open(&mut self, kind: Kind, count: u64, terms: u64) -> Result<Part<Term, Frame>> {
+    fn open(
+        &mut self,
+        kind: KeyContainer,
+        count: u64,
+        terms: u64,
+    ) -> KeyResult<Part<Term, KeyFrame>> {
         let left = count.saturating_mul(terms);
         let free = (self.order.left() as u64).saturating_sub(self.owed);
         if left > free {
@@ -174,23 +179,23 @@ impl Reader<'_> {
             );
         }
         self.owed += left;
-        Ok(Part::Open(Frame {
+        Ok(Part::Open(KeyFrame {
             kind,
             left,
             parts: Vec::with_capacity(left as usize),
         }))
     }
 
-    fn long_tuple(&mut self) -> Result<Part<Term, Frame>> {
+    fn long_tuple(&mut self) -> KeyResult<Part<Term, KeyFrame>> {
         let at = self.order.at;
         let arity = self.order.length(false, "an arity")?;
         if arity <= tag::TUPLE_SHORT as u64 {
             return self.order.error(at, KeyErrorKind::NotCanonical("an arity"));
         }
-        self.open(Kind::Tuple, arity, 1)
+        self.open(KeyContainer::Tuple, arity, 1)
     }
 
-    fn bits(&mut self) -> Result<Term> {
+    fn bits(&mut self) -> KeyResult<Term> {
         let bytes = self.order.escaped("a bitstring")?;
         let at = self.order.at;
         let last_bits = self.order.byte("a bitstring")?;
@@ -213,14 +218,14 @@ impl Reader<'_> {
         }
     }
 
-    fn port(&mut self) -> Result<Term> {
+    fn port(&mut self) -> KeyResult<Term> {
         let node = self.order.inner_name()?;
         let creation = self.order.u32("a port")?;
         let id = u64::from_be_bytes(self.order.array("a port")?);
         Ok(Term::Port(Box::new(Port { node, id, creation })))
     }
 
-    fn reference(&mut self) -> Result<Term> {
+    fn reference(&mut self) -> KeyResult<Term> {
         let node = self.order.inner_name()?;
         let creation = self.order.u32("a reference")?;
         let at = self.order.at;
@@ -251,7 +256,7 @@ impl Reader<'_> {
     }
 
     /// Returns the number of zero words at the end of a reference, from the rest, if there is one.
-    fn zero_words(&mut self) -> Result<usize> {
+    fn zero_words(&mut self) -> KeyResult<usize> {
         if !self.has_rest {
             return Ok(0);
         }
@@ -262,7 +267,7 @@ impl Reader<'_> {
         Ok(zeros)
     }
 
-    fn external_fun(&mut self) -> Result<Term> {
+    fn external_fun(&mut self) -> KeyResult<Term> {
         let module = self.order.inner_name()?;
         let function = self.order.tagged_name()?;
         let arity = self.order.byte("a fun")?;
@@ -273,7 +278,7 @@ impl Reader<'_> {
         })))
     }
 
-    fn local_fun(&mut self) -> Result<Part<Term, Frame>> {
+    fn local_fun(&mut self) -> KeyResult<Part<Term, KeyFrame>> {
         let module = self.order.inner_name()?;
         let index = self.order.u32("a fun")?;
         let old_uniq = self.order.ordered("a fun")?;
@@ -285,10 +290,10 @@ impl Reader<'_> {
             unknown_rest(module)
         };
         (fun.index, fun.old_uniq) = (index, old_uniq);
-        self.open(Kind::Fun(Box::new(fun)), count, 1)
+        self.open(KeyContainer::Fun(Box::new(fun)), count, 1)
     }
 
-    fn record(&mut self, at: usize) -> Result<Part<Term, Frame>> {
+    fn record(&mut self, at: usize) -> KeyResult<Part<Term, KeyFrame>> {
         let module = self.order.inner_name()?;
         let name = self.order.tagged_name()?;
         let exported = self.order.byte(RECORD)?;
@@ -298,13 +303,15 @@ impl Reader<'_> {
             fields.push(self.order.tagged_name()?);
         }
         match Definition::new(module, name, exported == 1, &fields) {
-            Some(definition) if exported <= 1 => self.open(Kind::Record(definition), count, 1),
+            Some(definition) if exported <= 1 => {
+                self.open(KeyContainer::Record(definition), count, 1)
+            }
             _ => self.order.error(at, KeyErrorKind::NotCanonical(RECORD)),
         }
     }
 
     /// Reads the parts of a closure that are not of its identity.
-    fn rest_of_closure(&mut self, module: Atom) -> Result<LocalFun> {
+    fn rest_of_closure(&mut self, module: Atom) -> KeyResult<LocalFun> {
         let arity = self.rest.byte(REST)?;
         let uniq = self.rest.array(REST)?;
         let old_index = i64::from_be_bytes(self.rest.array(REST)?);
@@ -319,7 +326,7 @@ impl Reader<'_> {
     }
 
     /// Reads the process that made a closure.
-    fn creator(&mut self) -> Result<Pid> {
+    fn creator(&mut self) -> KeyResult<Pid> {
         let id = self.rest.u32(REST)?;
         let serial = self.rest.u32(REST)?;
         let creation = self.rest.u32(REST)?;
@@ -335,12 +342,12 @@ impl Reader<'_> {
     }
 }
 
-impl Grow for Reader<'_> {
+impl Grow for KeyReader<'_> {
     type Out = Term;
-    type Frame = Frame;
+    type Frame = KeyFrame;
     type Error = KeyError;
 
-    fn part(&mut self, frame: &mut Frame) -> Result<Option<Part<Term, Frame>>> {
+    fn part(&mut self, frame: &mut KeyFrame) -> KeyResult<Option<Part<Term, KeyFrame>>> {
         let Some(left) = frame.left.checked_sub(1) else {
             return Ok(None);
         };
@@ -348,7 +355,7 @@ impl Grow for Reader<'_> {
         self.owed -= 1;
         match frame.kind {
             // The first element stands behind the mark of the list itself.
-            Kind::Cells => {
+            KeyContainer::Cells => {
                 match self.order.peek() {
                     _ if frame.parts.is_empty() => {}
                     Some(tag::CONS) => self.order.at += 1,
@@ -356,35 +363,35 @@ impl Grow for Reader<'_> {
                         self.order.at += 1;
                         return Ok(None);
                     }
-                    _ => frame.kind = Kind::Tailed,
+                    _ => frame.kind = KeyContainer::Tailed,
                 }
-                if let Kind::Cells = frame.kind {
+                if let KeyContainer::Cells = frame.kind {
                     frame.left += 1;
                     self.owed += 1;
                 }
             }
             // Keys are in exact form.
-            Kind::Map(size, _) if left + 1 == 2 * size => self.exact += 1,
-            Kind::Map(size, _) if left + 1 == size => self.exact -= 1,
+            KeyContainer::Map(size, _) if left + 1 == 2 * size => self.exact += 1,
+            KeyContainer::Map(size, _) if left + 1 == size => self.exact -= 1,
             _ => {}
         }
         self.next().map(Some)
     }
 
-    fn put(&mut self, frame: &mut Frame, part: Term) {
+    fn put(&mut self, frame: &mut KeyFrame, part: Term) {
         frame.parts.push(part);
     }
 
-    fn finish(&mut self, frame: Frame) -> Result<Term> {
+    fn finish(&mut self, frame: KeyFrame) -> KeyResult<Term> {
         let mut parts = frame.parts;
         match frame.kind {
-            Kind::Tuple => Ok(Term::tuple(parts)),
-            Kind::Cells => Ok(Term::list(parts)),
-            Kind::Tailed => {
+            KeyContainer::Tuple => Ok(Term::tuple(parts)),
+            KeyContainer::Cells => Ok(Term::list(parts)),
+            KeyContainer::Tailed => {
                 let tail = parts.pop().unwrap_or_else(|| Term::list([]));
                 Ok(Term::Improper(parts.into(), Box::new(tail)))
             }
-            Kind::Map(size, at) => {
+            KeyContainer::Map(size, at) => {
                 let values = parts.split_off(size as usize);
                 match Map::from_sorted(parts.into_iter().zip(values).collect()) {
                     Some(map) => Ok(Term::Map(map)),
@@ -394,11 +401,11 @@ impl Grow for Reader<'_> {
                     }
                 }
             }
-            Kind::Fun(mut fun) => {
+            KeyContainer::Fun(mut fun) => {
                 fun.free = parts.into();
                 Ok(Term::Fun(Box::new(Fun::Local(*fun))))
             }
-            Kind::Record(definition) => Ok(Term::Record(Box::new(NativeRecord {
+            KeyContainer::Record(definition) => Ok(Term::Record(Box::new(NativeRecord {
                 definition,
                 values: parts.into(),
             }))),

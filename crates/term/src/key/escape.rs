@@ -118,7 +118,7 @@ fn zero_bytes(word: u64) -> u64 {
 }
 
 /// Unescaped bytes: borrowed if they hold no zero, else copied.
-pub(super) enum Content<'a> {
+pub(super) enum Unescaped<'a> {
     Plain(&'a [u8]),
     Copied(SmallVec<[u8; SHORT]>),
 }
@@ -126,26 +126,26 @@ pub(super) enum Content<'a> {
 /// Bytes of content that are copied without an allocation.
 const SHORT: usize = 64;
 
-impl Deref for Content<'_> {
+impl Deref for Unescaped<'_> {
     type Target = [u8];
 
     #[inline]
     fn deref(&self) -> &[u8] {
         match self {
-            Content::Plain(bytes) => bytes,
-            Content::Copied(bytes) => bytes,
+            Unescaped::Plain(bytes) => bytes,
+            Unescaped::Copied(bytes) => bytes,
         }
     }
 }
 
 /// Reads an escaped content from the start of `bytes`: the content, and how many bytes it and its closing zero take.
 /// `None` if there is no end. Copies only what holds a zero.
-pub(super) fn read(bytes: &[u8]) -> Option<(Content<'_>, usize)> {
+pub(super) fn read(bytes: &[u8]) -> Option<(Unescaped<'_>, usize)> {
     let zero = first_zero(bytes)?;
     if bytes.get(zero + 1) == Some(&ESCAPED) {
         return read_with_zeros(bytes, zero);
     }
-    Some((Content::Plain(&bytes[..zero]), zero + 1))
+    Some((Unescaped::Plain(&bytes[..zero]), zero + 1))
 }
 
 /// Returns the place of the first zero byte. Goes eight bytes a step while there are few: a call costs more.
@@ -164,7 +164,7 @@ fn first_zero(bytes: &[u8]) -> Option<usize> {
 
 /// Works like [`read`], for a content whose first zero, an escaped one, is known. While it is short it goes to an
 /// array, whose length is a number in a register; a vector would store and load its own with every byte.
-fn read_with_zeros(bytes: &[u8], zero: usize) -> Option<(Content<'_>, usize)> {
+fn read_with_zeros(bytes: &[u8], zero: usize) -> Option<(Unescaped<'_>, usize)> {
     let mut short = [0; SHORT];
     let (mut at, mut len) = (zero + 2, zero + 1);
     if let Some(begin) = short.get_mut(..len) {
@@ -173,7 +173,7 @@ fn read_with_zeros(bytes: &[u8], zero: usize) -> Option<(Content<'_>, usize)> {
             let byte = *bytes.get(at)?;
             if byte == 0 && bytes.get(at + 1) != Some(&ESCAPED) {
                 let content = SmallVec::from_buf_and_len(short, len);
-                return Some((Content::Copied(content), at + 1));
+                return Some((Unescaped::Copied(content), at + 1));
             }
             *place = byte;
             len += 1;
@@ -185,7 +185,7 @@ fn read_with_zeros(bytes: &[u8], zero: usize) -> Option<(Content<'_>, usize)> {
 
 /// Works like [`read_with_zeros`], for a content of any length.
 #[cold]
-fn read_long(bytes: &[u8], zero: usize) -> Option<(Content<'_>, usize)> {
+fn read_long(bytes: &[u8], zero: usize) -> Option<(Unescaped<'_>, usize)> {
     let mut content = SmallVec::from_slice(&bytes[..=zero]);
     let mut at = zero + 2;
     loop {
@@ -193,7 +193,7 @@ fn read_long(bytes: &[u8], zero: usize) -> Option<(Content<'_>, usize)> {
         at += 1;
         if byte == 0 {
             if bytes.get(at) != Some(&ESCAPED) {
-                return Some((Content::Copied(content), at));
+                return Some((Unescaped::Copied(content), at));
             }
             at += 1;
         }

@@ -3,10 +3,10 @@
 use crate::{Atom, Pid};
 
 use super::error::{KeyError, KeyErrorKind};
-use super::escape::{self, Content};
+use super::escape::{self, Unescaped};
 use super::tag;
 
-pub(super) type Result<T, E = KeyError> = std::result::Result<T, E>;
+pub(super) type KeyResult<T> = Result<T, KeyError>;
 
 /// Bytes read from the front.
 pub(super) struct Input<'a> {
@@ -17,7 +17,7 @@ pub(super) struct Input<'a> {
 }
 
 impl<'a> Input<'a> {
-    pub(super) fn error<T>(&self, at: usize, kind: KeyErrorKind) -> Result<T> {
+    pub(super) fn error<T>(&self, at: usize, kind: KeyErrorKind) -> KeyResult<T> {
         Err(KeyError {
             offset: self.base + at,
             kind,
@@ -32,7 +32,7 @@ impl<'a> Input<'a> {
         self.bytes.get(self.at).copied()
     }
 
-    pub(super) fn take(&mut self, n: usize, what: &'static str) -> Result<&'a [u8]> {
+    pub(super) fn take(&mut self, n: usize, what: &'static str) -> KeyResult<&'a [u8]> {
         match self.bytes[self.at..].get(..n) {
             Some(taken) => {
                 self.at += n;
@@ -42,18 +42,18 @@ impl<'a> Input<'a> {
         }
     }
 
-    pub(super) fn array<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N]> {
+    pub(super) fn array<const N: usize>(&mut self, what: &'static str) -> KeyResult<[u8; N]> {
         let mut array = [0; N];
         array.copy_from_slice(self.take(N, what)?);
         Ok(array)
     }
 
-    pub(super) fn byte(&mut self, what: &'static str) -> Result<u8> {
+    pub(super) fn byte(&mut self, what: &'static str) -> KeyResult<u8> {
         Ok(self.array::<1>(what)?[0])
     }
 
     /// Reads a length, as [`number::put_length`] writes it.
-    pub(super) fn length(&mut self, complement: bool, what: &'static str) -> Result<u64> {
+    pub(super) fn length(&mut self, complement: bool, what: &'static str) -> KeyResult<u64> {
         let at = self.at;
         let flip = if complement { 0xFF } else { 0 };
         let first = self.byte(what)? ^ flip;
@@ -75,7 +75,7 @@ impl<'a> Input<'a> {
     }
 
     /// Reads escaped bytes and their end.
-    pub(super) fn escaped(&mut self, what: &'static str) -> Result<Content<'a>> {
+    pub(super) fn escaped(&mut self, what: &'static str) -> KeyResult<Unescaped<'a>> {
         match escape::read(&self.bytes[self.at..]) {
             Some((content, taken)) => {
                 self.at += taken;
@@ -85,14 +85,14 @@ impl<'a> Input<'a> {
         }
     }
 
-    pub(super) fn name(&mut self) -> Result<Atom> {
+    pub(super) fn name(&mut self) -> KeyResult<Atom> {
         let at = self.at;
         let name = self.escaped("an atom")?;
         self.atom(at, &name)
     }
 
     /// Returns the atom whose name starts at `at`.
-    pub(super) fn atom(&self, at: usize, name: &[u8]) -> Result<Atom> {
+    pub(super) fn atom(&self, at: usize, name: &[u8]) -> KeyResult<Atom> {
         let Ok(name) = std::str::from_utf8(name) else {
             return self.error(at, KeyErrorKind::NotUtf8);
         };
@@ -100,7 +100,7 @@ impl<'a> Input<'a> {
     }
 
     /// Reads a name behind a tag of its own, as `KeyWriter::name` writes it.
-    pub(super) fn tagged_name(&mut self) -> Result<Atom> {
+    pub(super) fn tagged_name(&mut self) -> KeyResult<Atom> {
         if self.byte("an atom")? != tag::ATOM {
             return self.error(self.at - 1, KeyErrorKind::NotCanonical("a name"));
         }
@@ -108,7 +108,7 @@ impl<'a> Input<'a> {
     }
 
     /// Reads a name that ends in one more zero.
-    pub(super) fn inner_name(&mut self) -> Result<Atom> {
+    pub(super) fn inner_name(&mut self) -> KeyResult<Atom> {
         let name = self.name()?;
         match self.byte("a name")? {
             0 => Ok(name),
@@ -116,15 +116,15 @@ impl<'a> Input<'a> {
         }
     }
 
-    pub(super) fn u32(&mut self, what: &'static str) -> Result<u32> {
+    pub(super) fn u32(&mut self, what: &'static str) -> KeyResult<u32> {
         Ok(u32::from_be_bytes(self.array(what)?))
     }
 
-    pub(super) fn ordered(&mut self, what: &'static str) -> Result<i64> {
+    pub(super) fn ordered(&mut self, what: &'static str) -> KeyResult<i64> {
         Ok((u64::from_be_bytes(self.array(what)?) ^ 1 << 63) as i64)
     }
 
-    pub(super) fn pid(&mut self) -> Result<Pid> {
+    pub(super) fn pid(&mut self) -> KeyResult<Pid> {
         let serial = self.u32("a pid")?;
         let id = self.u32("a pid")?;
         let node = self.tagged_name()?;

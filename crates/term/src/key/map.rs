@@ -10,7 +10,7 @@ use super::writer::KeyWriter;
 pub(super) struct MapFrame {
     /// The place of its first pair.
     start: Place,
-    pairs: Vec<Pair>,
+    pairs: Vec<PairPlaces>,
 }
 
 /// A place in all that is being written.
@@ -22,7 +22,7 @@ struct Place {
 }
 
 /// The place of a pair.
-struct Pair {
+struct PairPlaces {
     key: Place,
     value: Place,
     end: Place,
@@ -45,7 +45,7 @@ impl KeyWriter<'_> {
         self.end_pair();
         let at = self.place();
         if let Some(frame) = self.maps.last_mut() {
-            frame.pairs.push(Pair {
+            frame.pairs.push(PairPlaces {
                 key: at,
                 value: at,
                 end: at,

@@ -9,15 +9,15 @@ use num_traits::ToPrimitive;
 use crate::{Float, Term};
 
 use super::buf::KeyBuf;
-use super::decode::Reader;
+use super::decode::KeyReader;
 use super::error::KeyErrorKind;
-use super::input::Result;
+use super::input::KeyResult;
 use super::marks::{self, Mark};
 use super::{number, tag};
 
-impl Reader<'_> {
+impl KeyReader<'_> {
     /// Reads a number; `at` is where its tag is.
-    pub(super) fn number(&mut self, at: usize, tag: u8) -> Result<Term> {
+    pub(super) fn number(&mut self, at: usize, tag: u8) -> KeyResult<Term> {
         match tag {
             tag::EXACT_FLOAT if self.exact > 0 => {
                 let word = u64::from_be_bytes(self.order.array("a float")?);
@@ -38,11 +38,11 @@ impl Reader<'_> {
         }
     }
 
-    fn not_canonical<T>(&self, at: usize) -> Result<T> {
+    fn not_canonical<T>(&self, at: usize) -> KeyResult<T> {
         self.order.error(at, KeyErrorKind::NotCanonical("a number"))
     }
 
-    fn tiny(&mut self, at: usize, negative: bool) -> Result<Term> {
+    fn tiny(&mut self, at: usize, negative: bool) -> KeyResult<Term> {
         let word = u64::from_be_bytes(self.order.array("a float")?);
         let value = f64::from_bits(if negative { !word } else { word });
         let value = if negative { -value } else { value };
@@ -50,7 +50,7 @@ impl Reader<'_> {
     }
 
     /// Returns the float, if it is one and these were its bytes.
-    fn checked_float(&self, at: usize, value: f64) -> Result<Term> {
+    fn checked_float(&self, at: usize, value: f64) -> KeyResult<Term> {
         let Some(float) = Float::new(value) else {
             return self.not_canonical(at);
         };
@@ -64,7 +64,7 @@ impl Reader<'_> {
     }
 
     /// Reads a floor of up to eight bytes, and perhaps a fraction.
-    fn small(&mut self, at: usize, len: u8, negative: bool) -> Result<Term> {
+    fn small(&mut self, at: usize, len: u8, negative: bool) -> KeyResult<Term> {
         let bytes = self.order.take(usize::from(len), "a number")?;
         let low = bytes
             .iter()
@@ -83,7 +83,7 @@ impl Reader<'_> {
         self.integral(at, term)
     }
 
-    fn with_fraction(&mut self, at: usize, floor: f64) -> Result<Term> {
+    fn with_fraction(&mut self, at: usize, floor: f64) -> KeyResult<Term> {
         self.order.at += 1;
         let mut value = floor;
         let mut scale = 1.0 / 128.0;
@@ -98,7 +98,7 @@ impl Reader<'_> {
     }
 
     /// Reads 9 to 128 bytes, in groups.
-    fn big(&mut self, at: usize, negative: bool) -> Result<Term> {
+    fn big(&mut self, at: usize, negative: bool) -> KeyResult<Term> {
         let flip = if negative { 0xFF } else { 0 };
         let len = usize::from(self.order.byte("a number")? ^ flip);
         if !(9..=tag::FLOAT_BYTES).contains(&len) {
@@ -121,7 +121,7 @@ impl Reader<'_> {
         self.integral(at, term)
     }
 
-    fn more_groups(&mut self) -> Result<bool> {
+    fn more_groups(&mut self) -> KeyResult<bool> {
         let at = self.order.at;
         match self.order.byte("a number")? {
             tag::MORE => Ok(true),
@@ -130,7 +130,7 @@ impl Reader<'_> {
         }
     }
 
-    fn huge(&mut self, at: usize, negative: bool) -> Result<Term> {
+    fn huge(&mut self, at: usize, negative: bool) -> KeyResult<Term> {
         let len = self.order.length(negative, "a number")?;
         let bytes = self
             .order
@@ -143,7 +143,7 @@ impl Reader<'_> {
     }
 
     /// Returns the integer with these bytes in two's complement, below an infinity of zeros or ones.
-    fn signed(&self, at: usize, negative: bool, bytes: &[u8]) -> Result<Term> {
+    fn signed(&self, at: usize, negative: bool, bytes: &[u8]) -> KeyResult<Term> {
         let extension = if negative { 0xFF } else { 0 };
         if bytes.first() == Some(&extension) {
             return self.not_canonical(at);
@@ -165,7 +165,7 @@ impl Reader<'_> {
     }
 
     /// Returns an integer, or the float of the same value if the trailer says so.
-    fn integral(&mut self, at: usize, integer: Term) -> Result<Term> {
+    fn integral(&mut self, at: usize, integer: Term) -> KeyResult<Term> {
         if self.exact > 0 {
             return Ok(integer);
         }

@@ -29,13 +29,13 @@ pub(super) const MOST_ZERO_WORDS: usize = 0xFFFF;
 
 /// The rest of a key that is being written; without the mark.
 #[derive(Default)]
-pub(super) struct Rest {
+pub(super) struct KeyRest {
     bytes: SmallVec<[u8; 8]>,
     /// Whether anything in it is not what a decoder would assume.
     needed: bool,
 }
 
-impl Rest {
+impl KeyRest {
     /// Notes the number of zero words at the end of a reference.
     pub(super) fn reference(&mut self, zero_words: usize) {
         let zero_words = zero_words.min(MOST_ZERO_WORDS) as u16;

@@ -11,7 +11,7 @@ use super::buf::KeyBuf;
 use super::map::MapFrame;
 use super::marks::Marks;
 use super::number::{self, Number};
-use super::rest::{self, Rest};
+use super::rest::{self, KeyRest};
 use super::{escape, tag};
 
 /// The end of a name that bytes of any value follow: one more zero, so that no key is the beginning of another.
@@ -36,7 +36,7 @@ const INNER: Option<u8> = Some(0);
 pub struct KeyWriter<'a> {
     pub(super) out: &'a mut KeyBuf,
     pub(super) marks: Marks,
-    pub(super) rest: Rest,
+    pub(super) rest: KeyRest,
     /// The number of map keys around the place to write at: beyond zero, numbers take their exact form.
     pub(super) exact: usize,
     pub(super) maps: Vec<MapFrame>,
@@ -50,7 +50,7 @@ impl<'a> KeyWriter<'a> {
         KeyWriter {
             out,
             marks: Marks::default(),
-            rest: Rest::default(),
+            rest: KeyRest::default(),
             exact: 0,
             maps: Vec::new(),
         }
@@ -284,7 +284,7 @@ fn ordered(value: i64) -> [u8; 8] {
 }
 
 /// What the parts of a container are.
-pub(crate) enum Mark {
+pub(crate) enum PartsMark {
     /// Terms one after another.
     Plain,
     /// The elements of a proper list.
@@ -292,14 +292,14 @@ pub(crate) enum Mark {
 }
 
 impl<'t> Visit<'t> for KeyWriter<'_> {
-    type Mark = Mark;
+    type Mark = PartsMark;
     type Stop = Infallible;
 
     /// Writes the most frequent kinds of keys without a call.
     // Always: what it returns would go through memory.
     #[inline(always)]
-    fn open(&mut self, term: &'t Term) -> Result<Option<Open<'t, Mark>>, Infallible> {
-        let mut mark = Mark::Plain;
+    fn open(&mut self, term: &'t Term) -> Result<Option<Open<'t, PartsMark>>, Infallible> {
+        let mut mark = PartsMark::Plain;
         let parts = match term {
             Term::Int(value) => {
                 self.int(*value);
@@ -318,7 +318,7 @@ impl<'t> Visit<'t> for KeyWriter<'_> {
                 Some(Parts::Terms(elements))
             }
             Term::List(elements) => {
-                mark = Mark::List;
+                mark = PartsMark::List;
                 Some(Parts::Terms(elements))
             }
             Term::Improper(elements, tail) => Some(Parts::Cells(elements, tail)),
@@ -341,9 +341,9 @@ impl<'t> Visit<'t> for KeyWriter<'_> {
     }
 
     #[inline]
-    fn before(&mut self, open: &Open<'t, Mark>, at: usize) -> Result<(), Infallible> {
+    fn before(&mut self, open: &Open<'t, PartsMark>, at: usize) -> Result<(), Infallible> {
         match (&open.parts, &open.mark) {
-            (_, Mark::List) => self.cons(),
+            (_, PartsMark::List) => self.cons(),
             (Parts::Cells(elements, _), _) if at < elements.len() => self.cons(),
             // Keys are written in exact form.
             (Parts::KeysFirst(_), _) if at == 0 => self.exact += 1,
@@ -354,8 +354,8 @@ impl<'t> Visit<'t> for KeyWriter<'_> {
     }
 
     #[inline]
-    fn close(&mut self, open: Open<'t, Mark>) -> Result<(), Infallible> {
-        if let Mark::List = open.mark {
+    fn close(&mut self, open: Open<'t, PartsMark>) -> Result<(), Infallible> {
+        if let PartsMark::List = open.mark {
             self.nil();
         }
         Ok(())

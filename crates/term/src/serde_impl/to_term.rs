@@ -46,9 +46,9 @@ impl Serializer for ToTerm {
     type SerializeTuple = Elements;
     type SerializeTupleStruct = Elements;
     type SerializeTupleVariant = Elements;
-    type SerializeMap = Pairs;
-    type SerializeStruct = Pairs;
-    type SerializeStructVariant = Pairs;
+    type SerializeMap = PairsSerializer;
+    type SerializeStruct = PairsSerializer;
+    type SerializeStructVariant = PairsSerializer;
 
     direct! {
         serialize_bool: bool
@@ -160,12 +160,12 @@ impl Serializer for ToTerm {
         })
     }
 
-    fn serialize_map(self, _: Option<usize>) -> Result<Pairs, SerdeError> {
-        Ok(Pairs::default())
+    fn serialize_map(self, _: Option<usize>) -> Result<PairsSerializer, SerdeError> {
+        Ok(PairsSerializer::default())
     }
 
-    fn serialize_struct(self, _: &'static str, _: usize) -> Result<Pairs, SerdeError> {
-        Ok(Pairs::default())
+    fn serialize_struct(self, _: &'static str, _: usize) -> Result<PairsSerializer, SerdeError> {
+        Ok(PairsSerializer::default())
     }
 
     fn serialize_struct_variant(
@@ -174,10 +174,10 @@ impl Serializer for ToTerm {
         _: u32,
         variant: &'static str,
         _: usize,
-    ) -> Result<Pairs, SerdeError> {
-        Ok(Pairs {
+    ) -> Result<PairsSerializer, SerdeError> {
+        Ok(PairsSerializer {
             variant: Some(named(variant)?),
-            ..Pairs::default()
+            ..PairsSerializer::default()
         })
     }
 }
@@ -190,7 +190,7 @@ struct Elements {
 
 /// A map or struct being collected, in the end behind the name of its variant.
 #[derive(Default)]
-struct Pairs {
+struct PairsSerializer {
     variant: Option<Term>,
     key: Option<Term>,
     pairs: Vec<(Term, Term)>,
@@ -227,7 +227,7 @@ elements! {
     SerializeTupleVariant serialize_field
 }
 
-impl ser::SerializeMap for Pairs {
+impl ser::SerializeMap for PairsSerializer {
     type Ok = Term;
     type Error = SerdeError;
 
@@ -251,7 +251,7 @@ impl ser::SerializeMap for Pairs {
 
 macro_rules! fields {
     ($($trait:ident)*) => {$(
-        impl ser::$trait for Pairs {
+        impl ser::$trait for PairsSerializer {
             type Ok = Term;
             type Error = SerdeError;
 

@@ -70,13 +70,13 @@ impl Bits {
 struct Spec {
     size: Option<u64>,
     unit: Option<u64>,
-    kind: Option<Kind>,
+    kind: Option<SegmentType>,
     little: Option<bool>,
     signed: Option<bool>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum SegmentType {
     Integer,
     Float,
     Utf8,
@@ -150,11 +150,11 @@ impl Parser<'_> {
         self.scan.skip_blank();
         let start = self.scan.at;
         let agrees = match self.scan.word() {
-            "integer" => say(&mut spec.kind, Kind::Integer),
-            "float" => say(&mut spec.kind, Kind::Float),
-            "utf8" => say(&mut spec.kind, Kind::Utf8),
-            "utf16" => say(&mut spec.kind, Kind::Utf16),
-            "utf32" => say(&mut spec.kind, Kind::Utf32),
+            "integer" => say(&mut spec.kind, SegmentType::Integer),
+            "float" => say(&mut spec.kind, SegmentType::Float),
+            "utf8" => say(&mut spec.kind, SegmentType::Utf8),
+            "utf16" => say(&mut spec.kind, SegmentType::Utf16),
+            "utf32" => say(&mut spec.kind, SegmentType::Utf32),
             "little" => say(&mut spec.little, true),
             "big" => say(&mut spec.little, false),
             "signed" => say(&mut spec.signed, true),
@@ -191,9 +191,12 @@ fn say<T: PartialEq>(place: &mut Option<T>, value: T) -> bool {
 /// Appends one value as `spec` says; `start` is where its text is.
 fn push(bits: &mut Bits, value: &Term, spec: &Spec, start: usize) -> Result<(), Wrong> {
     let refuse = |what| Err(Wrong::new(start, ParseErrorKind::Refused(what)));
-    let kind = spec.kind.unwrap_or(Kind::Integer);
+    let kind = spec.kind.unwrap_or(SegmentType::Integer);
     let little = spec.little.unwrap_or(false);
-    let unicode = matches!(kind, Kind::Utf8 | Kind::Utf16 | Kind::Utf32);
+    let unicode = matches!(
+        kind,
+        SegmentType::Utf8 | SegmentType::Utf16 | SegmentType::Utf32
+    );
     if unicode && (spec.size.is_some() || spec.unit.is_some()) {
         return refuse("a size or unit with utf8, utf16 or utf32");
     }
@@ -203,7 +206,7 @@ fn push(bits: &mut Bits, value: &Term, spec: &Spec, start: usize) -> Result<(), 
     if spec.unit.is_some() && spec.size.is_none() {
         return refuse("a unit without a size");
     }
-    let default = if kind == Kind::Float { 64 } else { 8 };
+    let default = if kind == SegmentType::Float { 64 } else { 8 };
     let size = spec
         .size
         .unwrap_or(default)
@@ -212,11 +215,11 @@ fn push(bits: &mut Bits, value: &Term, spec: &Spec, start: usize) -> Result<(), 
         return refuse("a segment of more than 65536 bits");
     }
     match (kind, value) {
-        (Kind::Integer, Term::Int(n)) => {
+        (SegmentType::Integer, Term::Int(n)) => {
             bits.push_integer(&BigInt::from(*n), size as usize, little)
         }
-        (Kind::Integer, Term::Big(n)) => bits.push_integer(n, size as usize, little),
-        (Kind::Float, number) => match float_bytes(number, size) {
+        (SegmentType::Integer, Term::Big(n)) => bits.push_integer(n, size as usize, little),
+        (SegmentType::Float, number) => match float_bytes(number, size) {
             Some(bytes) => push_ordered(bits, bytes, little),
             None => return refuse("a float segment that is not a number of 32 or 64 bits"),
         },
@@ -250,14 +253,14 @@ fn float_bytes(number: &Term, size: u64) -> Option<Vec<u8>> {
     }
 }
 
-fn push_char(bits: &mut Bits, c: char, kind: Kind, little: bool) {
+fn push_char(bits: &mut Bits, c: char, kind: SegmentType, little: bool) {
     match kind {
-        Kind::Utf16 => {
+        SegmentType::Utf16 => {
             for unit in c.encode_utf16(&mut [0; 2]) {
                 push_ordered(bits, unit.to_be_bytes().to_vec(), little);
             }
         }
-        Kind::Utf32 => push_ordered(bits, u32::from(c).to_be_bytes().to_vec(), little),
+        SegmentType::Utf32 => push_ordered(bits, u32::from(c).to_be_bytes().to_vec(), little),
         _ => bits.push_bytes(c.encode_utf8(&mut [0; 4]).as_bytes()),
     }
 }

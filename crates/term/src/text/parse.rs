@@ -14,8 +14,8 @@ pub(super) struct Parser<'a> {
 }
 
 /// A container that is being read.
-pub(super) struct Frame {
-    kind: Kind,
+pub(super) struct TextFrame {
+    kind: TextContainer,
     met: Met,
     parts: Gather,
     record: Option<Box<Record>>,
@@ -32,7 +32,7 @@ struct Record {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum TextContainer {
     Tuple,
     List,
     Map,
@@ -65,13 +65,13 @@ impl<'a> Parser<'a> {
     }
 
     /// Parses a term, or the bracket that opens one.
-    fn next(&mut self) -> Result<Part<Term, Frame>, Wrong> {
+    fn next(&mut self) -> Result<Part<Term, TextFrame>, Wrong> {
         self.scan.skip_blank();
         let rest = self.scan.rest();
         let leaf = match self.scan.peek() {
-            Some('[') => return Ok(self.open("[", Kind::List)),
-            Some('{') => return Ok(self.open("{", Kind::Tuple)),
-            Some('#') if rest.starts_with("#{") => return Ok(self.open("#{", Kind::Map)),
+            Some('[') => return Ok(self.open("[", TextContainer::List)),
+            Some('{') => return Ok(self.open("{", TextContainer::Tuple)),
+            Some('#') if rest.starts_with("#{") => return Ok(self.open("#{", TextContainer::Map)),
             Some('0'..='9') => self.scan.number(false),
             Some('-' | '+') => self.signed(),
             Some('$') => {
@@ -99,13 +99,13 @@ impl<'a> Parser<'a> {
         value.ok_or_else(|| Wrong::new(start, ParseErrorKind::Refused(what)))
     }
 
-    fn open(&mut self, bracket: &str, kind: Kind) -> Part<Term, Frame> {
+    fn open(&mut self, bracket: &str, kind: TextContainer) -> Part<Term, TextFrame> {
         self.scan.take(bracket);
-        Part::Open(Frame {
+        Part::Open(TextFrame {
             kind,
             met: Met::Bracket,
             parts: match kind {
-                Kind::Map => Gather::pairs(0),
+                TextContainer::Map => Gather::pairs(0),
                 _ => Gather::Terms(Vec::new()),
             },
             record: None,
@@ -114,15 +114,15 @@ impl<'a> Parser<'a> {
 
     /// Reads what stands before the next part of a container, and returns what that part is; `None` at the end of the
     /// container.
-    fn separator(&mut self, kind: Kind, met: Met) -> Result<Option<Met>, Wrong> {
+    fn separator(&mut self, kind: TextContainer, met: Met) -> Result<Option<Met>, Wrong> {
         self.scan.skip_blank();
         let (close, expected) = match kind {
-            Kind::Tuple => ("}", "`,` or `}`"),
-            Kind::List => ("]", "`,`, `|` or `]`"),
-            Kind::Map | Kind::Record => ("}", "`,` or `}`"),
+            TextContainer::Tuple => ("}", "`,` or `}`"),
+            TextContainer::List => ("]", "`,`, `|` or `]`"),
+            TextContainer::Map | TextContainer::Record => ("}", "`,` or `}`"),
         };
         let part = match kind {
-            Kind::Map => Met::Key,
+            TextContainer::Map => Met::Key,
             _ => Met::Part,
         };
         match met {
@@ -137,7 +137,7 @@ impl<'a> Parser<'a> {
                 Ok(None)
             }
             Met::Part if self.scan.take(",") => Ok(Some(part)),
-            Met::Part if kind == Kind::List && self.scan.take("|") => Ok(Some(Met::Tail)),
+            Met::Part if kind == TextContainer::List && self.scan.take("|") => Ok(Some(Met::Tail)),
             Met::Part => {
                 self.scan.expect(close, expected)?;
                 Ok(None)
@@ -160,7 +160,7 @@ impl<'a> Parser<'a> {
     }
 
     /// Parses `#m:n{`, of a native record that its module exports, or `#m:n/local{`.
-    fn record(&mut self) -> Result<Part<Term, Frame>, Wrong> {
+    fn record(&mut self) -> Result<Part<Term, TextFrame>, Wrong> {
         let at = self.scan.at;
         self.scan.take("#");
         let module = self.scan.atom("the module of a native record")?;
@@ -171,11 +171,11 @@ impl<'a> Parser<'a> {
         let exported = self.is_exported()?;
         self.scan
             .expect("{", "`{` behind the name of a native record")?;
-        let Part::Open(frame) = self.open("", Kind::Record) else {
+        let Part::Open(frame) = self.open("", TextContainer::Record) else {
             return Err(self.scan.unexpected(A_TERM));
         };
         let fields = Vec::new();
-        Ok(Part::Open(Frame {
+        Ok(Part::Open(TextFrame {
             record: Some(Box::new(Record {
                 at,
                 module,
@@ -267,10 +267,10 @@ impl<'a> Parser<'a> {
 
 impl Grow for Parser<'_> {
     type Out = Term;
-    type Frame = Frame;
+    type Frame = TextFrame;
     type Error = Wrong;
 
-    fn part(&mut self, frame: &mut Frame) -> Result<Option<Part<Term, Frame>>, Wrong> {
+    fn part(&mut self, frame: &mut TextFrame) -> Result<Option<Part<Term, TextFrame>>, Wrong> {
         match self.separator(frame.kind, frame.met)? {
             Some(met) => {
                 frame.met = met;
@@ -283,17 +283,17 @@ impl Grow for Parser<'_> {
         }
     }
 
-    fn put(&mut self, frame: &mut Frame, part: Term) {
+    fn put(&mut self, frame: &mut TextFrame, part: Term) {
         frame.parts.put(part);
     }
 
-    fn finish(&mut self, frame: Frame) -> Result<Term, Wrong> {
+    fn finish(&mut self, frame: TextFrame) -> Result<Term, Wrong> {
         let parts = frame.parts;
         Ok(match frame.kind {
-            Kind::Tuple => Term::tuple(parts.into_terms()),
-            Kind::Record => return finish_record(frame.record, parts.into_terms()),
-            Kind::Map => Term::Map(Map::new(parts.into_pairs())),
-            Kind::List => {
+            TextContainer::Tuple => Term::tuple(parts.into_terms()),
+            TextContainer::Record => return finish_record(frame.record, parts.into_terms()),
+            TextContainer::Map => Term::Map(Map::new(parts.into_pairs())),
+            TextContainer::List => {
                 let mut elements = parts.into_terms();
                 let tail = match frame.met {
                     Met::Tail => elements.pop(),

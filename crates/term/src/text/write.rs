@@ -43,27 +43,27 @@ impl Style {
 
 /// Writes `term`.
 pub(super) fn write_term(out: &mut impl Write, term: &Term, style: Style) -> fmt::Result {
-    walk(&mut Writer { out, style }, term)
+    walk(&mut TextWriter { out, style }, term)
 }
 
-struct Writer<'a, W> {
+struct TextWriter<'a, W> {
     out: &'a mut W,
     style: Style,
 }
 
 /// What its visitor wants to know about a container.
-enum Mark<'t> {
+enum TextMark<'t> {
     /// The brackets that close it.
     Close(&'static str),
     /// That it is a native record, and its fields.
     Fields(&'t Definition),
 }
 
-impl<'t, W: Write> Visit<'t> for Writer<'_, W> {
-    type Mark = Mark<'t>;
+impl<'t, W: Write> Visit<'t> for TextWriter<'_, W> {
+    type Mark = TextMark<'t>;
     type Stop = fmt::Error;
 
-    fn open(&mut self, term: &'t Term) -> Result<Option<Open<'t, Mark<'t>>>, fmt::Error> {
+    fn open(&mut self, term: &'t Term) -> Result<Option<Open<'t, TextMark<'t>>>, fmt::Error> {
         let (brackets, mark) = match term {
             Term::Tuple(_) => ("{", "}"),
             Term::Map(_) => ("#{", "}"),
@@ -78,18 +78,18 @@ impl<'t, W: Write> Visit<'t> for Writer<'_, W> {
                 write_record_head(self.out, record.definition(), self.style.unicode)?;
                 let (parts, mark) = (
                     Parts::Terms(record.values()),
-                    Mark::Fields(record.definition()),
+                    TextMark::Fields(record.definition()),
                 );
                 return Ok(Some(Open { parts, mark }));
             }
             _ => return write_leaf(self.out, term, self.style).map(|()| None),
         };
         self.out.write_str(brackets)?;
-        let mark = Mark::Close(mark);
+        let mark = TextMark::Close(mark);
         Ok(Parts::of(term).map(|parts| Open { parts, mark }))
     }
 
-    fn before(&mut self, open: &Open<'t, Mark<'t>>, at: usize) -> fmt::Result {
+    fn before(&mut self, open: &Open<'t, TextMark<'t>>, at: usize) -> fmt::Result {
         self.out.write_str(match open.parts {
             _ if at == 0 => "",
             Parts::Pairs(_) if at % 2 == 1 => " => ",
@@ -97,17 +97,17 @@ impl<'t, W: Write> Visit<'t> for Writer<'_, W> {
             _ => ",",
         })?;
         match open.mark {
-            Mark::Fields(definition) => {
+            TextMark::Fields(definition) => {
                 write_field(self.out, definition.fields()[at], self.style.unicode)
             }
-            Mark::Close(_) => Ok(()),
+            TextMark::Close(_) => Ok(()),
         }
     }
 
-    fn close(&mut self, open: Open<'t, Mark<'t>>) -> fmt::Result {
+    fn close(&mut self, open: Open<'t, TextMark<'t>>) -> fmt::Result {
         self.out.write_str(match open.mark {
-            Mark::Close(brackets) => brackets,
-            Mark::Fields(_) => "}",
+            TextMark::Close(brackets) => brackets,
+            TextMark::Fields(_) => "}",
         })
     }
 }

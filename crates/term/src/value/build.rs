@@ -10,7 +10,7 @@ use crate::{Atom, Blob, Fun, Pid, Term};
 
 use super::error::{ValueError, ValueErrorKind};
 use super::fun::FunCode;
-use super::reader::{Reader, Result};
+use super::reader::{Result, ValueReader};
 use super::skip::bytes_behind;
 use super::{Shape, decode, tag};
 
@@ -147,11 +147,12 @@ pub trait Build {
     fn other(&mut self, term: &Term) -> Self::Out;
 }
 
-/// Works like [`decode`](super::decode), for a caller with terms of its own. `stack` is scratch memory, left as it was.
+/// Makes the value at the front of `bytes`, which then starts behind it, out of the caller's own terms: what
+/// [`decode`](super::decode) makes as a [`Term`]. O(size). `stack` is scratch memory, left as it was.
 ///
 /// # Errors
 ///
-/// As [`decode`](super::decode).
+/// Bytes that [`encode`](super::encode) did not write; `bytes` is then as it was.
 pub fn build<B: Build>(
     bytes: &mut &[u8],
     blobs: &[Blob],
@@ -172,11 +173,11 @@ pub fn build<B: Build>(
     }
 }
 
-/// Works like [`build`] for the first `count` values of `bytes`, each of which `put` gets with its place, from 0.
+/// Makes the first `count` values of `bytes`, as [`build`] makes one; `put` gets each with its place, from 0.
 ///
 /// # Errors
 ///
-/// As [`build`]; `put` has got the values before the fault.
+/// Bytes that [`encode`](super::encode) did not write; `put` has got the values before the fault.
 #[inline]
 pub fn build_each<B: Build>(
     bytes: &[u8],
@@ -251,9 +252,9 @@ impl<'a, 'b, B: Build> Run<'a, 'b, B> {
     fn read<T>(
         &mut self,
         at: usize,
-        read: impl FnOnce(&mut Reader<'a>) -> Result<T>,
+        read: impl FnOnce(&mut ValueReader<'a>) -> Result<T>,
     ) -> Option<(usize, T)> {
-        let mut reader = Reader {
+        let mut reader = ValueReader {
             left: self.bytes.get(at..).unwrap_or_default(),
         };
         let found = read(&mut reader);
@@ -385,7 +386,7 @@ impl<'a, 'b, B: Build> Run<'a, 'b, B> {
             tag::FUN_EXTERNAL => self.external_fun(at),
             tag::PORT => self.port(at),
             tag::NIL => (behind, self.builder.list(&[], None)),
-            tag::STRING => match self.read(behind, Reader::counted) {
+            tag::STRING => match self.read(behind, ValueReader::counted) {
                 Some((end, bytes)) => (end, self.builder.string(bytes)),
                 None => self.nowhere(),
             },
@@ -396,7 +397,7 @@ impl<'a, 'b, B: Build> Run<'a, 'b, B> {
             },
             tag::FUN_LOCAL => self.fun(at, depth),
             tag::MAP | tag::TUPLE | tag::LIST | tag::IMPROPER => {
-                let Some((end, length)) = self.read(behind, Reader::length) else {
+                let Some((end, length)) = self.read(behind, ValueReader::length) else {
                     return self.nowhere();
                 };
                 match tag {
@@ -450,7 +451,7 @@ impl<'a, 'b, B: Build> Run<'a, 'b, B> {
 
     #[inline(never)]
     fn big(&mut self, at: usize) -> (usize, B::Out) {
-        let Some((end, bytes)) = self.read(at + 1, Reader::counted) else {
+        let Some((end, bytes)) = self.read(at + 1, ValueReader::counted) else {
             return self.nowhere();
         };
         match self.builder.big(bytes) {
@@ -461,7 +462,8 @@ impl<'a, 'b, B: Build> Run<'a, 'b, B> {
 
     #[inline(never)]
     fn external_fun(&mut self, at: usize) -> (usize, B::Out) {
-        let parts = |reader: &mut Reader<'_>| Ok((reader.u32()?, reader.u32()?, reader.byte()?));
+        let parts =
+            |reader: &mut ValueReader<'_>| Ok((reader.u32()?, reader.u32()?, reader.byte()?));
         let Some((end, (module, function, arity))) = self.read(at + 1, parts) else {
             return self.nowhere();
         };
@@ -473,7 +475,7 @@ impl<'a, 'b, B: Build> Run<'a, 'b, B> {
 
     #[inline(never)]
     fn fun(&mut self, at: usize, depth: usize) -> (usize, B::Out) {
-        let head = |reader: &mut Reader<'_>| {
+        let head = |reader: &mut ValueReader<'_>| {
             let code = FunCode::read(reader)?;
             let creator = [reader.u32()?, reader.u32()?, reader.u32()?, reader.u32()?];
             Ok((code, creator, reader.length()?))
@@ -497,7 +499,7 @@ impl<'a, 'b, B: Build> Run<'a, 'b, B> {
     }
 
     fn blob(&mut self, at: usize) -> (usize, B::Out) {
-        let Some((end, place)) = self.read(at, Reader::length) else {
+        let Some((end, place)) = self.read(at, ValueReader::length) else {
             return self.nowhere();
         };
         match usize::try_from(place) {
@@ -635,9 +637,9 @@ fn count(parts: u64) -> usize {
     usize::try_from(parts).unwrap_or(usize::MAX)
 }
 
-/// Works like [`build`], from a [`Term`].
+/// Makes a term out of the caller's own terms that is equal to a [`Term`]. O(size).
 pub fn build_term<B: Build>(term: &Term, builder: &mut B) -> B::Out {
-    let mut steps = FromTerm(builder, PhantomData);
+    let mut steps = TermSteps(builder, PhantomData);
     match steps.open(term) {
         Part::Leaf(built) => built,
         Part::Open(frame) => {
@@ -647,10 +649,10 @@ pub fn build_term<B: Build>(term: &Term, builder: &mut B) -> B::Out {
     }
 }
 
-struct FromTerm<'b, 't, B>(&'b mut B, PhantomData<&'t Term>);
+struct TermSteps<'b, 't, B>(&'b mut B, PhantomData<&'t Term>);
 
 /// A container of which another is built.
-struct Frame<'t, O> {
+struct TermFrame<'t, O> {
     term: &'t Term,
     parts: Parts<'t>,
     built: Vec<O>,
@@ -658,8 +660,8 @@ struct Frame<'t, O> {
     fun: Option<O>,
 }
 
-impl<'t, B: Build> FromTerm<'_, 't, B> {
-    fn open(&mut self, term: &'t Term) -> Part<B::Out, Frame<'t, B::Out>> {
+impl<'t, B: Build> TermSteps<'_, 't, B> {
+    fn open(&mut self, term: &'t Term) -> Part<B::Out, TermFrame<'t, B::Out>> {
         let builder = &mut *self.0;
         let fun = match term {
             Term::Fun(fun) => match begin_fun(fun, builder) {
@@ -670,7 +672,7 @@ impl<'t, B: Build> FromTerm<'_, 't, B> {
             _ => None,
         };
         match (Parts::of(term), fun) {
-            (Some(parts), fun) => Part::Open(Frame {
+            (Some(parts), fun) => Part::Open(TermFrame {
                 term,
                 parts,
                 built: Vec::with_capacity(parts.len()),
@@ -682,9 +684,9 @@ impl<'t, B: Build> FromTerm<'_, 't, B> {
     }
 }
 
-impl<'t, B: Build> Grow for FromTerm<'_, 't, B> {
+impl<'t, B: Build> Grow for TermSteps<'_, 't, B> {
     type Out = B::Out;
-    type Frame = Frame<'t, B::Out>;
+    type Frame = TermFrame<'t, B::Out>;
     type Error = Infallible;
 
     fn part(&mut self, frame: &mut Self::Frame) -> Next<Self> {

@@ -11,7 +11,7 @@ use crate::{
 use super::definition::definition;
 use super::error::{ValueError, ValueErrorKind};
 use super::fun::FunCode;
-use super::reader::{Reader, Result};
+use super::reader::{Result, ValueReader};
 use super::shape::Shape;
 use super::tag;
 
@@ -24,7 +24,7 @@ use super::tag;
 /// Bytes that [`encode`](super::encode) did not write; `bytes` is then as it was.
 #[inline]
 pub fn decode(bytes: &mut &[u8], blobs: &[Blob]) -> Result<Term, ValueError> {
-    let mut reader = Reader { left: bytes };
+    let mut reader = ValueReader { left: bytes };
     if let Ok(tag) = reader.byte()
         && let Some(Ok(value)) = int(&mut reader, tag)
     {
@@ -35,8 +35,8 @@ pub fn decode(bytes: &mut &[u8], blobs: &[Blob]) -> Result<Term, ValueError> {
 }
 
 fn decode_any(bytes: &mut &[u8], blobs: &[Blob]) -> Result<Term, ValueError> {
-    let mut decoder = Decoder {
-        reader: Reader { left: bytes },
+    let mut decoder = ValueDecoder {
+        reader: ValueReader { left: bytes },
         blobs,
         owed: 0,
     };
@@ -54,7 +54,7 @@ fn decode_any(bytes: &mut &[u8], blobs: &[Blob]) -> Result<Term, ValueError> {
 
 /// Reads the integer with this tag; `None` if it is not the tag of an integer.
 #[inline(always)]
-pub(super) fn int(reader: &mut Reader<'_>, tag: u8) -> Option<Result<i64>> {
+pub(super) fn int(reader: &mut ValueReader<'_>, tag: u8) -> Option<Result<i64>> {
     Some(match tag {
         0..tag::NEGATIVE => Ok(i64::from(tag)),
         tag::NEGATIVE..tag::MIDDLE => Ok(i64::from(tag) - 0x90),
@@ -69,8 +69,8 @@ pub(super) fn int(reader: &mut Reader<'_>, tag: u8) -> Option<Result<i64>> {
     })
 }
 
-struct Decoder<'a, 'b> {
-    reader: Reader<'a>,
+struct ValueDecoder<'a, 'b> {
+    reader: ValueReader<'a>,
     blobs: &'b [Blob],
     /// The number of terms that open containers wait for. Never more than there are bytes left, so that the room that
     /// is made is in proportion to these, however containers nest.
@@ -78,14 +78,14 @@ struct Decoder<'a, 'b> {
 }
 
 /// A container that is being read.
-struct Frame {
-    kind: Kind,
+struct ValueFrame {
+    kind: ValueContainer,
     /// The number of its parts that are to come.
     left: u64,
     parts: Gather,
 }
 
-enum Kind {
+enum ValueContainer {
     Tuple,
     List,
     Improper,
@@ -95,13 +95,13 @@ enum Kind {
     Record(Definition),
 }
 
-impl Grow for Decoder<'_, '_> {
+impl Grow for ValueDecoder<'_, '_> {
     type Out = Term;
-    type Frame = Frame;
+    type Frame = ValueFrame;
     type Error = ValueErrorKind;
 
     #[inline]
-    fn part(&mut self, frame: &mut Frame) -> Result<Option<Part<Term, Frame>>> {
+    fn part(&mut self, frame: &mut ValueFrame) -> Result<Option<Part<Term, ValueFrame>>> {
         let Some(left) = frame.left.checked_sub(1) else {
             return Ok(None);
         };
@@ -111,34 +111,34 @@ impl Grow for Decoder<'_, '_> {
     }
 
     #[inline]
-    fn put(&mut self, frame: &mut Frame, part: Term) {
+    fn put(&mut self, frame: &mut ValueFrame, part: Term) {
         frame.parts.put(part);
     }
 
-    fn finish(&mut self, frame: Frame) -> Result<Term> {
+    fn finish(&mut self, frame: ValueFrame) -> Result<Term> {
         let parts = frame.parts;
         Ok(match frame.kind {
-            Kind::Tuple => Term::tuple(parts.into_terms()),
-            Kind::List => Term::list(parts.into_terms()),
-            Kind::Improper => {
+            ValueContainer::Tuple => Term::tuple(parts.into_terms()),
+            ValueContainer::List => Term::list(parts.into_terms()),
+            ValueContainer::Improper => {
                 let mut elements = parts.into_terms();
                 let tail = elements.pop().ok_or(ValueErrorKind::Truncated)?;
                 Term::improper(elements, tail)
             }
-            Kind::Map => Map::from_sorted(parts.into_pairs())
+            ValueContainer::Map => Map::from_sorted(parts.into_pairs())
                 .map(Term::Map)
                 .ok_or(ValueErrorKind::Malformed("map"))?,
-            Kind::Shaped(shape) => {
+            ValueContainer::Shaped(shape) => {
                 let keys = shape.keys().iter().copied().map(Term::Atom);
                 Term::Map(Map {
                     pairs: keys.zip(parts.into_terms()).collect(),
                 })
             }
-            Kind::Fun(mut fun) => {
+            ValueContainer::Fun(mut fun) => {
                 fun.free = parts.into_terms().into();
                 Term::Fun(Box::new(Fun::Local(*fun)))
             }
-            Kind::Record(definition) => Term::Record(Box::new(NativeRecord {
+            ValueContainer::Record(definition) => Term::Record(Box::new(NativeRecord {
                 definition,
                 values: parts.into_terms().into(),
             })),
@@ -146,7 +146,7 @@ impl Grow for Decoder<'_, '_> {
     }
 }
 
-impl Decoder<'_, '_> {
+impl ValueDecoder<'_, '_> {
     /// Reads a term that lies inside `depth` others.
     #[inline(always)]
     fn term(&mut self, depth: usize) -> Result<Term> {
@@ -199,7 +199,7 @@ impl Decoder<'_, '_> {
 
     /// Reads a term, or the beginning of a container.
     #[inline(always)]
-    fn next(&mut self) -> Result<Part<Term, Frame>> {
+    fn next(&mut self) -> Result<Part<Term, ValueFrame>> {
         let tag = self.reader.byte()?;
         match int(&mut self.reader, tag) {
             Some(value) => value.map(Term::Int).map(Part::Leaf),
@@ -207,25 +207,25 @@ impl Decoder<'_, '_> {
         }
     }
 
-    fn other(&mut self, tag: u8) -> Result<Part<Term, Frame>> {
+    fn other(&mut self, tag: u8) -> Result<Part<Term, ValueFrame>> {
         match tag {
-            0xD8..=0xDF => self.open(Kind::Tuple, u64::from(tag - tag::TUPLE_0)),
-            tag::TUPLE => self.counted(Kind::Tuple),
-            tag::LIST => self.counted(Kind::List),
+            0xD8..=0xDF => self.open(ValueContainer::Tuple, u64::from(tag - tag::TUPLE_0)),
+            tag::TUPLE => self.counted(ValueContainer::Tuple),
+            tag::LIST => self.counted(ValueContainer::List),
             tag::IMPROPER => {
                 let length = self.reader.length()?;
-                self.open(Kind::Improper, length.saturating_add(1))
+                self.open(ValueContainer::Improper, length.saturating_add(1))
             }
             tag::MAP => self.map(),
             tag::SHAPED => {
                 let shape = shape(&mut self.reader)?;
-                self.open(Kind::Shaped(shape), shape.keys().len() as u64)
+                self.open(ValueContainer::Shaped(shape), shape.keys().len() as u64)
             }
             tag::FUN_LOCAL => self.local_fun(),
             tag::RECORD => {
                 let definition = definition(&mut self.reader)?;
                 let fields = definition.fields().len() as u64;
-                self.open(Kind::Record(definition), fields)
+                self.open(ValueContainer::Record(definition), fields)
             }
             _ => self.leaf(tag).map(Part::Leaf),
         }
@@ -275,26 +275,26 @@ impl Decoder<'_, '_> {
 
     /// Begins a container of `count` terms.
     #[inline]
-    fn open(&mut self, kind: Kind, count: u64) -> Result<Part<Term, Frame>> {
+    fn open(&mut self, kind: ValueContainer, count: u64) -> Result<Part<Term, ValueFrame>> {
         self.claim(count)?;
-        Ok(Part::Open(Frame {
+        Ok(Part::Open(ValueFrame {
             kind,
             left: count,
             parts: Gather::Terms(Vec::with_capacity(count as usize)),
         }))
     }
 
-    fn counted(&mut self, kind: Kind) -> Result<Part<Term, Frame>> {
+    fn counted(&mut self, kind: ValueContainer) -> Result<Part<Term, ValueFrame>> {
         let count = self.reader.length()?;
         self.open(kind, count)
     }
 
-    fn map(&mut self) -> Result<Part<Term, Frame>> {
+    fn map(&mut self) -> Result<Part<Term, ValueFrame>> {
         let size = self.reader.length()?;
         let left = size.saturating_mul(2);
         self.claim(left)?;
-        Ok(Part::Open(Frame {
-            kind: Kind::Map,
+        Ok(Part::Open(ValueFrame {
+            kind: ValueContainer::Map,
             left,
             parts: Gather::pairs(size as usize),
         }))
@@ -359,22 +359,22 @@ impl Decoder<'_, '_> {
         })))
     }
 
-    fn local_fun(&mut self) -> Result<Part<Term, Frame>> {
+    fn local_fun(&mut self) -> Result<Part<Term, ValueFrame>> {
         let code = FunCode::read(&mut self.reader)?;
         let creator = pid(&mut self.reader)?;
         let fun = code.fun(creator, Vec::new())?;
-        self.counted(Kind::Fun(Box::new(fun)))
+        self.counted(ValueContainer::Fun(Box::new(fun)))
     }
 }
 
 /// Reads the atom whose number has `len` bytes.
 #[inline]
-pub(super) fn atom(reader: &mut Reader<'_>, len: usize) -> Result<Atom> {
+pub(super) fn atom(reader: &mut ValueReader<'_>, len: usize) -> Result<Atom> {
     known_atom(reader.number(len)? as u32)
 }
 
 /// Reads the bytes between the tag and the values of a map with a shape.
-pub(super) fn shape(reader: &mut Reader<'_>) -> Result<&'static Shape> {
+pub(super) fn shape(reader: &mut ValueReader<'_>) -> Result<&'static Shape> {
     let size = reader.byte()?;
     let number = reader.length()?;
     let shape = u32::try_from(number).ok().and_then(Shape::numbered);
@@ -383,19 +383,21 @@ pub(super) fn shape(reader: &mut Reader<'_>) -> Result<&'static Shape> {
         .ok_or(ValueErrorKind::Malformed("shape"))
 }
 
-fn wide_atom(reader: &mut Reader<'_>) -> Result<Atom> {
+fn wide_atom(reader: &mut ValueReader<'_>) -> Result<Atom> {
     known_atom(reader.u32()?)
 }
 
 /// Reads the parts behind the tag of a reference: the number of its node's atom, how often that has started, and the
 /// numbers.
-pub(super) fn reference_parts<'a>(reader: &mut Reader<'a>) -> Result<(u32, u32, &'a [[u8; 4]])> {
+pub(super) fn reference_parts<'a>(
+    reader: &mut ValueReader<'a>,
+) -> Result<(u32, u32, &'a [[u8; 4]])> {
     let (node, creation) = (reader.u32()?, reader.u32()?);
     Ok((node, creation, reader.parts(4)?.as_chunks().0))
 }
 
 /// Reads the bytes after the tag of a process identifier.
-pub(super) fn pid(reader: &mut Reader<'_>) -> Result<Pid> {
+pub(super) fn pid(reader: &mut ValueReader<'_>) -> Result<Pid> {
     Ok(Pid {
         node: wide_atom(reader)?,
         id: reader.u32()?,

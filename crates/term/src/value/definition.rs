@@ -4,7 +4,7 @@ use crate::{Atom, Definition, NativeRecord};
 
 use super::encode::ValueWriter;
 use super::error::ValueErrorKind;
-use super::reader::{Reader, Result};
+use super::reader::{Result, ValueReader};
 use super::shape::{Interner, MAX_SHAPES, Numbered};
 use super::tag;
 
@@ -61,7 +61,7 @@ impl ValueWriter<'_> {
 
 /// Reads the bytes between the tag and the values of a native record.
 #[inline(never)]
-pub(super) fn definition(reader: &mut Reader<'_>) -> Result<Definition> {
+pub(super) fn definition(reader: &mut ValueReader<'_>) -> Result<Definition> {
     let wrong = ValueErrorKind::Malformed("native record");
     let count = usize::try_from(reader.length()?).unwrap_or(usize::MAX);
     let found = match reader.length()?.checked_sub(1) {
@@ -83,7 +83,7 @@ pub(super) fn definition(reader: &mut Reader<'_>) -> Result<Definition> {
 }
 
 /// Passes over the same bytes, and returns the number of values.
-pub(super) fn pass(reader: &mut Reader<'_>) -> Result<u64> {
+pub(super) fn pass(reader: &mut ValueReader<'_>) -> Result<u64> {
     let count = reader.length()?;
     if reader.length()? == 0 {
         reader.take(spelled(usize::try_from(count).unwrap_or(usize::MAX)))?;

@@ -3,7 +3,7 @@
 use crate::Blob;
 
 use super::decode::decode;
-use super::reader::Reader;
+use super::reader::ValueReader;
 use super::skip::token;
 use super::tag;
 
@@ -26,7 +26,7 @@ fn same_blobs(a: &[Blob], b: &[Blob]) -> bool {
 /// equal, and so are the terms (CANONICAL_VALUE); anywhere else it makes them different.
 fn differ_in_identity(a: &[u8], b: &[u8]) -> bool {
     let first = a.iter().zip(b).take_while(|(a, b)| a == b).count();
-    let mut reader = Reader { left: a };
+    let mut reader = ValueReader { left: a };
     while let Some(&tag) = reader.left.first() {
         if token(&mut reader).is_err() {
             return false;

@@ -19,7 +19,7 @@ use std::ops::RangeInclusive;
 
 use rapidhash::v3::rapidhash_v3;
 
-use super::reader::{Reader, Result};
+use super::reader::{Result, ValueReader};
 use super::skip::token;
 use super::tag;
 
@@ -65,13 +65,13 @@ fn range(low: u64, bits: u32) -> RangeInclusive<u64> {
 
 /// The beginning of values in which equal ones are alike.
 #[derive(Clone, Copy, Default)]
-struct Part {
+struct AlikePart {
     end: usize,
     /// The first two words of the reference at its end, if there is one.
     words: u64,
 }
 
-impl Part {
+impl AlikePart {
     /// Returns the hash of a part of `values`, of which the bytes before `from` have the hash `before`; the high bits
     /// are the better ones.
     fn hash(self, values: &[u8], from: usize, before: u64) -> u64 {
@@ -86,14 +86,14 @@ impl Part {
 /// The parts of the first bytes of values.
 #[derive(Default)]
 struct Seen {
-    leaves: [Option<Part>; 2],
-    whole: Part,
+    leaves: [Option<AlikePart>; 2],
+    whole: AlikePart,
 }
 
 impl Seen {
     fn of(values: &[u8]) -> Seen {
         let mut seen = Seen::default();
-        let mut reader = Reader { left: values };
+        let mut reader = ValueReader { left: values };
         while seen.whole.end < PRINTED {
             match reader.left.first() {
                 None | Some(&tag::FUN_LOCAL) => break,
@@ -109,7 +109,7 @@ impl Seen {
                 break;
             };
             let end = values.len() - reader.left.len();
-            seen.add(Part { end, words: 0 }, parts == 0);
+            seen.add(AlikePart { end, words: 0 }, parts == 0);
         }
         seen
     }
@@ -124,7 +124,7 @@ impl Seen {
         }
     }
 
-    fn add(&mut self, part: Part, is_leaf: bool) {
+    fn add(&mut self, part: AlikePart, is_leaf: bool) {
         self.whole = part;
         let free = self.leaves.iter_mut().find(|leaf| leaf.is_none());
         if let Some(leaf) = free.filter(|_| is_leaf) {
@@ -134,7 +134,7 @@ impl Seen {
 }
 
 /// Reads the reference at the front of values of that length.
-fn reference(len: usize, reader: &mut Reader<'_>) -> Result<Part> {
+fn reference(len: usize, reader: &mut ValueReader<'_>) -> Result<AlikePart> {
     reader.take(1 + tag::REFERENCE_HEAD)?;
     let end = len - reader.left.len();
     let mut words = reader.parts(4)?.chunks_exact(4).take(2).map(|word| {
@@ -142,7 +142,7 @@ fn reference(len: usize, reader: &mut Reader<'_>) -> Result<Part> {
         u64::from(u32::from_le_bytes(word))
     });
     let (low, high) = (words.next().unwrap_or(0), words.next().unwrap_or(0));
-    Ok(Part {
+    Ok(AlikePart {
         end,
         words: high << 32 | low,
     })

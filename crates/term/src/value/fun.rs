@@ -4,7 +4,7 @@ use crate::{Atom, LocalFun, Pid, Term};
 
 use super::encode::ValueWriter;
 use super::error::ValueErrorKind;
-use super::reader::{Reader, Result};
+use super::reader::{Result, ValueReader};
 use super::tag;
 
 /// The code of a closure: module, index, arity and what tells one version of the module from another. Equal for
@@ -37,7 +37,7 @@ impl FunCode {
     ///
     /// Where the bytes name an atom that was never given out.
     pub fn fun(&self, creator: Pid, free: Vec<Term>) -> Result<LocalFun> {
-        let mut reader = Reader { left: &self.0 };
+        let mut reader = ValueReader { left: &self.0 };
         let module = reader.u32()?;
         Ok(LocalFun {
             module: Atom::from_id(module).ok_or(ValueErrorKind::UnknownAtom(module))?,
@@ -61,7 +61,7 @@ impl FunCode {
     }
 
     /// Reads the code of a closure.
-    pub(super) fn read(reader: &mut Reader<'_>) -> Result<FunCode> {
+    pub(super) fn read(reader: &mut ValueReader<'_>) -> Result<FunCode> {
         reader.array().map(FunCode)
     }
 }

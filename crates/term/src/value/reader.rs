@@ -5,11 +5,11 @@ use super::error::ValueErrorKind;
 pub(super) type Result<T, E = ValueErrorKind> = std::result::Result<T, E>;
 
 /// The remaining bytes of a value.
-pub(super) struct Reader<'a> {
+pub(super) struct ValueReader<'a> {
     pub(super) left: &'a [u8],
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ValueReader<'a> {
     #[inline(always)]
     pub(super) fn byte(&mut self) -> Result<u8> {
         let (&byte, left) = self.left.split_first().ok_or(ValueErrorKind::Truncated)?;

@@ -2,7 +2,7 @@
 
 use super::definition;
 use super::error::{ValueError, ValueErrorKind};
-use super::reader::{Reader, Result};
+use super::reader::{Result, ValueReader};
 use super::tag;
 
 /// Passes over the value at the front of `bytes`, which then starts behind it. O(terms in it), without recursion
@@ -22,11 +22,11 @@ pub fn skip(bytes: &mut &[u8]) -> Result<(), ValueError> {
     }
 }
 
-/// Works like [`skip`] for the `count` values at the front.
+/// Passes over the `count` values at the front of `bytes`, which then starts behind them.
 ///
 /// # Errors
 ///
-/// As [`skip`].
+/// Bytes that end too early or have a tag that is none; `bytes` is then as it was.
 #[inline]
 pub fn skip_many(bytes: &mut &[u8], count: usize) -> Result<(), ValueError> {
     let mut at = 0;
@@ -92,7 +92,7 @@ fn pass_all(bytes: &[u8], at: &mut usize, mut pending: u64) -> Result<()> {
             }
         }
         if following == UNKNOWN {
-            let mut reader = Reader {
+            let mut reader = ValueReader {
                 left: &bytes[*at..],
             };
             let children = token(&mut reader);
@@ -170,7 +170,8 @@ const fn following() -> [u8; 256] {
 ///
 /// # Errors
 ///
-/// As [`skip`], for what is passed over; `offset` counts from a term in `pairs`.
+/// Bytes, of what is passed over, that end too early or have a tag that is none; `offset` counts from a term in
+/// `pairs`.
 pub(super) fn behind_key<'a>(
     size: u64,
     pairs: &'a [u8],
@@ -214,7 +215,7 @@ fn front(bytes: &[u8]) -> u64 {
 
 /// Passes over one term without its parts, and returns the number of these.
 #[inline]
-pub(super) fn token(reader: &mut Reader<'_>) -> Result<u64> {
+pub(super) fn token(reader: &mut ValueReader<'_>) -> Result<u64> {
     let tag = reader.byte()?;
     match tag {
         0..tag::MIDDLE => Ok(0),
@@ -224,7 +225,7 @@ pub(super) fn token(reader: &mut Reader<'_>) -> Result<u64> {
     }
 }
 
-fn long_token(reader: &mut Reader<'_>, tag: u8) -> Result<u64> {
+fn long_token(reader: &mut ValueReader<'_>, tag: u8) -> Result<u64> {
     match tag {
         tag::FLOAT => pass(reader, 8),
         0xAC..=0xAF => pass(reader, usize::from(tag - tag::ATOM_0)),
@@ -270,7 +271,7 @@ fn long_token(reader: &mut Reader<'_>, tag: u8) -> Result<u64> {
 
 /// Passes over bytes that hold no terms.
 #[inline]
-fn pass(reader: &mut Reader<'_>, n: usize) -> Result<u64> {
+fn pass(reader: &mut ValueReader<'_>, n: usize) -> Result<u64> {
     reader.take(n).map(|_| 0)
 }
 

@@ -192,7 +192,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::value::reader::Reader;
+    use crate::value::reader::ValueReader;
 
     proptest! {
         #[test]
@@ -200,7 +200,7 @@ mod tests {
             let count = (noise & ((1 << bits) - 1)) as usize;
             for (token, head) in [(Token::list(count), 1), (Token::byte(7).and_count(count), 1)] {
                 let bytes = token.word().to_le_bytes();
-                let mut reader = Reader { left: &bytes[head..token.len()] };
+                let mut reader = ValueReader { left: &bytes[head..token.len()] };
                 prop_assert_eq!(reader.length(), Ok(count as u64));
                 prop_assert!(reader.left.is_empty() && bytes[token.len()..].iter().all(|b| *b == 0));
             }

@@ -7,7 +7,7 @@ use crate::{Atom, Blob};
 use super::decode::shape;
 use super::error::{ValueError, ValueErrorKind};
 use super::pairs::Pairs;
-use super::reader::{Reader, Result};
+use super::reader::{Result, ValueReader};
 use super::tag;
 
 /// The value at the front of some bytes, opened by one level.
@@ -62,7 +62,7 @@ pub enum View<'a> {
 /// Bytes that [`encode`](super::encode) did not write, as far as they are looked at.
 #[inline]
 pub fn view(bytes: &[u8]) -> Result<View<'_>, ValueError> {
-    let mut reader = Reader { left: bytes };
+    let mut reader = ValueReader { left: bytes };
     match open(&mut reader) {
         Ok(view) => Ok(view),
         Err(kind) => Err(ValueError {
@@ -73,7 +73,7 @@ pub fn view(bytes: &[u8]) -> Result<View<'_>, ValueError> {
 }
 
 #[inline]
-fn open<'a>(reader: &mut Reader<'a>) -> Result<View<'a>> {
+fn open<'a>(reader: &mut ValueReader<'a>) -> Result<View<'a>> {
     let tag = reader.byte()?;
     match tag {
         0..tag::NEGATIVE => Ok(View::Int(i64::from(tag))),
@@ -92,7 +92,7 @@ fn open<'a>(reader: &mut Reader<'a>) -> Result<View<'a>> {
     }
 }
 
-fn open_other<'a>(reader: &mut Reader<'a>, tag: u8) -> Result<View<'a>> {
+fn open_other<'a>(reader: &mut ValueReader<'a>, tag: u8) -> Result<View<'a>> {
     Ok(match tag {
         tag::FLOAT => View::Float(f64::from_le_bytes(reader.array()?)),
         tag::BIG => View::Big(reader.counted()?),
@@ -126,7 +126,7 @@ fn open_other<'a>(reader: &mut Reader<'a>, tag: u8) -> Result<View<'a>> {
 }
 
 #[inline]
-fn atom<'a>(reader: &mut Reader<'a>, len: usize) -> Result<View<'a>> {
+fn atom<'a>(reader: &mut ValueReader<'a>, len: usize) -> Result<View<'a>> {
     let bytes = reader.take(len)?;
     let id = bytes
         .iter()
@@ -167,7 +167,7 @@ pub fn as_int(bytes: &[u8]) -> Option<i64> {
             let high = i64::from(tag - tag::MIDDLE) << 8;
             Some(tag::MIDDLE_FIRST + (high | i64::from(*left.first()?)))
         }
-        0xA0..=0xA7 => Reader { left }.int(usize::from(tag - tag::INT_0)).ok(),
+        0xA0..=0xA7 => ValueReader { left }.int(usize::from(tag - tag::INT_0)).ok(),
         _ => None,
     }
 }
@@ -178,7 +178,7 @@ pub fn as_int(bytes: &[u8]) -> Option<i64> {
 /// `value` and `blobs` are what [`encode`](super::encode) made of the term. A value delimits itself and has one form
 /// (CANONICAL_VALUE), so stored bytes that start with those of a plain value start with that very value.
 pub fn is_plain(value: &[u8], blobs: &[Blob]) -> bool {
-    let mut reader = Reader { left: value };
+    let mut reader = ValueReader { left: value };
     while let Some(&tag) = reader.left.first() {
         if matches!(tag, tag::FUN_LOCAL | tag::REFERENCE)
             || super::skip::token(&mut reader).is_err()
@@ -191,7 +191,7 @@ pub fn is_plain(value: &[u8], blobs: &[Blob]) -> bool {
 
 /// Returns whether terms refer to blobs. O(terms in them), without recursion; true of bytes that are wrong.
 pub fn refers_to_blobs(values: &[u8]) -> bool {
-    let mut reader = Reader { left: values };
+    let mut reader = ValueReader { left: values };
     while let Some(&tag) = reader.left.first() {
         if matches!(tag, tag::BLOB | tag::BITS_BLOB) || super::skip::token(&mut reader).is_err() {
             return true;

@@ -50,16 +50,16 @@ pub(crate) enum Foreign {
 
 /// What such terms look like.
 #[derive(Clone, Copy)]
-struct Layout {
+struct ExternalLayout {
     pid: usize,
     reference: usize,
     /// The place of the node among the words.
     node: usize,
 }
 
-static LAYOUT: OnceLock<Option<Layout>> = OnceLock::new();
+static LAYOUT: OnceLock<Option<ExternalLayout>> = OnceLock::new();
 
-fn layout() -> Option<Layout> {
+fn layout() -> Option<ExternalLayout> {
     LAYOUT.get().copied().flatten()
 }
 
@@ -96,7 +96,7 @@ pub(crate) fn learn(env: Env) {
                 && all[HEAD..] == [word_of(3, a), word_of(b, c)]
         };
         let are_references = is_reference(one, [1, 2, 3]) && is_reference(two, [4, 5, 6]);
-        (are_pids && are_references).then_some(Layout {
+        (are_pids && are_references).then_some(ExternalLayout {
             pid,
             reference,
             node,
@@ -128,7 +128,7 @@ fn boxed(term: Term) -> Option<Term> {
 }
 
 /// A node that was met.
-struct Met {
+struct MetNode {
     node: NodeIds,
     /// The address of its entry.
     entry: usize,
@@ -138,7 +138,7 @@ struct Met {
     reference: Term,
 }
 
-static ALL: [OnceLock<Met>; MOST] = [const { OnceLock::new() }; MOST];
+static ALL: [OnceLock<MetNode>; MOST] = [const { OnceLock::new() }; MOST];
 /// The number of nodes; held while one is remembered.
 static COUNT: Mutex<usize> = Mutex::new(0);
 /// Whether there is no room for another.
@@ -152,8 +152,8 @@ static BY_NODE: [AtomicU32; PLACES] = [const { AtomicU32::new(0) }; PLACES];
 fn find(
     by: &[AtomicU32; PLACES],
     hash: u64,
-    is_it: impl Fn(&Met) -> bool,
-) -> Result<&'static Met, usize> {
+    is_it: impl Fn(&MetNode) -> bool,
+) -> Result<&'static MetNode, usize> {
     let mut place = hash as usize % PLACES;
     // Acquire: pairs with the Release in `publish` (NODE_FIRST). There are more places than nodes.
     while let Some(number) = by[place].load(Ordering::Acquire).checked_sub(1) {
@@ -169,11 +169,11 @@ fn hash(what: impl std::hash::Hash) -> u64 {
     foldhash::fast::FixedState::default().hash_one(what)
 }
 
-fn by_entry(entry: usize) -> Result<&'static Met, usize> {
+fn by_entry(entry: usize) -> Result<&'static MetNode, usize> {
     find(&BY_ENTRY, hash(entry), |met| met.entry == entry)
 }
 
-fn by_node(node: NodeIds) -> Result<&'static Met, usize> {
+fn by_node(node: NodeIds) -> Result<&'static MetNode, usize> {
     find(&BY_NODE, hash(node), |met| met.node == node)
 }
 
@@ -240,7 +240,7 @@ pub(crate) fn make_reference(env: Env, node: NodeIds, [a, b, c]: [u32; 3]) -> Op
 /// Returns a copy of a term of a node with these words behind its head.
 fn copied<const N: usize>(
     env: Env,
-    met: &Met,
+    met: &MetNode,
     term: Term,
     header: usize,
     numbers: [usize; N],
@@ -279,7 +279,7 @@ pub(crate) fn remember(env: Env, term: Term, node: (Atom, u32)) -> Option<()> {
     if entry_of(pid) != Some(entry) || entry_of(reference) != Some(entry) {
         return None;
     }
-    publish(Met {
+    publish(MetNode {
         node: (node.0.id(), node.1),
         entry,
         kept,
@@ -299,7 +299,7 @@ fn entry_of(term: Term) -> Option<usize> {
     }
 }
 
-fn publish(met: Met) -> Option<()> {
+fn publish(met: MetNode) -> Option<()> {
     // A thread that panicked (for want of memory) has published nothing.
     let mut count = COUNT.lock().unwrap_or_else(PoisonError::into_inner);
     let (Err(of_entry), Err(of_node)) = (by_entry(met.entry), by_node(met.node)) else {

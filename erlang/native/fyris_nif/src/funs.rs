@@ -37,7 +37,7 @@ const REMEMBERED: usize = 64;
 
 /// The layout of funs.
 #[derive(Clone, Copy)]
-struct Layout {
+struct FunLayout {
     /// The kinds in the headers of closures and of external funs.
     kinds: [usize; 2],
     /// The place of the first captured value.
@@ -46,14 +46,14 @@ struct Layout {
     creator: Option<usize>,
 }
 
-static LAYOUT: OnceLock<Option<Layout>> = OnceLock::new();
+static LAYOUT: OnceLock<Option<FunLayout>> = OnceLock::new();
 
 /// What tells the code of a fun from all others: its first two words.
 type Id = [usize; 2];
 
 /// The stored parts of a fun that all funs of its code share.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Key {
+pub(crate) enum FunKey {
     /// A closure, and the number of its captured values.
     Local(FunCode, usize),
     /// The module, the function and the arity.
@@ -63,12 +63,12 @@ pub(crate) enum Key {
 /// The code of funs.
 pub(crate) struct Code {
     id: Id,
-    pub(crate) key: Key,
+    pub(crate) key: FunKey,
     template: OwnTerm,
 }
 
 /// A fun, read where it is; valid during the call that the term belongs to (CALL).
-pub(crate) struct Seen<'t> {
+pub(crate) struct SeenFun<'t> {
     pub(crate) code: &'static Code,
     /// The creator of a closure, if the machine keeps it.
     pub(crate) creator: Option<Term>,
@@ -79,7 +79,7 @@ pub(crate) struct Seen<'t> {
 #[derive(Default)]
 struct Codes {
     by_id: HashMap<Id, &'static Code>,
-    by_key: HashMap<Key, &'static Code>,
+    by_key: HashMap<FunKey, &'static Code>,
 }
 
 static CODES: LazyLock<Mutex<Codes>> = LazyLock::new(Mutex::default);
@@ -89,17 +89,17 @@ fn codes() -> std::sync::MutexGuard<'static, Codes> {
 }
 
 /// By slots; empty at first.
-type Memory = RefCell<Vec<Option<&'static Code>>>;
+type CodeMemory = RefCell<Vec<Option<&'static Code>>>;
 
 thread_local! {
-    static SEEN: Memory = const { RefCell::new(Vec::new()) };
-    static MADE: Memory = const { RefCell::new(Vec::new()) };
+    static SEEN: CodeMemory = const { RefCell::new(Vec::new()) };
+    static MADE: CodeMemory = const { RefCell::new(Vec::new()) };
 }
 
 /// Returns the code that the thread remembers in a slot, if it is the one; else what `find` finds, which it remembers.
 #[inline]
 fn remembered(
-    memory: &'static LocalKey<Memory>,
+    memory: &'static LocalKey<CodeMemory>,
     slot: usize,
     is_it: impl FnOnce(&Code) -> bool,
     find: impl FnOnce() -> Option<&'static Code>,
@@ -140,7 +140,7 @@ pub(crate) fn see<'t>(
     env: Env,
     term: Term,
     read: impl FnOnce() -> Option<Owned>,
-) -> Option<Seen<'t>> {
+) -> Option<SeenFun<'t>> {
     let layout = LAYOUT.get().copied().flatten()?;
     if term.0 & PRIMARY != BOXED || !layout.kinds.contains(&term.subtag()) {
         return None;
@@ -154,20 +154,20 @@ pub(crate) fn see<'t>(
         || find(env, id, read),
     )?;
     let captured = match code.key {
-        Key::Local(_, captured) => captured,
-        Key::External(..) => 0,
+        FunKey::Local(_, captured) => captured,
+        FunKey::External(..) => 0,
     };
     // SAFETY: a closure of this code has as many captured values, and the creator where the layout says.
     let (creator, captured) = unsafe {
         let creator = layout
             .creator
-            .filter(|_| matches!(code.key, Key::Local(..)));
+            .filter(|_| matches!(code.key, FunKey::Local(..)));
         (
             creator.map(|place| Term(word(term, place).read())),
             std::slice::from_raw_parts(word(term, layout.captured).cast(), captured),
         )
     };
-    Some(Seen {
+    Some(SeenFun {
         code,
         creator,
         captured,
@@ -188,15 +188,15 @@ fn find(env: Env, id: Id, read: impl FnOnce() -> Option<Owned>) -> Option<&'stat
             module,
             function,
             arity,
-        } => Key::External(module, function, arity),
-        Fun::Local(fun) => Key::Local(FunCode::of(&fun), fun.free.len()),
+        } => FunKey::External(module, function, arity),
+        Fun::Local(fun) => FunKey::Local(FunCode::of(&fun), fun.free.len()),
     };
     // Should the words be others than those of the template, this is found again each time.
     add(env, key)
 }
 
 /// Returns the code with this key, new if it was not met before; `None` if there are too many.
-fn add(env: Env, key: Key) -> Option<&'static Code> {
+fn add(env: Env, key: FunKey) -> Option<&'static Code> {
     let term = bare(env, key)?;
     // SAFETY: a fun, made just now.
     let id = unsafe { id(term) };
@@ -215,14 +215,14 @@ fn add(env: Env, key: Key) -> Option<&'static Code> {
 }
 
 /// Returns a fun of this code with some creator, and zeros for captured values.
-fn bare(env: Env, key: Key) -> Option<Term> {
+fn bare(env: Env, key: FunKey) -> Option<Term> {
     let fun = match key {
-        Key::External(module, function, arity) => Fun::External {
+        FunKey::External(module, function, arity) => Fun::External {
             module,
             function,
             arity,
         },
-        Key::Local(code, captured) => {
+        FunKey::Local(code, captured) => {
             let (node, creation) = this_node(env)?;
             let creator = Pid {
                 node,
@@ -244,12 +244,12 @@ fn own_pid(env: Env) -> Option<Pid> {
     }
 }
 
-impl Key {
+impl FunKey {
     /// Returns a number that most other keys do not have.
     fn slot(&self) -> usize {
         match self {
-            Key::Local(code, _) => code.number() as usize,
-            Key::External(module, function, arity) => {
+            FunKey::Local(code, _) => code.number() as usize,
+            FunKey::External(module, function, arity) => {
                 module.id() as usize * 31 + function.id() as usize * 7 + usize::from(*arity)
             }
         }
@@ -259,10 +259,10 @@ impl Key {
 /// Returns a fun of this code; of a closure, with this creator where the machine keeps it, and zeros for captured
 /// values, for [`put`]. `None` if it is to be made by way of the external format.
 #[inline]
-pub(crate) fn begin(env: Env, key: Key, creator: Option<Term>) -> Option<Term> {
+pub(crate) fn begin(env: Env, key: FunKey, creator: Option<Term>) -> Option<Term> {
     let layout = LAYOUT.get().copied().flatten()?;
     let creator = match (key, layout.creator) {
-        (Key::Local(..), Some(place)) => Some((place, creator?)),
+        (FunKey::Local(..), Some(place)) => Some((place, creator?)),
         _ => None,
     };
     let is_it = |code: &Code| code.key == key;
@@ -297,7 +297,7 @@ pub(crate) fn are_known() -> bool {
 /// Values that a closure captures, to be found in its words: with the header they are more than [`PLACES`] reach.
 const CAPTURED: [i64; 8] = [1001, 1002, 1003, 1004, 1005, 1006, 1007, 1008];
 
-fn layout_of(env: Env) -> Option<Layout> {
+fn layout_of(env: Env) -> Option<FunLayout> {
     let (own, word_of_own) = (own_pid(env)?, env.self_pid()?);
     let mut other = own.clone();
     other.id += 1;
@@ -341,7 +341,7 @@ fn layout_of(env: Env) -> Option<Layout> {
         if !told || id(this) == id(that) {
             return None;
         }
-        let layout = Layout {
+        let layout = FunLayout {
             kinds: [one.subtag(), this.subtag()],
             captured,
             creator,

@@ -47,7 +47,7 @@ enum Form {
 
 /// What was learned.
 #[derive(Clone, Copy)]
-struct Layout {
+struct BinaryLayout {
     form: Form,
     /// The header of the term.
     header: usize,
@@ -59,10 +59,10 @@ struct Layout {
     flags: [usize; 2],
 }
 
-static LAYOUT: OnceLock<Option<Layout>> = OnceLock::new();
+static LAYOUT: OnceLock<Option<BinaryLayout>> = OnceLock::new();
 
 #[inline]
-fn layout() -> Option<&'static Layout> {
+fn layout() -> Option<&'static BinaryLayout> {
     LAYOUT.get().and_then(Option::as_ref)
 }
 
@@ -93,7 +93,7 @@ unsafe fn words<const N: usize>(term: usize) -> [usize; N] {
     unsafe { with_exposed_provenance::<[usize; N]>(term & !POINTER_TAGS).read() }
 }
 
-impl Layout {
+impl BinaryLayout {
     /// Returns the address of the block, if the term is all of the binary that it has.
     ///
     /// # Safety
@@ -149,7 +149,7 @@ impl Layout {
     }
 }
 
-fn known() -> &'static Layout {
+fn known() -> &'static BinaryLayout {
     layout().expect("learned before anything was held")
 }
 
@@ -202,7 +202,7 @@ pub(crate) fn blob(term: Term, bytes: &[u8]) -> Blob {
 }
 
 /// Returns a block of the machine's with a copy of the bytes.
-fn copied(layout: &Layout, bytes: &[u8]) -> Option<Blob> {
+fn copied(layout: &BinaryLayout, bytes: &[u8]) -> Option<Blob> {
     let mut binary = Binary::allocate(bytes.len())?;
     // SAFETY: the block was allocated for as many bytes, and its one count becomes the blob's.
     unsafe {
@@ -266,7 +266,7 @@ pub(crate) fn learn(env: Env, native_atomics: bool) {
             release,
         };
         // SAFETY: the machine frees a block when its count is zero, and does not move or change it before, as no
-        // process appends to it (`Layout::block_of`).
+        // process appends to it (`BinaryLayout::block_of`).
         unsafe { set_foreign_blobs(counts) };
     }
 }
@@ -277,7 +277,7 @@ pub(crate) fn is_known() -> bool {
 }
 
 /// Returns the layout of a large binary, from a look at one.
-fn learned(env: Env) -> Option<Layout> {
+fn learned(env: Env) -> Option<BinaryLayout> {
     let term = env.make_binary(&[0xA5; 1000]);
     let bytes = env.binary(term).filter(|_| term.0 & PRIMARY == BOXED)?;
     let at = bytes.as_ptr().addr();
@@ -319,7 +319,7 @@ fn learned(env: Env) -> Option<Layout> {
         let made_flags = with_exposed_provenance::<usize>(made.block.addr()).read();
         made.into_term(env);
         let is_count = (before[count], after[count]) == (1, 2) && copy.0 != term.0 && count > 0;
-        is_count.then_some(Layout {
+        is_count.then_some(BinaryLayout {
             form,
             header,
             head,
@@ -330,7 +330,7 @@ fn learned(env: Env) -> Option<Layout> {
 }
 
 /// Returns whether binaries of several sizes are as was learned, and are counted so.
-fn is_so(env: Env, layout: &Layout) -> bool {
+fn is_so(env: Env, layout: &BinaryLayout) -> bool {
     [65, 66, 127, 1 << 10, 1 << 16].into_iter().all(|size| {
         let content: Vec<u8> = (0..size).map(|i| i as u8 ^ 0x5A).collect();
         let by_library = Binary::allocate(size).map(|binary| {
@@ -349,7 +349,7 @@ fn is_so(env: Env, layout: &Layout) -> bool {
 }
 
 /// Returns the block of a term with this content and no other holder, if counting it goes as was learned.
-fn is_counted(env: Env, layout: &Layout, term: Term, content: &[u8]) -> Option<usize> {
+fn is_counted(env: Env, layout: &BinaryLayout, term: Term, content: &[u8]) -> Option<usize> {
     let bytes = env.binary(term).filter(|bytes| *bytes == content)?;
     // SAFETY: the machine has just said that these are its bytes. That the word is a count was seen before: it is one
     // while the term is the only holder, and all that is added is given back or becomes a term's.
@@ -373,7 +373,7 @@ fn is_counted(env: Env, layout: &Layout, term: Term, content: &[u8]) -> Option<u
 }
 
 /// Returns whether a part of a binary is taken for a whole one.
-fn is_taken_whole(env: Env, layout: &Layout, whole: Term) -> bool {
+fn is_taken_whole(env: Env, layout: &BinaryLayout, whole: Term) -> bool {
     let len = env.binary(whole).map_or(0, <[u8]>::len);
     [(0, len - 1), (1, len - 1)].into_iter().any(|(from, len)| {
         // SAFETY: the environment is that of the load under way (CALL), and the binary has as many bytes.

@@ -21,7 +21,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use rustler::codegen_runtime::ErlNifEntry;
 use rustler::sys::{ErlNifEnv, ErlNifFunc, ErlNifTerm};
 
-use crate::sys::{Env, Layout, Term, Type, destroy};
+use crate::sys::{Env, Term, Type, WordLayout, destroy};
 use crate::{calls, copies, externals, funs, held, process, references, sys, tables, term, words};
 
 /// The kinds of resources, as one loading of the module made them.
@@ -159,7 +159,7 @@ fn begin(env: Env, info: Term) -> c_int {
     if copies::another_has_tables() {
         return OTHER_LIBRARY;
     }
-    if !Layout::probe(env) {
+    if !WordLayout::probe(env) {
         return BAD_LAYOUT;
     }
     let Some(samples) = Samples::of(env, info) else {

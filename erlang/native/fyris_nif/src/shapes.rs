@@ -21,7 +21,7 @@ const MOST: usize = 32;
 const KEPT: usize = 64;
 
 /// Places among keys, in another order than that of the keys.
-type Places = [u8; MOST];
+type KeyOrder = [u8; MOST];
 
 /// Keys of maps: integers and atoms, whose words are the same terms everywhere on the node.
 #[derive(Clone, Copy, Default)]
@@ -29,7 +29,7 @@ pub(crate) struct Keys {
     /// The shape of a map with these keys.
     pub(crate) shape: Option<&'static Shape>,
     /// The places of the keys, in the order of terms.
-    pub(crate) places: Places,
+    pub(crate) places: KeyOrder,
 }
 
 /// What is remembered of some keys.
@@ -39,13 +39,13 @@ struct Remembered<T> {
     what: T,
 }
 
-type Memory<T> = RefCell<Vec<Remembered<T>>>;
+type KeysMemory<T> = RefCell<Vec<Remembered<T>>>;
 
 thread_local! {
     /// By keys in the order of terms: their places in that of the machine.
-    static WRITTEN: Memory<Places> = const { RefCell::new(Vec::new()) };
+    static WRITTEN: KeysMemory<KeyOrder> = const { RefCell::new(Vec::new()) };
     /// By keys in the order of the machine.
-    static READ: Memory<Keys> = const { RefCell::new(Vec::new()) };
+    static READ: KeysMemory<Keys> = const { RefCell::new(Vec::new()) };
 }
 
 /// The keys of shapes as the machine's words, in the order of terms, by the numbers of the shapes.
@@ -111,7 +111,7 @@ pub(crate) fn shape_of(env: Env, keys: impl Iterator<Item = Term>) -> Option<&'s
 /// Returns what `find` finds of keys, unless the thread remembers it.
 #[inline]
 fn remembered<T: Clone + Copy + Default>(
-    memory: &'static LocalKey<Memory<T>>,
+    memory: &'static LocalKey<KeysMemory<T>>,
     keys: &[Term],
     find: impl FnOnce(&[Term]) -> Option<T>,
 ) -> Option<T> {
@@ -138,7 +138,7 @@ fn slot(keys: &[Term]) -> usize {
 /// Returns the places of keys when the atoms among them, which stand one behind another, are sorted by what `by` says
 /// of them; `None` if it says nothing of one.
 #[cold]
-fn with_atoms_by<K: Ord>(keys: &[Term], by: impl Fn(&Term) -> Option<K>) -> Option<Places> {
+fn with_atoms_by<K: Ord>(keys: &[Term], by: impl Fn(&Term) -> Option<K>) -> Option<KeyOrder> {
     let is_atom = |key: &Term| key.atom_index().is_some();
     let first = keys.iter().position(is_atom).unwrap_or(keys.len());
     let atoms = keys[first..].iter().take_while(|key| is_atom(key));
@@ -148,7 +148,7 @@ fn with_atoms_by<K: Ord>(keys: &[Term], by: impl Fn(&Term) -> Option<K>) -> Opti
         .collect();
     let mut atoms = atoms?;
     atoms.sort_unstable();
-    let mut places: Places = std::array::from_fn(|place| place as u8);
+    let mut places: KeyOrder = std::array::from_fn(|place| place as u8);
     let sorted = places[first..].iter_mut().zip(atoms);
     sorted.for_each(|(to, (_, place))| *to = place);
     Some(places)

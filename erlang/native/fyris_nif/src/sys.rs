@@ -10,9 +10,9 @@
 //! # Words
 //!
 //! Small integers, atoms and local pids are single words with a tag in the low bits, and asking the machine what they
-//! are costs more than looking. The tags have been the same since OTP R12, but they are no promise: [`Layout::probe`]
-//! compares them, when the library is loaded, with what the machine makes of known values. If they ever differ, the
-//! library refuses to load and says so.
+//! are costs more than looking. The tags have been the same since OTP R12, but they are no promise:
+//! [`WordLayout::probe`] compares them, when the library is loaded, with what the machine makes of known values. If
+//! they ever differ, the library refuses to load and says so.
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::mem::MaybeUninit;
@@ -697,9 +697,9 @@ pub(crate) unsafe fn release(object: *const c_void) {
 }
 
 /// The layout of the words of terms.
-pub(crate) struct Layout;
+pub(crate) struct WordLayout;
 
-impl Layout {
+impl WordLayout {
     /// Returns whether the machine's words are those we know.
     pub(crate) fn probe(env: Env) -> bool {
         let smalls = [0, 1, -1, 42, i64::from(i32::MIN), (1 << 59) - 1, -1 << 59];

@@ -37,22 +37,22 @@ const MOST_MISSES: u32 = 256;
 pub(crate) struct Tree {
     pub(crate) image: Image,
     /// The keys in the order of the leaves.
-    leaves: Box<[Key]>,
+    leaves: Box<[LeafKey]>,
     /// In exact order of the keys.
-    keys: Box<[Place]>,
+    keys: Box<[KeyPlace]>,
     /// The keys as values, one behind another.
     encoded: Box<[u8]>,
 }
 
 /// A key that is told from others by this.
-enum Key {
+enum LeafKey {
     /// A small integer or an atom.
     Word(usize),
     Binary(Box<[u8]>),
 }
 
 /// Where things of a key are.
-struct Place {
+struct KeyPlace {
     leaf: u32,
     /// Of the value, in the image.
     value: u32,
@@ -67,7 +67,8 @@ impl Tree {
     fn of(env: Env, map: Term) -> Option<Tree> {
         words::tree_size(map).filter(|&size| size <= MOST)?;
         let (image, pairs) = (Image::of(env, map)?, words::leaves(map)?);
-        let leaves: Option<Box<[Key]>> = pairs.iter().map(|pair| Key::of(env, pair.0)).collect();
+        let leaves: Option<Box<[LeafKey]>> =
+            pairs.iter().map(|pair| LeafKey::of(env, pair.0)).collect();
         let leaves = leaves?;
         let mut sorted: Vec<(Term, usize)> = pairs
             .iter()
@@ -76,7 +77,7 @@ impl Tree {
             .collect();
         term::sort_pairs(env, &mut sorted, 0).ok()?;
         let (mut encoded, mut blobs) = (Vec::new(), Vec::new());
-        let keys: Option<Box<[Place]>> = sorted
+        let keys: Option<Box<[KeyPlace]>> = sorted
             .into_iter()
             .map(|(key, leaf)| {
                 let start = encoded.len() as u32;
@@ -84,7 +85,7 @@ impl Tree {
                 term::write_value(env, key, &mut out).ok()?;
                 let end = encoded.len() as u32;
                 let value = image.place_of(leaf);
-                Some(Place {
+                Some(KeyPlace {
                     leaf: leaf as u32,
                     value,
                     start,
@@ -103,7 +104,7 @@ impl Tree {
     /// Returns the key at a place in their exact order, as a value.
     #[inline(always)]
     pub(crate) fn key(&self, place: usize) -> &[u8] {
-        let Place { start, end, .. } = self.keys[place];
+        let KeyPlace { start, end, .. } = self.keys[place];
         &self.encoded[start as usize..end as usize]
     }
 
@@ -130,33 +131,33 @@ impl Tree {
     }
 }
 
-impl Key {
-    fn of(env: Env, term: Term) -> Option<Key> {
+impl LeafKey {
+    fn of(env: Env, term: Term) -> Option<LeafKey> {
         if term.is_small_or_atom() {
-            return Some(Key::Word(term.0));
+            return Some(LeafKey::Word(term.0));
         }
-        words::binary(env, term).map(|bytes| Key::Binary(bytes.into()))
+        words::binary(env, term).map(|bytes| LeafKey::Binary(bytes.into()))
     }
 
     fn tag(&self) -> u64 {
         match self {
-            Key::Word(word) => *word as u64,
-            Key::Binary(bytes) => hash(&**bytes),
+            LeafKey::Word(word) => *word as u64,
+            LeafKey::Binary(bytes) => hash(&**bytes),
         }
     }
 
     #[inline(always)]
     fn is(&self, env: Env, term: Term) -> bool {
         match self {
-            Key::Word(word) => *word == term.0,
-            Key::Binary(bytes) => {
+            LeafKey::Word(word) => *word == term.0,
+            LeafKey::Binary(bytes) => {
                 !term.is_small_or_atom() && words::binary(env, term) == Some(&**bytes)
             }
         }
     }
 }
 
-/// Returns what [`Key::tag`] returns of the same key; anything of a term of another kind.
+/// Returns what [`LeafKey::tag`] returns of the same key; anything of a term of another kind.
 fn tag(env: Env, term: Term) -> u64 {
     match Some(term).filter(|term| !term.is_small_or_atom()) {
         Some(term) => words::binary(env, term).map_or(0, hash),
@@ -169,7 +170,7 @@ fn hash(what: impl Hash) -> u64 {
 }
 
 /// The sets of keys that a thread remembers.
-struct Memory {
+struct TreeMemory {
     trees: [Option<Rc<Tree>>; MOST_SETS],
     /// The place of the set that has been there longest.
     oldest: usize,
@@ -185,10 +186,10 @@ struct Memory {
 
 thread_local! {
     /// Allocated when a set was missed: of what lies in a thread itself, libraries that are loaded late get little.
-    static MEMORY: RefCell<Option<Box<Memory>>> = const { RefCell::new(None) };
+    static MEMORY: RefCell<Option<Box<TreeMemory>>> = const { RefCell::new(None) };
 }
 
-fn with_memory<R>(f: impl FnOnce(&mut Memory) -> Option<R>) -> Option<R> {
+fn with_memory<R>(f: impl FnOnce(&mut TreeMemory) -> Option<R>) -> Option<R> {
     MEMORY.with_borrow_mut(|memory| f(memory.as_mut()?))
 }
 
@@ -243,9 +244,9 @@ pub(crate) fn missed(env: Env, map: Term) {
     }
 }
 
-impl Default for Memory {
-    fn default() -> Memory {
-        Memory {
+impl Default for TreeMemory {
+    fn default() -> TreeMemory {
+        TreeMemory {
             trees: [const { None }; MOST_SETS],
             oldest: 0,
             keys: 0,
@@ -257,7 +258,7 @@ impl Default for Memory {
     }
 }
 
-impl Memory {
+impl TreeMemory {
     #[inline]
     fn met(&mut self) {
         self.next_misses = FEWEST_MISSES.max(self.next_misses / 2);

@@ -19,15 +19,15 @@ use fyris::{Table, TableId};
 
 /// A place for the tables of some identities, in a cache line of its own.
 #[repr(align(64))]
-struct Place {
+struct WatchPlace {
     watchers: AtomicU64,
     count: AtomicU64,
 }
 
 const PLACES: usize = 64;
 
-static ALL: [Place; PLACES] = [const {
-    Place {
+static ALL: [WatchPlace; PLACES] = [const {
+    WatchPlace {
         watchers: AtomicU64::new(0),
         count: AtomicU64::new(0),
     }

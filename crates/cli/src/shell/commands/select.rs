@@ -113,7 +113,7 @@ impl Asked {
 
     /// Shows the values, page by page: as the query finds them, or all of them sorted or in groups.
     fn results(&self, session: &Session, query: Query) -> Result<(), ShellError> {
-        let mut found = Found::new(query, self);
+        let mut found = QueryResults::new(query, self);
         let shown = match &self.gathering {
             None => session.show_found(self.limit, || found.next())?,
             Some(gathering) => {
@@ -169,7 +169,7 @@ impl Asked {
 }
 
 /// The results of a query, one by one.
-struct Found {
+struct QueryResults {
     query: Query,
     ready: std::vec::IntoIter<Term>,
     /// Objects of the next slice.
@@ -180,9 +180,9 @@ struct Found {
     over: bool,
 }
 
-impl Found {
-    fn new(query: Query, asked: &Asked) -> Found {
-        Found {
+impl QueryResults {
+    fn new(query: Query, asked: &Asked) -> QueryResults {
+        QueryResults {
             query: query.threads(asked.threads),
             ready: Vec::new().into_iter(),
             slice: *SLICES.start(),

@@ -2,14 +2,14 @@
 
 use std::cell::UnsafeCell;
 
-use crate::rwlock::contender::{Contender, Lock};
+use crate::rwlock::contender::{Lock, LockContender};
 use crate::rwlock::drive::Data;
 
 /// Returns a lock of each preference.
-pub(super) fn all() -> [Contender; 2] {
+pub(super) fn all() -> [LockContender; 2] {
     [
-        Contender::new::<Pthread<{ READERS_FIRST }>>("pthread readers first"),
-        Contender::new::<Pthread<{ WRITERS_FIRST }>>("pthread writers first"),
+        LockContender::new::<Pthread<{ READERS_FIRST }>>("pthread readers first"),
+        LockContender::new::<Pthread<{ WRITERS_FIRST }>>("pthread writers first"),
     ]
 }
 

@@ -30,7 +30,7 @@ const WORDS: usize = if cfg!(any(loom, shuttle)) { 2 } else { 64 };
 /// The word of a place: the address of what is read there, or zero.
 #[repr(align(128))]
 #[derive(Debug, Default)]
-struct Word(AtomicUsize);
+struct PlaceWord(AtomicUsize);
 
 /// An indicator of readers by a word for each thread. See the module. It must not move while a thread reads.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ pub struct Pointers {
     counted: AtomicU64,
     /// A model has its own.
     #[cfg(any(loom, shuttle))]
-    words: [Word; WORDS],
+    words: [PlaceWord; WORDS],
 }
 
 impl Pointers {
@@ -62,13 +62,13 @@ impl Pointers {
 
     #[cfg(not(any(loom, shuttle)))]
     #[inline]
-    fn words(&self) -> &[Word; WORDS] {
-        static ALL: [Word; WORDS] = [const { Word(AtomicUsize::new(0)) }; WORDS];
+    fn words(&self) -> &[PlaceWord; WORDS] {
+        static ALL: [PlaceWord; WORDS] = [const { PlaceWord(AtomicUsize::new(0)) }; WORDS];
         &ALL
     }
 
     #[cfg(any(loom, shuttle))]
-    fn words(&self) -> &[Word; WORDS] {
+    fn words(&self) -> &[PlaceWord; WORDS] {
         &self.words
     }
 
@@ -82,8 +82,9 @@ impl Pointers {
     #[inline]
     fn replace(&self, place: usize, old: usize, new: usize) -> bool {
         // SeqCst: see `ReadIndicator`. Relaxed: then the counter is used, which orders.
-        let replace =
-            |word: &Word| (word.0).compare_exchange(old, new, Ordering::SeqCst, Ordering::Relaxed);
+        let replace = |word: &PlaceWord| {
+            (word.0).compare_exchange(old, new, Ordering::SeqCst, Ordering::Relaxed)
+        };
         self.words()
             .get(place)
             .map(replace)
@@ -137,7 +138,7 @@ unsafe impl ReadIndicator for Pointers {
             return false;
         }
         // SeqCst: as for the counter.
-        let names = |word: &Word| word.0.load(Ordering::SeqCst) == self.name();
+        let names = |word: &PlaceWord| word.0.load(Ordering::SeqCst) == self.name();
         // The words first: invariant MARK.
         !self.words().iter().any(names) && (cfg!(fyris_mutant = "rw_counter_first") || counted())
     }

@@ -4,7 +4,7 @@
 //! leaves enough room, and as the printing itself. They go through the same decisions; where the original's two walks
 //! count columns differently, so does this one, and says it.
 
-use super::node::{Kind, Node, Rest, Sequence, write_flat};
+use super::node::{Node, NodeKind, Rest, Sequence, write_flat};
 
 /// A trial found that tags push their tuples too far to the right.
 pub(super) struct TooFarRight;
@@ -82,12 +82,12 @@ impl Layout {
             return Ok(());
         }
         match &node.kind {
-            Kind::List(sequence) => {
+            NodeKind::List(sequence) => {
                 self.put("[");
                 self.sequence(sequence, inside(at, 1), '|')?;
                 self.put("]");
             }
-            Kind::Tuple {
+            NodeKind::Tuple {
                 tagged: true,
                 elements,
             } => {
@@ -101,7 +101,7 @@ impl Layout {
                 )?;
                 self.put("}");
             }
-            Kind::Tuple {
+            NodeKind::Tuple {
                 tagged: false,
                 elements,
             } => {
@@ -109,7 +109,7 @@ impl Layout {
                 self.sequence(elements, inside(at, 1), ',')?;
                 self.put("}");
             }
-            Kind::Map(pairs) => {
+            NodeKind::Map(pairs) => {
                 self.put("#{");
                 let mut within = inside(at, 2);
                 // The printing walk counts one character of `#{`, the trial both.
@@ -117,17 +117,17 @@ impl Layout {
                 self.pairs(pairs, within)?;
                 self.put("}");
             }
-            Kind::Record(open, fields) => {
+            NodeKind::Record(open, fields) => {
                 self.put(open);
                 self.sequence(fields, inside(at, open.chars().count() as i64), ',')?;
                 self.put("}");
             }
-            Kind::Field(name, value) => {
+            NodeKind::Field(name, value) => {
                 self.put(name);
                 self.node(value, inside(at, name.chars().count() as i64))?;
             }
-            Kind::Bytes(text) if !self.is_trial() => self.bytes(text, at),
-            Kind::Text(_) | Kind::Bytes(_) | Kind::Pair(_) => self.flat(node),
+            NodeKind::Bytes(text) if !self.is_trial() => self.bytes(text, at),
+            NodeKind::Text(_) | NodeKind::Bytes(_) | NodeKind::Pair(_) => self.flat(node),
         }
         Ok(())
     }
@@ -329,7 +329,7 @@ impl Layout {
                 self.line
             });
         }
-        if let Kind::Pair(pair) = &node.kind {
+        if let NodeKind::Pair(pair) = &node.kind {
             self.node(&pair.0, at)?;
             self.put(" =>");
             let deeper = if self.tag_indent > 0 {

@@ -9,12 +9,12 @@ use crate::{Map, NativeRecord, Term};
 
 /// A term, or the pair of a key and its value, measured.
 pub(super) struct Node {
-    pub(super) kind: Kind,
+    pub(super) kind: NodeKind,
     /// Characters it takes on one line.
     pub(super) width: i64,
 }
 
-pub(super) enum Kind {
+pub(super) enum NodeKind {
     /// Never broken, and kept on the line of its neighbours if it fits.
     Text(String),
     /// The inside of `<<1,2,3>>`: broken behind commas.
@@ -54,17 +54,17 @@ impl Node {
         let text = text.into();
         Node {
             width: text.chars().count() as i64,
-            kind: Kind::Text(text),
+            kind: NodeKind::Text(text),
         }
     }
 
     pub(super) fn is_text(&self) -> bool {
-        matches!(self.kind, Kind::Text(_))
+        matches!(self.kind, NodeKind::Text(_))
     }
 
     /// Returns whether this is a pair both sides of which are plain text.
     pub(super) fn is_text_pair(&self) -> bool {
-        matches!(&self.kind, Kind::Pair(pair) if pair.0.is_text() && pair.1.is_text())
+        matches!(&self.kind, NodeKind::Pair(pair) if pair.0.is_text() && pair.1.is_text())
     }
 }
 
@@ -121,7 +121,7 @@ pub(super) fn measure(
             let elements = sequence(elements, None, level, depth, options);
             Node {
                 width: 2 + elements.width(),
-                kind: Kind::Tuple { tagged, elements },
+                kind: NodeKind::Tuple { tagged, elements },
             }
         }
         Term::Map(_) if cut => Node::text("#{...}"),
@@ -139,7 +139,7 @@ pub(super) fn measure(
             }
             Node {
                 width: 4 + text.len() as i64,
-                kind: Kind::Bytes(text),
+                kind: NodeKind::Bytes(text),
             }
         }
         other => {
@@ -165,7 +165,7 @@ fn list(
     let sequence = sequence(elements, tail, level, depth, options);
     Node {
         width: 2 + sequence.width(),
-        kind: Kind::List(sequence),
+        kind: NodeKind::List(sequence),
     }
 }
 
@@ -212,12 +212,12 @@ fn pairs(map: &Map, level: usize, depth: Option<usize>, options: &PrintOptions) 
         let width = pair.0.width + 4 + pair.1.width;
         sequence.items.push(Node {
             width,
-            kind: Kind::Pair(Box::new(pair)),
+            kind: NodeKind::Pair(Box::new(pair)),
         });
     }
     Node {
         width: 3 + sequence.width(),
-        kind: Kind::Map(sequence),
+        kind: NodeKind::Map(sequence),
     }
 }
 
@@ -241,12 +241,12 @@ fn fields(
         let value = std::mem::replace(item, Node::text(""));
         *item = Node {
             width: name.chars().count() as i64 + value.width,
-            kind: Kind::Field(name, Box::new(value)),
+            kind: NodeKind::Field(name, Box::new(value)),
         };
     }
     Node {
         width: open.chars().count() as i64 + 1 + sequence.width(),
-        kind: Kind::Record(open, sequence),
+        kind: NodeKind::Record(open, sequence),
     }
 }
 
@@ -280,7 +280,7 @@ fn binary(bytes: &[u8], depth: Option<usize>, options: &PrintOptions) -> Node {
     let text = join_bytes(bytes);
     Node {
         width: 4 + text.len() as i64,
-        kind: Kind::Bytes(text),
+        kind: NodeKind::Bytes(text),
     }
 }
 
@@ -295,7 +295,7 @@ fn cut_bytes(bytes: &[u8], depth: usize) -> Node {
     let text = join_bytes(&bytes[..depth - 1]) + ",...";
     Node {
         width: 4 + text.len() as i64,
-        kind: Kind::Bytes(text),
+        kind: NodeKind::Bytes(text),
     }
 }
 
@@ -364,18 +364,18 @@ fn in_brackets(chars: impl Iterator<Item = char>, one_byte_each: bool, whole: bo
 /// Writes the node on one line.
 pub(super) fn write_flat(out: &mut impl Write, node: &Node) -> std::fmt::Result {
     match &node.kind {
-        Kind::Text(text) => out.write_str(text),
-        Kind::Bytes(text) => write!(out, "<<{text}>>"),
-        Kind::List(sequence) => write_sequence(out, "[", sequence, '|', ']'),
-        Kind::Tuple { elements, .. } => write_sequence(out, "{", elements, ',', '}'),
-        Kind::Map(sequence) => write_sequence(out, "#{", sequence, ',', '}'),
-        Kind::Pair(pair) => {
+        NodeKind::Text(text) => out.write_str(text),
+        NodeKind::Bytes(text) => write!(out, "<<{text}>>"),
+        NodeKind::List(sequence) => write_sequence(out, "[", sequence, '|', ']'),
+        NodeKind::Tuple { elements, .. } => write_sequence(out, "{", elements, ',', '}'),
+        NodeKind::Map(sequence) => write_sequence(out, "#{", sequence, ',', '}'),
+        NodeKind::Pair(pair) => {
             write_flat(out, &pair.0)?;
             out.write_str(" => ")?;
             write_flat(out, &pair.1)
         }
-        Kind::Record(open, fields) => write_sequence(out, open, fields, ',', '}'),
-        Kind::Field(name, value) => {
+        NodeKind::Record(open, fields) => write_sequence(out, open, fields, ',', '}'),
+        NodeKind::Field(name, value) => {
             out.write_str(name)?;
             write_flat(out, value)
         }

@@ -37,13 +37,13 @@ struct Asked<'t> {
 }
 
 /// The position of each variable, by its number; positions count from 1.
-type Places = [u8; atoms::VARIABLES];
+type VariablePlaces = [u8; atoms::VARIABLES];
 
 /// The parts of a head.
 struct Head {
     key: Term,
     pattern: Pattern,
-    variables: Places,
+    variables: VariablePlaces,
 }
 
 /// Returns the answer, `{done, Result}`; `None` if the query is of another form.
@@ -148,7 +148,7 @@ impl<'t> Asked<'t> {
         env: Env,
         verb: Verb,
         objects: &[Object<'_>],
-        places: &Places,
+        places: &VariablePlaces,
         fits: impl Fn(&Object<'_>) -> bool,
     ) -> Term {
         let matching = objects.iter().rev().filter(|object| fits(object));

@@ -25,16 +25,16 @@ use crate::sys::Term;
 /// The number of places: a megabyte, of which only pages in use take memory.
 const PLACES: usize = 1 << 15;
 
-struct Place {
+struct AliasPlace {
     turn: AtomicU64,
     /// The numbers, two in the first.
     numbers: [AtomicU64; 2],
     process: AtomicUsize,
 }
 
-impl Place {
-    const fn empty() -> Place {
-        Place {
+impl AliasPlace {
+    const fn empty() -> AliasPlace {
+        AliasPlace {
             turn: AtomicU64::new(0),
             numbers: [AtomicU64::new(0), AtomicU64::new(0)],
             process: AtomicUsize::new(0),
@@ -42,7 +42,7 @@ impl Place {
     }
 }
 
-static ALL: [Place; PLACES] = [const { Place::empty() }; PLACES];
+static ALL: [AliasPlace; PLACES] = [const { AliasPlace::empty() }; PLACES];
 
 /// Returns the numbers as a place has them. No alias has zeros only: one bit marks them all.
 fn packed([a, b, c]: [u32; 3]) -> [u64; 2] {
@@ -50,7 +50,7 @@ fn packed([a, b, c]: [u32; 3]) -> [u64; 2] {
 }
 
 /// Returns the place of an alias. Aliases that one scheduler makes in a row have adjacent places.
-fn place([a, b, c]: [u32; 3]) -> &'static Place {
+fn place([a, b, c]: [u32; 3]) -> &'static AliasPlace {
     /// An odd number that parts schedulers.
     const SPREAD: u32 = 0x9E37_79B1;
     let other = (b ^ c).wrapping_mul(SPREAD) >> u16::BITS;
@@ -82,7 +82,7 @@ pub(super) fn remember((numbers, process): Alias) {
 }
 
 #[cold]
-fn write(place: &Place, numbers: [u64; 2], process: Term) {
+fn write(place: &AliasPlace, numbers: [u64; 2], process: Term) {
     // Relaxed: only the exchange decides.
     let turn = place.turn.load(Ordering::Relaxed);
     if !turn.is_multiple_of(2) {

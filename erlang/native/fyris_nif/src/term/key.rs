@@ -169,7 +169,7 @@ fn fun(env: Env, term: Term, out: &mut KeyWriter<'_>, at: At) -> Result<()> {
 
 /// Begins a fun, whose captured values follow.
 #[inline(never)]
-fn begin_fun(env: Env, fun: &funs::Seen<'_>, out: &mut KeyWriter<'_>) -> Result<()> {
+fn begin_fun(env: Env, fun: &funs::SeenFun<'_>, out: &mut KeyWriter<'_>) -> Result<()> {
     match rare::bare_fun(env, fun)? {
         Fun::Local(bare) => out.begin_local_fun(&bare, fun.captured.len()),
         Fun::External {

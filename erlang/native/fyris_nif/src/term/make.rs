@@ -10,7 +10,7 @@ use num_bigint::Sign;
 use smallvec::SmallVec;
 
 use super::{pids, rare};
-use crate::funs::{self, Key};
+use crate::funs::{self, FunKey};
 use crate::sys::{self, Env, Term};
 use crate::trees::{self, Tree};
 use crate::words::{FEW_KEYS, Room};
@@ -289,7 +289,7 @@ impl Build for Maker {
 
     fn external_fun(&mut self, module: u32, function: u32, arity: u8) -> Option<Term> {
         self.odd = true;
-        let key = Key::External(Atom::from_id(module)?, Atom::from_id(function)?, arity);
+        let key = FunKey::External(Atom::from_id(module)?, Atom::from_id(function)?, arity);
         funs::begin(self.env, key, None)
     }
 
@@ -301,7 +301,7 @@ impl Build for Maker {
     ) -> Option<Term> {
         self.odd = true;
         let creator = pids::from_local_pid(node, id, serial, creation);
-        funs::begin(self.env, Key::Local(*code, captured), creator)
+        funs::begin(self.env, FunKey::Local(*code, captured), creator)
     }
 
     #[inline]

@@ -50,7 +50,7 @@ use key::read_key;
 /// The state of a list that a thread gathers. It is kept apart from the list, which has a destructor and is slower to
 /// access; the stage is read for every object.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum GatheringState {
     /// Nothing is to be gathered.
     None,
     /// Under way, with nothing in the list.

@@ -11,7 +11,7 @@ use super::pids::local_pid;
 use super::{Result, aliases, keep, pids};
 use crate::atoms;
 use crate::externals::{self, Foreign};
-use crate::funs::{self, Key};
+use crate::funs::{self, FunKey};
 use crate::load::{self, Samples};
 use crate::references::{self, Alias};
 use crate::sys::{self, Env, Term};
@@ -124,18 +124,18 @@ fn is_foreign(owned: &Owned, term: Term) -> bool {
 
 /// Returns a fun, read where it is; `None` for anything else, and where funs look otherwise than we know.
 #[inline]
-pub(super) fn fun<'t>(env: Env, term: Term) -> Option<funs::Seen<'t>> {
+pub(super) fn fun<'t>(env: Env, term: Term) -> Option<funs::SeenFun<'t>> {
     funs::see(env, term, || by_external(env, term).ok())
 }
 
 /// Returns the fun without its captured values.
-pub(super) fn bare_fun(env: Env, fun: &funs::Seen<'_>) -> Result<Fun> {
+pub(super) fn bare_fun(env: Env, fun: &funs::SeenFun<'_>) -> Result<Fun> {
     match fun.code.key {
-        Key::Local(code, _) => {
+        FunKey::Local(code, _) => {
             let local = code.fun(creator(env, fun)?, Vec::new());
             local.map(Fun::Local).map_err(|_| no_more())
         }
-        Key::External(module, function, arity) => Ok(Fun::External {
+        FunKey::External(module, function, arity) => Ok(Fun::External {
             module,
             function,
             arity,
@@ -144,7 +144,7 @@ pub(super) fn bare_fun(env: Env, fun: &funs::Seen<'_>) -> Result<Fun> {
 }
 
 /// Returns the creator of a closure as it is stored: a process that there never is, on machines that do not keep it.
-pub(super) fn creator(env: Env, fun: &funs::Seen<'_>) -> Result<Pid> {
+pub(super) fn creator(env: Env, fun: &funs::SeenFun<'_>) -> Result<Pid> {
     match fun.creator.map(|creator| (creator, creator.local_pid())) {
         None => Ok(local_pid(0)),
         Some((_, Some(id))) => Ok(local_pid(id)),
@@ -286,7 +286,7 @@ fn local_reference(ids: &Ids) -> Reference {
 
 /// The layout of the numbers of references.
 #[derive(Clone, Copy)]
-struct Numbers {
+struct NumbersLayout {
     /// The bits of the second number that tell other references from those to nothing, if they are known.
     marks: Option<Marks>,
     /// The offset of the numbers of references to resources ([`Env::offset_of_numbers`]), if that is known.
@@ -300,12 +300,12 @@ struct Marks {
     alias: u32,
 }
 
-static NUMBERS: OnceLock<Option<Numbers>> = OnceLock::new();
+static NUMBERS: OnceLock<Option<NumbersLayout>> = OnceLock::new();
 
 /// Returns the layout of the numbers of references; `None` if the numbers in their words are not those of their
 /// external format.
 #[inline]
-fn numbers() -> Option<Numbers> {
+fn numbers() -> Option<NumbersLayout> {
     NUMBERS.get().copied().flatten()
 }
 
@@ -352,7 +352,7 @@ fn all_external_numbers(env: Env, term: Term) -> Option<Vec<u32>> {
 }
 
 #[cold]
-fn learn_numbers(env: Env, samples: &Samples) -> Option<Numbers> {
+fn learn_numbers(env: Env, samples: &Samples) -> Option<NumbersLayout> {
     let external = |term: Term| external_numbers(env, term);
     let mut plain = [[0; 3]; 3];
     for numbers in &mut plain {
@@ -379,7 +379,7 @@ fn learn_numbers(env: Env, samples: &Samples) -> Option<Numbers> {
     });
     let marks = learn_marks(&plain, resources.iter().map(|(ids, _)| *ids), aliases);
     let of_resources = resources[0].1.filter(|_| resources[0].1 == resources[1].1);
-    Some(Numbers {
+    Some(NumbersLayout {
         marks,
         // The machine finds a resource again by an external reference only if it has written that: what is read where
         // it is has to be told from others when it is made.

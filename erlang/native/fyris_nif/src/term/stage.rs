@@ -352,7 +352,7 @@ impl Stage<'_, '_> {
     }
 
     #[inline(never)]
-    fn fun(&mut self, fun: &funs::Seen<'_>, at: usize, depth: usize) -> usize {
+    fn fun(&mut self, fun: &funs::SeenFun<'_>, at: usize, depth: usize) -> usize {
         self.flush(at);
         let mut at = match value::begin_fun(self.env, fun, self.out) {
             Ok(()) => 0,

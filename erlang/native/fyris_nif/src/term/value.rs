@@ -4,7 +4,7 @@ use fyris_term::value::{MAX_INLINE_BINARY, ValueWriter};
 use smallvec::SmallVec;
 
 use super::{DEEP, Result, key, pids, rare, read};
-use crate::funs::{self, Key};
+use crate::funs::{self, FunKey};
 use crate::sys::{Env, ErlNifTermType as Kind, Term};
 use crate::words::{self, Pair};
 use crate::{held, ranks, shapes};
@@ -80,10 +80,14 @@ fn fun(env: Env, term: Term, out: &mut ValueWriter<'_>, depth: usize) -> Result<
 
 /// Begins a fun, whose captured values follow.
 #[inline(never)]
-pub(super) fn begin_fun(env: Env, fun: &funs::Seen<'_>, out: &mut ValueWriter<'_>) -> Result<()> {
+pub(super) fn begin_fun(
+    env: Env,
+    fun: &funs::SeenFun<'_>,
+    out: &mut ValueWriter<'_>,
+) -> Result<()> {
     match fun.code.key {
-        Key::Local(code, captured) => out.begin_fun(&code, &rare::creator(env, fun)?, captured),
-        Key::External(module, function, arity) => out.external_fun(module, function, arity),
+        FunKey::Local(code, captured) => out.begin_fun(&code, &rare::creator(env, fun)?, captured),
+        FunKey::External(module, function, arity) => out.external_fun(module, function, arity),
     }
     Ok(())
 }

@@ -30,13 +30,13 @@ use fyris_term::{Reference, Term as Owned};
 
 use super::{Keeper, MARK, THE_MARK};
 use crate::sys::{Env, OwnTerm, Term};
-use crate::term::{Stage, rare};
+use crate::term::{GatheringState, rare};
 
 /// The numbers of a reference.
-type Numbers = [u32; 3];
+type ReferenceNumbers = [u32; 3];
 
 /// A term that refers to a resource, for lookups to copy, and the numbers of its reference.
-struct Kept(OwnTerm, Numbers);
+struct Kept(OwnTerm, ReferenceNumbers);
 
 /// The number of resources that are kept.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
@@ -49,7 +49,7 @@ pub(crate) fn count() -> usize {
 }
 
 impl Kept {
-    fn new(term: Term, numbers: Numbers) -> NonNull<Kept> {
+    fn new(term: Term, numbers: ReferenceNumbers) -> NonNull<Kept> {
         // Relaxed: as in `count`.
         COUNT.fetch_add(1, Ordering::Relaxed);
         let kept = Box::new(Kept(OwnTerm::copy_of(term), numbers));
@@ -96,7 +96,7 @@ struct Holders {
 unsafe impl Send for Holders {}
 
 impl Holders {
-    fn new(numbers: Numbers, term: Term) -> Holders {
+    fn new(numbers: ReferenceNumbers, term: Term) -> Holders {
         let kept = Kept::new(term, numbers);
         let address = kept.as_ptr().expose_provenance();
         let numbers = numbers.map(u32::to_ne_bytes);
@@ -118,7 +118,7 @@ impl Holders {
     }
 
     /// Counts one more holder, and returns its keeper. In the place of a `Kept` that is retired comes a new one.
-    fn add(&mut self, numbers: Numbers) -> Keeper {
+    fn add(&mut self, numbers: ReferenceNumbers) -> Keeper {
         if self.count == 0 {
             *self = Holders::new(numbers, self.term().get());
         }
@@ -132,7 +132,7 @@ impl Holders {
     }
 }
 
-type AllHolders = HashMap<Numbers, Holders, foldhash::fast::RandomState>;
+type AllHolders = HashMap<ReferenceNumbers, Holders, foldhash::fast::RandomState>;
 
 static HOLDERS: LazyLock<Mutex<AllHolders>> = LazyLock::new(Mutex::default);
 
@@ -143,16 +143,17 @@ fn holders() -> MutexGuard<'static, AllHolders> {
 }
 
 /// The length of such a keeper.
-const LENGTH: usize = MARK + size_of::<Numbers>() + size_of::<usize>();
+const LENGTH: usize = MARK + size_of::<ReferenceNumbers>() + size_of::<usize>();
 // The blobs of values are longer.
 const _: () = assert!(LENGTH <= MAX_INLINE_BINARY);
 
 /// Returns the numbers, and the address of what is kept, of such a keeper.
 #[inline]
-fn parts(keeper: &[u8]) -> Option<(Numbers, *const Kept)> {
+fn parts(keeper: &[u8]) -> Option<(ReferenceNumbers, *const Kept)> {
     let keeper: &[u8; LENGTH] = keeper.try_into().ok()?;
     debug_assert!(keeper.starts_with(&*THE_MARK));
-    let (numbers, address) = keeper[MARK..].split_first_chunk::<{ size_of::<Numbers>() }>()?;
+    let (numbers, address) =
+        keeper[MARK..].split_first_chunk::<{ size_of::<ReferenceNumbers>() }>()?;
     let (numbers, _) = numbers.as_chunks::<4>();
     let address = usize::from_ne_bytes(address.try_into().ok()?);
     let numbers = numbers
@@ -168,13 +169,13 @@ pub(super) fn find(reference: &Reference) -> Option<Keeper> {
 }
 
 /// Returns the numbers of a local reference, as it is stored.
-fn numbers_of(reference: &Reference) -> Option<Numbers> {
+fn numbers_of(reference: &Reference) -> Option<ReferenceNumbers> {
     let is_local = reference.node == rare::here() && reference.creation == 0;
     reference.ids[..].try_into().ok().filter(|_| is_local)
 }
 
 /// Counts one more holder of a resource, and returns its keeper.
-fn hold((term, numbers): Met) -> Keeper {
+fn hold((term, numbers): MetResource) -> Keeper {
     match holders().entry(numbers) {
         Entry::Occupied(mut of) => of.get_mut().add(numbers),
         Entry::Vacant(place) => place.insert(Holders::new(numbers, term)).add_first(),
@@ -218,7 +219,7 @@ const NEAR: usize = 8;
 /// there is no holder.
 pub(in crate::term) fn kept_reference(
     env: Env,
-    numbers: Numbers,
+    numbers: ReferenceNumbers,
     blobs: &[Keeper],
 ) -> Option<Term> {
     let mut near = blobs.iter().rev().take(NEAR).filter_map(|blob| parts(blob));
@@ -231,30 +232,30 @@ pub(in crate::term) fn kept_reference(
 }
 
 thread_local! {
-    static STAGE: Cell<Stage> = const { Cell::new(Stage::None) };
+    static STAGE: Cell<GatheringState> = const { Cell::new(GatheringState::None) };
     /// References to resources met by the offer under way.
-    static MET: RefCell<Vec<Met>> = const { RefCell::new(Vec::new()) };
+    static MET: RefCell<Vec<MetResource>> = const { RefCell::new(Vec::new()) };
 }
 
-fn stage(new: Stage) -> Stage {
+fn stage(new: GatheringState) -> GatheringState {
     STAGE.with(|stage| stage.replace(new))
 }
 
 /// A term that keeps a resource alive, and the numbers of the reference to it.
-type Met = (Term, Numbers);
+type MetResource = (Term, ReferenceNumbers);
 
 /// Notes a reference to a resource, while an object is being written.
 #[inline]
-pub(in crate::term) fn met_resource(term: Term, numbers: Numbers) {
-    if STAGE.with(Cell::get) != Stage::None {
+pub(in crate::term) fn met_resource(term: Term, numbers: ReferenceNumbers) {
+    if STAGE.with(Cell::get) != GatheringState::None {
         MET.with_borrow_mut(|met| met.push((term, numbers)));
-        stage(Stage::Met);
+        stage(GatheringState::Met);
     }
 }
 
 /// Notes the references to resources in a term that was read, while an object is being written.
 pub(in crate::term) fn met(env: Env, term: Term, owned: &Owned) {
-    if STAGE.with(Cell::get) == Stage::None {
+    if STAGE.with(Cell::get) == GatheringState::None {
         return;
     }
     fyris::each_reference(owned, &mut |reference| {
@@ -277,7 +278,7 @@ pub(crate) struct Offered(Vec<Keeper>);
 
 impl Offered {
     #[inline]
-    fn hold_all(met: Vec<Met>) -> Offered {
+    fn hold_all(met: Vec<MetResource>) -> Offered {
         if met.is_empty() {
             return Offered(Vec::new());
         }
@@ -326,7 +327,7 @@ pub(crate) fn offer<R>(read: impl FnOnce() -> R) -> (R, Offered) {
 
 /// Begins to note the resources that are met.
 pub(super) fn begin() {
-    if stage(Stage::Begun) == Stage::Met {
+    if stage(GatheringState::Begun) == GatheringState::Met {
         // Of a call that panicked.
         MET.take();
     }
@@ -334,8 +335,8 @@ pub(super) fn begin() {
 
 /// Ends that, and holds the resources that were met.
 pub(super) fn end() -> Offered {
-    match stage(Stage::None) {
-        Stage::Met => Offered::hold_all(MET.take()),
+    match stage(GatheringState::None) {
+        GatheringState::Met => Offered::hold_all(MET.take()),
         _ => Offered(Vec::new()),
     }
 }
