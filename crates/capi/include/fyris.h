@@ -485,7 +485,7 @@ typedef struct fyris_segment_state {
    */
   bool forked;
   /**
-   * Returns the way in which writes are noticed: "userfault", "signal", or "declared" (not at all; also of a
+   * The way in which writes are noticed: "userfault", "signal", or "declared" (not at all; also of a
    * read-only one). With "signal", `read` and other system calls into pages not yet written fail with EFAULT:
    * `fyris_segment_touch` them before. Yours to read for ever.
    */
@@ -601,7 +601,8 @@ enum fyris_code fyris_map_write(const struct fyris_map *map,
                                 struct fyris_error *err);
 
 /**
- * As `fyris_map_get`, with the changes made so far.
+ * The value of a key, with the changes so far, borrowed until the next change: `*value` is NULL if the key is not
+ * there. O(log size).
  *
  * Threads: one.
  */
@@ -614,7 +615,8 @@ enum fyris_code fyris_batch_get(struct fyris_batch *batch,
                                 struct fyris_error *err);
 
 /**
- * As `fyris_map_seek`, with the changes made so far: with no bytes the first entry.
+ * The entry with the smallest key that is not below `key`, with the changes so far, borrowed until the next change.
+ * With no bytes: the first entry. O(log size).
  *
  * Threads: one.
  */
@@ -626,7 +628,8 @@ enum fyris_code fyris_batch_seek(struct fyris_batch *batch,
                                  struct fyris_error *err);
 
 /**
- * As `fyris_map_next`, with the changes made so far.
+ * The entry with the smallest key above `key`, which need not be there, with the changes so far, borrowed until the
+ * next change. O(log size).
  *
  * Threads: one.
  */
@@ -638,7 +641,8 @@ enum fyris_code fyris_batch_next(struct fyris_batch *batch,
                                  struct fyris_error *err);
 
 /**
- * As `fyris_map_prev`, with the changes made so far.
+ * The entry with the largest key below `key`, which need not be there, with the changes so far, borrowed until the
+ * next change; below no bytes there is none. O(log size).
  *
  * Threads: one.
  */
@@ -650,7 +654,7 @@ enum fyris_code fyris_batch_prev(struct fyris_batch *batch,
                                  struct fyris_error *err);
 
 /**
- * As `fyris_map_last`, with the changes made so far.
+ * The entry with the largest key, with the changes so far, borrowed until the next change. O(log size).
  *
  * Threads: one.
  */
@@ -660,7 +664,9 @@ enum fyris_code fyris_batch_last(struct fyris_batch *batch,
                                  struct fyris_error *err);
 
 /**
- * As `fyris_map_insert`.
+ * Maps a key to a value. O(log size). The segment grows if need be, as far as it may.
+ *
+ * Fails with FYRIS_E_NO_SPACE, FYRIS_E_LIMIT (key or value too long), FYRIS_E_DAMAGED.
  *
  * Threads: one.
  */
@@ -673,7 +679,9 @@ enum fyris_code fyris_batch_insert(struct fyris_batch *batch,
                                    struct fyris_error *err);
 
 /**
- * As `fyris_map_remove`.
+ * Removes a key. `removed`, which may be NULL, says whether it was there. O(log size).
+ *
+ * Fails with FYRIS_E_DAMAGED.
  *
  * Threads: one.
  */
@@ -704,7 +712,7 @@ enum fyris_code fyris_map_get(const struct fyris_map *map,
  * The entry with the smallest key that is not below `key`, borrowed. With no bytes (NULL, or a length of 0, which are
  * the same in all of these calls): the first entry. O(log size).
  *
- * Fails as `fyris_map_get`.
+ * Fails with FYRIS_E_FORKED, FYRIS_E_BUSY, FYRIS_E_DAMAGED.
  *
  * Threads: turn.
  */
@@ -718,7 +726,7 @@ enum fyris_code fyris_map_seek(const struct fyris_map *map,
 /**
  * The entry with the smallest key above `key`, which need not be there, borrowed. O(log size).
  *
- * Fails as `fyris_map_get`.
+ * Fails with FYRIS_E_FORKED, FYRIS_E_BUSY, FYRIS_E_DAMAGED.
  *
  * Threads: turn.
  */
@@ -733,7 +741,7 @@ enum fyris_code fyris_map_next(const struct fyris_map *map,
  * The entry with the largest key below `key`, which need not be there, borrowed; below no bytes there is none. O(log
  * size).
  *
- * Fails as `fyris_map_get`.
+ * Fails with FYRIS_E_FORKED, FYRIS_E_BUSY, FYRIS_E_DAMAGED.
  *
  * Threads: turn.
  */
@@ -747,7 +755,7 @@ enum fyris_code fyris_map_prev(const struct fyris_map *map,
 /**
  * The entry with the largest key, borrowed: where a walk by `fyris_map_prev` begins. O(log size).
  *
- * Fails as `fyris_map_get`.
+ * Fails with FYRIS_E_FORKED, FYRIS_E_BUSY, FYRIS_E_DAMAGED.
  *
  * Threads: turn.
  */
@@ -759,7 +767,7 @@ enum fyris_code fyris_map_last(const struct fyris_map *map,
 /**
  * Returns the number of entries. O(1).
  *
- * Fails as `fyris_map_get`.
+ * Fails with FYRIS_E_FORKED, FYRIS_E_BUSY, FYRIS_E_DAMAGED.
  *
  * Threads: turn.
  */
@@ -823,7 +831,8 @@ enum fyris_code fyris_map_insert(const struct fyris_map *map,
 /**
  * Removes a key from the working copy. `removed`, which may be NULL, says whether it was there. O(log size).
  *
- * Fails as `fyris_map_insert`.
+ * Fails with FYRIS_E_READ_ONLY, FYRIS_E_FORKED, FYRIS_E_BUSY; with FYRIS_E_DAMAGED the working copy should be
+ * discarded.
  *
  * Threads: turn.
  */
@@ -837,7 +846,8 @@ enum fyris_code fyris_map_remove(const struct fyris_map *map,
 /**
  * Removes everything from the working copy.
  *
- * Fails as `fyris_map_insert`.
+ * Fails with FYRIS_E_READ_ONLY, FYRIS_E_FORKED, FYRIS_E_BUSY; with FYRIS_E_DAMAGED the working copy should be
+ * discarded.
  *
  * Threads: turn.
  */
@@ -888,7 +898,7 @@ enum fyris_code fyris_map_wait(const struct fyris_map *map,
 /**
  * Writes a map whose segment is a file to its disk.
  *
- * Fails as `fyris_segment_sync`.
+ * Fails with FYRIS_E_IO, FYRIS_E_NO_SPACE, FYRIS_E_FORKED, FYRIS_E_BUSY.
  *
  * Threads: turn.
  */
@@ -897,7 +907,7 @@ FYRIS_MUST_USE enum fyris_code fyris_map_sync(const struct fyris_map *map, struc
 /**
  * Takes back the changes since the last commit.
  *
- * Fails as `fyris_segment_discard`.
+ * Fails with FYRIS_E_READ_ONLY, FYRIS_E_FORKED, FYRIS_E_BUSY, FYRIS_E_DAMAGED.
  *
  * Threads: turn.
  */
@@ -1066,8 +1076,8 @@ enum fyris_code fyris_segment_commit_merge(const struct fyris_segment *segment,
                                            struct fyris_error *err);
 
 /**
- * As `fyris_segment_commit_merge`, but if a unit was changed on both sides nothing is committed, and `conflicts` says
- * where, as for `fyris_segment_update_validated`.
+ * Update and commit in one step, unless a unit was changed on both sides: then nothing is committed, and `conflicts`
+ * says where, as for `fyris_segment_update_validated`.
  *
  * Threads: turn.
  */
@@ -1244,10 +1254,10 @@ enum fyris_code fyris_segment_update(const struct fyris_segment *segment,
                                      struct fyris_error *err);
 
 /**
- * As `fyris_segment_update`, but if a unit was changed on both sides, even to the same value, nothing is done and
- * `conflicts`, which may be NULL, says where: with FYRIS_E_CONFLICT the units that both sides changed, with
- * FYRIS_E_BASE_LOST the units in which the two sides differ, on pages that both have changed. With other codes it is
- * not written.
+ * Merges the trunk's changes into the working copy, unless a unit was changed on both sides, even to the same value:
+ * then nothing is done and `conflicts`, which may be NULL, says where: with FYRIS_E_CONFLICT the units that both sides
+ * changed, with FYRIS_E_BASE_LOST the units in which the two sides differ, on pages that both have changed. With other
+ * codes it is not written.
  *
  * Threads: turn.
  */
@@ -1258,8 +1268,8 @@ enum fyris_code fyris_segment_update_validated(const struct fyris_segment *segme
                                                struct fyris_error *err);
 
 /**
- * As `fyris_segment_update`, asking `decide` about each unit that both sides changed. All are asked before anything is
- * written, in no order that means anything, and some perhaps twice. `context` is handed on.
+ * Merges the trunk's changes into the working copy, asking `decide` about each unit that both sides changed. All are
+ * asked before anything is written, in no order that means anything, and some perhaps twice. `context` is handed on.
  *
  * Fails with FYRIS_E_GAVE_UP, FYRIS_E_ARGUMENT for an answer that is none, FYRIS_E_FORKED, FYRIS_E_BUSY,
  * FYRIS_E_DAMAGED; the working copy is untouched then.
@@ -1449,7 +1459,9 @@ enum fyris_code fyris_table_lookup(const struct fyris_table *handle,
                                    struct fyris_error *err);
 
 /**
- * As `fyris_table_lookup`, with the key and the list in external term format.
+ * The objects with a key, a list, which may be empty: both in external term format. Takes no lock.
+ *
+ * Fails with FYRIS_E_FORMAT, FYRIS_E_LIMIT, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
  *
  * Threads: any.
  */
@@ -1794,7 +1806,9 @@ enum fyris_code fyris_table_insert(const struct fyris_table *handle,
                                    struct fyris_error *err);
 
 /**
- * As `fyris_table_insert` for an object in external term format.
+ * Inserts an object in external term format, a tuple, in place of one with the same key (in the bags: beside them).
+ *
+ * Atomic. Fails with FYRIS_E_FORMAT, and as `fyris_table_insert`.
  *
  * Threads: any.
  */
@@ -1821,7 +1835,8 @@ enum fyris_code fyris_table_insert_list(const struct fyris_table *handle,
 /**
  * Inserts an object unless its key is there; says whether it did. Atomic. `inserted` may be NULL.
  *
- * Fails as `fyris_table_insert`.
+ * Fails with FYRIS_E_TYPE, FYRIS_E_ARGUMENT (too short for its key), FYRIS_E_LIMIT, FYRIS_E_NO_TABLE,
+ * FYRIS_E_NO_ACCESS.
  *
  * Threads: any.
  */
@@ -1846,7 +1861,8 @@ enum fyris_code fyris_table_delete_key(const struct fyris_table *handle,
 /**
  * Deletes exactly this object, and in a `duplicate_bag` all its repeats. Atomic.
  *
- * Fails as `fyris_table_insert`.
+ * Fails with FYRIS_E_TYPE, FYRIS_E_ARGUMENT (too short for its key), FYRIS_E_LIMIT, FYRIS_E_NO_TABLE,
+ * FYRIS_E_NO_ACCESS.
  *
  * Threads: any.
  */
@@ -1964,8 +1980,11 @@ fyris_term *fyris_term_decode(const void *data,
                               struct fyris_error *err);
 
 /**
- * As `fyris_term_decode`, and makes no atoms, as Erlang's `binary_to_term(Binary, [safe])`: a name that no part of the
- * program has made an atom of is FYRIS_E_FORMAT. For bytes from anywhere: atoms are kept for ever.
+ * Reads a term from Erlang's external term format without making atoms, as Erlang's `binary_to_term(Binary, [safe])`:
+ * a name that no part of the program has made an atom of is FYRIS_E_FORMAT. For bytes from anywhere: atoms are kept
+ * for ever. O(len).
+ *
+ * Fails with FYRIS_E_FORMAT, FYRIS_E_NO_SPACE.
  *
  * Threads: any.
  */

@@ -30,7 +30,7 @@
 //! # Floors
 //!
 //! Arguments, lines, samples, figures, clocks and processes know no suite; a suite's subjects (`core::contender`,
-//! `array_mix::Contender`) know those, the `Registry` lists subjects but locks, an `Entry` is what the
+//! `array_mix::ArrayContender`) know those, the `Registry` lists subjects but locks, an `Entry` is what the
 //! harness asks of a suite, and `suites` lists the entries. Imports go only downwards.
 //!
 //! # A suite

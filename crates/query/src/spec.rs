@@ -52,7 +52,7 @@ impl MatchSpec {
     ///
     /// # Errors
     ///
-    /// As [`MatchSpec::new`].
+    /// [`SpecError::Bad`] with everything that is wrong.
     pub fn of(spec: Term) -> Result<MatchSpec, SpecError> {
         let program = Arc::new(compile::specification(spec)?);
         Ok(MatchSpec { program })
@@ -62,7 +62,7 @@ impl MatchSpec {
     ///
     /// # Errors
     ///
-    /// As [`MatchSpec::new`], and for a list without clauses.
+    /// [`SpecError::Bad`] with everything that is wrong, also for a list without clauses.
     pub fn compile(spec: &Term) -> Result<MatchSpec, SpecError> {
         let compiled = MatchSpec::new(spec)?;
         if compiled.is_empty() {
@@ -84,7 +84,7 @@ impl MatchSpec {
     ///
     /// # Errors
     ///
-    /// As [`MatchSpec::pattern`].
+    /// [`SpecError::Bad`] for a variable or `'_'` as a key of a map.
     pub fn of_pattern(pattern: Term, wanted: Wanted) -> Result<MatchSpec, SpecError> {
         let body = match wanted {
             Wanted::Bindings => known().bindings,
@@ -290,7 +290,7 @@ impl Eq for MatchSpec {}
 ///
 /// # Errors
 ///
-/// As [`MatchSpec::compile`].
+/// [`SpecError::Bad`] with everything that is wrong, also for a list without clauses.
 pub fn test_ms(subject: &Term, spec: &Term, machine: &Machine) -> Result<Option<Term>, SpecError> {
     Ok(MatchSpec::compile(spec)?.run_term(subject, machine))
 }

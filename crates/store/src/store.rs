@@ -129,8 +129,8 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`Error::OtherTable`] if the table that is there differs in type or key position; else as
-    /// [`Store::create`].
+    /// [`Error::OtherTable`] if the table that is there differs in type or key position; [`Error::BadIndex`],
+    /// [`Error::LibraryIndex`], [`Error::BadOption`], [`Error::TooManyTables`].
     pub fn open(&self, caller: ProcessId, name: Atom, options: &Options) -> Result<Table> {
         let options = options.clone().named();
         loop {
@@ -270,16 +270,18 @@ impl Owner {
     ///
     /// # Errors
     ///
-    /// As [`Store::create`]; [`Error::Atom`].
+    /// [`Error::NameTaken`], [`Error::BadIndex`], [`Error::LibraryIndex`], [`Error::BadOption`],
+    /// [`Error::TooManyTables`], [`Error::Atom`].
     pub fn new_table(&self, name: &str, options: &Options) -> Result<Table> {
         self.store.create(self.id, atom(name)?, options)
     }
 
-    /// Works as [`Store::open`].
+    /// Returns the table registered under `name`, made with `options` if there is none.
     ///
     /// # Errors
     ///
-    /// As [`Store::open`]; [`Error::Atom`].
+    /// [`Error::OtherTable`] if the table that is there differs in type or key position; [`Error::BadIndex`],
+    /// [`Error::LibraryIndex`], [`Error::BadOption`], [`Error::TooManyTables`], [`Error::Atom`].
     pub fn open(&self, name: &str, options: &Options) -> Result<Table> {
         self.store.open(self.id, atom(name)?, options)
     }

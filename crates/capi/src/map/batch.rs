@@ -71,7 +71,8 @@ unsafe fn within<T>(
     Ok(operation(batch)?)
 }
 
-/// As `fyris_map_get`, with the changes made so far.
+/// The value of a key, with the changes so far, borrowed until the next change: `*value` is NULL if the key is not
+/// there. O(log size).
 ///
 /// Threads: one.
 #[must_use]
@@ -121,7 +122,8 @@ unsafe fn look(
     Ok(())
 }
 
-/// As `fyris_map_seek`, with the changes made so far: with no bytes the first entry.
+/// The entry with the smallest key that is not below `key`, with the changes so far, borrowed until the next change.
+/// With no bytes: the first entry. O(log size).
 ///
 /// Threads: one.
 #[must_use]
@@ -140,7 +142,8 @@ pub unsafe extern "C" fn fyris_batch_seek(
     })
 }
 
-/// As `fyris_map_next`, with the changes made so far.
+/// The entry with the smallest key above `key`, which need not be there, with the changes so far, borrowed until the
+/// next change. O(log size).
 ///
 /// Threads: one.
 #[must_use]
@@ -159,7 +162,8 @@ pub unsafe extern "C" fn fyris_batch_next(
     })
 }
 
-/// As `fyris_map_prev`, with the changes made so far.
+/// The entry with the largest key below `key`, which need not be there, with the changes so far, borrowed until the
+/// next change; below no bytes there is none. O(log size).
 ///
 /// Threads: one.
 #[must_use]
@@ -178,7 +182,7 @@ pub unsafe extern "C" fn fyris_batch_prev(
     })
 }
 
-/// As `fyris_map_last`, with the changes made so far.
+/// The entry with the largest key, with the changes so far, borrowed until the next change. O(log size).
 ///
 /// Threads: one.
 #[must_use]
@@ -192,7 +196,9 @@ pub unsafe extern "C" fn fyris_batch_last(
     call(err, || unsafe { look(batch, |view| view.last(), entry) })
 }
 
-/// As `fyris_map_insert`.
+/// Maps a key to a value. O(log size). The segment grows if need be, as far as it may.
+///
+/// Fails with FYRIS_E_NO_SPACE, FYRIS_E_LIMIT (key or value too long), FYRIS_E_DAMAGED.
 ///
 /// Threads: one.
 #[must_use]
@@ -213,7 +219,9 @@ pub unsafe extern "C" fn fyris_batch_insert(
     })
 }
 
-/// As `fyris_map_remove`.
+/// Removes a key. `removed`, which may be NULL, says whether it was there. O(log size).
+///
+/// Fails with FYRIS_E_DAMAGED.
 ///
 /// Threads: one.
 #[must_use]

@@ -107,7 +107,7 @@ unsafe fn look(
 /// The entry with the smallest key that is not below `key`, borrowed. With no bytes (NULL, or a length of 0, which are
 /// the same in all of these calls): the first entry. O(log size).
 ///
-/// Fails as `fyris_map_get`.
+/// Fails with FYRIS_E_FORKED, FYRIS_E_BUSY, FYRIS_E_DAMAGED.
 ///
 /// Threads: turn.
 #[must_use]
@@ -128,7 +128,7 @@ pub unsafe extern "C" fn fyris_map_seek(
 
 /// The entry with the smallest key above `key`, which need not be there, borrowed. O(log size).
 ///
-/// Fails as `fyris_map_get`.
+/// Fails with FYRIS_E_FORKED, FYRIS_E_BUSY, FYRIS_E_DAMAGED.
 ///
 /// Threads: turn.
 #[must_use]
@@ -150,7 +150,7 @@ pub unsafe extern "C" fn fyris_map_next(
 /// The entry with the largest key below `key`, which need not be there, borrowed; below no bytes there is none. O(log
 /// size).
 ///
-/// Fails as `fyris_map_get`.
+/// Fails with FYRIS_E_FORKED, FYRIS_E_BUSY, FYRIS_E_DAMAGED.
 ///
 /// Threads: turn.
 #[must_use]
@@ -171,7 +171,7 @@ pub unsafe extern "C" fn fyris_map_prev(
 
 /// The entry with the largest key, borrowed: where a walk by `fyris_map_prev` begins. O(log size).
 ///
-/// Fails as `fyris_map_get`.
+/// Fails with FYRIS_E_FORKED, FYRIS_E_BUSY, FYRIS_E_DAMAGED.
 ///
 /// Threads: turn.
 #[must_use]
@@ -187,7 +187,7 @@ pub unsafe extern "C" fn fyris_map_last(
 
 /// Returns the number of entries. O(1).
 ///
-/// Fails as `fyris_map_get`.
+/// Fails with FYRIS_E_FORKED, FYRIS_E_BUSY, FYRIS_E_DAMAGED.
 ///
 /// Threads: turn.
 #[must_use]

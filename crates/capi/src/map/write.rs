@@ -36,7 +36,8 @@ pub unsafe extern "C" fn fyris_map_insert(
 
 /// Removes a key from the working copy. `removed`, which may be NULL, says whether it was there. O(log size).
 ///
-/// Fails as `fyris_map_insert`.
+/// Fails with FYRIS_E_READ_ONLY, FYRIS_E_FORKED, FYRIS_E_BUSY; with FYRIS_E_DAMAGED the working copy should be
+/// discarded.
 ///
 /// Threads: turn.
 #[must_use]
@@ -64,7 +65,8 @@ pub unsafe extern "C" fn fyris_map_remove(
 
 /// Removes everything from the working copy.
 ///
-/// Fails as `fyris_map_insert`.
+/// Fails with FYRIS_E_READ_ONLY, FYRIS_E_FORKED, FYRIS_E_BUSY; with FYRIS_E_DAMAGED the working copy should be
+/// discarded.
 ///
 /// Threads: turn.
 #[must_use]
@@ -143,7 +145,7 @@ pub unsafe extern "C" fn fyris_map_wait(
 
 /// Writes a map whose segment is a file to its disk.
 ///
-/// Fails as `fyris_segment_sync`.
+/// Fails with FYRIS_E_IO, FYRIS_E_NO_SPACE, FYRIS_E_FORKED, FYRIS_E_BUSY.
 ///
 /// Threads: turn.
 #[must_use]
@@ -158,7 +160,7 @@ pub unsafe extern "C" fn fyris_map_sync(
 
 /// Takes back the changes since the last commit.
 ///
-/// Fails as `fyris_segment_discard`.
+/// Fails with FYRIS_E_READ_ONLY, FYRIS_E_FORKED, FYRIS_E_BUSY, FYRIS_E_DAMAGED.
 ///
 /// Threads: turn.
 #[must_use]

@@ -79,8 +79,7 @@ pub unsafe extern "C" fn fyris_segment_free(segment: *mut fyris_segment) {
 }
 
 /// Removes the name of a segment. Processes that have it checked out keep it, and are told by their next commit or wait
-/// (`FYRIS_E_UNLINKED`): who checks the name out from now on shares nothing with them. Nothing else ever removes a
-/// name.
+/// (FYRIS_E_UNLINKED): who checks the name out from now on shares nothing with them. Nothing else ever removes a name.
 ///
 /// Fails with FYRIS_E_NO_SEGMENT, FYRIS_E_ARGUMENT, FYRIS_E_DAMAGED (it is no segment, and left alone), FYRIS_E_IO.
 ///
@@ -126,8 +125,7 @@ pub unsafe extern "C" fn fyris_segment_data(
 /// The state of a working copy.
 #[repr(C)]
 pub struct fyris_segment_state {
-    /// `sizeof` of this struct, which the caller sets (`FYRIS_SEGMENT_STATE_INIT`): later versions may have more
-    /// fields.
+    /// `sizeof` of this struct, which the caller sets (FYRIS_SEGMENT_STATE_INIT): later versions may have more fields.
     pub struct_size: usize,
     /// Its bytes.
     pub size: usize,
@@ -145,9 +143,9 @@ pub struct fyris_segment_state {
     pub read_only: bool,
     /// This is a forked child of the process that checked the segment out: reattach.
     pub forked: bool,
-    /// The way in which writes are noticed: "userfault", "signal", or "declared" (not at all; also of a read-only one).
-    /// With "signal", `read` and other system calls into pages not yet written fail with EFAULT: `fyris_segment_touch`
-    /// them before. Yours to read for ever.
+    /// The way in which writes are noticed: "userfault", "signal", or "declared" (not at all; also of a
+    /// read-only one). With "signal", `read` and other system calls into pages not yet written fail with EFAULT:
+    /// `fyris_segment_touch` them before. Yours to read for ever.
     pub tracking: *const c_char,
 }
 

@@ -54,8 +54,8 @@ pub unsafe extern "C" fn fyris_segment_commit_merge(
     })
 }
 
-/// As `fyris_segment_commit_merge`, but if a unit was changed on both sides nothing is committed, and `conflicts` says
-/// where, as for `fyris_segment_update_validated`.
+/// Update and commit in one step, unless a unit was changed on both sides: then nothing is committed, and `conflicts`
+/// says where, as for `fyris_segment_update_validated`.
 ///
 /// Threads: turn.
 #[must_use]

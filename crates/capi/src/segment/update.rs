@@ -12,7 +12,7 @@ use crate::error::{Failure, Outcome, call, fyris_code, fyris_error};
 /// The result of an update.
 #[repr(C)]
 pub struct fyris_updated {
-    /// `sizeof` of this struct, which the caller sets (`FYRIS_UPDATED_INIT`): later versions may have more fields.
+    /// `sizeof` of this struct, which the caller sets (FYRIS_UPDATED_INIT): later versions may have more fields.
     pub struct_size: usize,
     /// The version that the working copy is at now.
     pub version: u64,
@@ -69,10 +69,10 @@ pub unsafe extern "C" fn fyris_segment_update(
     })
 }
 
-/// As `fyris_segment_update`, but if a unit was changed on both sides, even to the same value, nothing is done and
-/// `conflicts`, which may be NULL, says where: with FYRIS_E_CONFLICT the units that both sides changed, with
-/// FYRIS_E_BASE_LOST the units in which the two sides differ, on pages that both have changed. With other codes it is
-/// not written.
+/// Merges the trunk's changes into the working copy, unless a unit was changed on both sides, even to the same value:
+/// then nothing is done and `conflicts`, which may be NULL, says where: with FYRIS_E_CONFLICT the units that both sides
+/// changed, with FYRIS_E_BASE_LOST the units in which the two sides differ, on pages that both have changed. With other
+/// codes it is not written.
 ///
 /// Threads: turn.
 #[must_use]
@@ -126,8 +126,8 @@ pub type fyris_decide = Option<
     ) -> i32,
 >;
 
-/// As `fyris_segment_update`, asking `decide` about each unit that both sides changed. All are asked before anything is
-/// written, in no order that means anything, and some perhaps twice. `context` is handed on.
+/// Merges the trunk's changes into the working copy, asking `decide` about each unit that both sides changed. All are
+/// asked before anything is written, in no order that means anything, and some perhaps twice. `context` is handed on.
 ///
 /// Fails with FYRIS_E_GAVE_UP, FYRIS_E_ARGUMENT for an answer that is none, FYRIS_E_FORKED, FYRIS_E_BUSY,
 /// FYRIS_E_DAMAGED; the working copy is untouched then.

@@ -35,7 +35,9 @@ pub unsafe extern "C" fn fyris_table_lookup(
     })
 }
 
-/// As `fyris_table_lookup`, with the key and the list in external term format.
+/// The objects with a key, a list, which may be empty: both in external term format. Takes no lock.
+///
+/// Fails with FYRIS_E_FORMAT, FYRIS_E_LIMIT, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
 ///
 /// Threads: any.
 #[must_use]

@@ -31,7 +31,9 @@ pub unsafe extern "C" fn fyris_table_insert(
     })
 }
 
-/// As `fyris_table_insert` for an object in external term format.
+/// Inserts an object in external term format, a tuple, in place of one with the same key (in the bags: beside them).
+///
+/// Atomic. Fails with FYRIS_E_FORMAT, and as `fyris_table_insert`.
 ///
 /// Threads: any.
 #[must_use]
@@ -88,7 +90,8 @@ unsafe fn terms(objects: *const *mut fyris_term, count: usize) -> Outcome<Vec<Te
 
 /// Inserts an object unless its key is there; says whether it did. Atomic. `inserted` may be NULL.
 ///
-/// Fails as `fyris_table_insert`.
+/// Fails with FYRIS_E_TYPE, FYRIS_E_ARGUMENT (too short for its key), FYRIS_E_LIMIT, FYRIS_E_NO_TABLE,
+/// FYRIS_E_NO_ACCESS.
 ///
 /// Threads: any.
 #[must_use]
@@ -132,7 +135,8 @@ pub unsafe extern "C" fn fyris_table_delete_key(
 
 /// Deletes exactly this object, and in a `duplicate_bag` all its repeats. Atomic.
 ///
-/// Fails as `fyris_table_insert`.
+/// Fails with FYRIS_E_TYPE, FYRIS_E_ARGUMENT (too short for its key), FYRIS_E_LIMIT, FYRIS_E_NO_TABLE,
+/// FYRIS_E_NO_ACCESS.
 ///
 /// Threads: any.
 #[must_use]

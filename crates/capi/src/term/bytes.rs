@@ -69,8 +69,11 @@ pub unsafe extern "C" fn fyris_term_decode(
     })
 }
 
-/// As `fyris_term_decode`, and makes no atoms, as Erlang's `binary_to_term(Binary, [safe])`: a name that no part of the
-/// program has made an atom of is FYRIS_E_FORMAT. For bytes from anywhere: atoms are kept for ever.
+/// Reads a term from Erlang's external term format without making atoms, as Erlang's `binary_to_term(Binary, [safe])`:
+/// a name that no part of the program has made an atom of is FYRIS_E_FORMAT. For bytes from anywhere: atoms are kept
+/// for ever. O(len).
+///
+/// Fails with FYRIS_E_FORMAT, FYRIS_E_NO_SPACE.
 ///
 /// Threads: any.
 #[must_use]

@@ -45,7 +45,7 @@ pub unsafe extern "C" fn fyris_term_double(value: f64, err: *mut fyris_error) ->
 }
 
 /// Returns the atom of this name: at most 255 characters, and a bounded number of different ones in a process
-/// (`FYRIS_E_LIMIT`). Atoms are kept for ever: make them of your program's own words, not of what its users type.
+/// (FYRIS_E_LIMIT). Atoms are kept for ever: make them of your program's own words, not of what its users type.
 ///
 /// Threads: any.
 #[must_use]

@@ -104,12 +104,13 @@ impl Segment {
     ///
     /// # Errors
     ///
-    /// As [`Segment::update`] and [`Segment::commit`]. After an error the update may have been done.
+    /// [`Error::BaseLost`], and those of [`Segment::commit`] but [`Error::Behind`]. After an error the update may have
+    /// been done.
     pub fn commit_merge(&mut self) -> Result<u64> {
         self.merge_and_commit(&mut Policy::LocalWins)
     }
 
-    /// Works like [`Segment::commit_merge`], but if both sides changed a unit nothing is committed.
+    /// Updates and commits in one step, unless both sides changed a unit: then nothing is committed.
     ///
     /// # Errors
     ///

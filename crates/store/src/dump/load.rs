@@ -49,11 +49,11 @@ impl Store {
         self.file2tab_watched(caller, path, options, &mut unwatched)
     }
 
-    /// Works as [`Store::file2tab`], and tells `watch` how far it has come.
+    /// `file2tab/2` ([`Store::file2tab`]) that tells `watch` how far it has come, and ends when `watch` says so.
     ///
     /// # Errors
     ///
-    /// As [`Store::file2tab`], and [`DumpError::Cancelled`].
+    /// [`DumpError`] lists them; [`DumpError::Cancelled`] if `watch` has ended it.
     pub fn file2tab_watched(
         &self,
         caller: ProcessId,
@@ -66,12 +66,12 @@ impl Store {
         self.load_dump(caller, file, length, path, options, watch)
     }
 
-    /// Works as [`Store::file2tab_watched`], from any input; `path` is for messages, `length` that of the
-    /// input in bytes, where known.
+    /// Makes a table from a dump in any input, and tells `watch` how far it has come; `path` is for messages, `length`
+    /// that of the input in bytes, where known.
     ///
     /// # Errors
     ///
-    /// As [`Store::file2tab_watched`].
+    /// [`DumpError`] lists them; [`DumpError::Cancelled`] if `watch` has ended it.
     pub fn load_dump(
         &self,
         caller: ProcessId,
@@ -122,11 +122,12 @@ impl Store {
 }
 
 impl Owner {
-    /// Works as [`Store::file2tab`], for this owner.
+    /// `file2tab/2`: makes a table of this owner's from a dump that OTP or Fyris wrote, as [`Store::file2tab`] says.
     ///
     /// # Errors
     ///
-    /// As [`Store::file2tab`].
+    /// [`DumpError`] lists them. Without [`LoadOptions::verify`] damage behind the description is no error, but told in
+    /// [`Loaded::damage`].
     pub fn file2tab(
         &self,
         path: impl AsRef<Path>,

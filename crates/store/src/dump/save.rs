@@ -38,11 +38,12 @@ impl Table {
         self.tab2file_watched(path, options, &mut unwatched)
     }
 
-    /// Works as [`Table::tab2file`], and tells `watch` how far it has come.
+    /// `tab2file/3` ([`Table::tab2file`]) that tells `watch` how far it has come, and ends when `watch` says so.
     ///
     /// # Errors
     ///
-    /// As [`Table::tab2file`], and [`DumpError::Cancelled`].
+    /// [`DumpError::Table`], [`DumpError::Write`], [`DumpError::CannotReplace`], [`DumpError::Encode`];
+    /// [`DumpError::Cancelled`] if `watch` has ended it.
     pub fn tab2file_watched(
         &self,
         path: impl AsRef<Path>,

@@ -64,7 +64,7 @@ impl Continuation {
     ///
     /// # Errors
     ///
-    /// As [`Continuation::next`].
+    /// [`Error::NoSuchTable`], [`Error::NoAccess`].
     pub fn step(&mut self, objects: usize) -> Result<bool> {
         if self.0.is_full() {
             // The table is asked for all the same, as each step asks it.

@@ -180,7 +180,7 @@ impl Query {
     ///
     /// # Errors
     ///
-    /// As [`Query::step`].
+    /// [`Error::NoSuchTable`], [`Error::NoAccess`]; what was done before stays done.
     pub fn step_with(
         &mut self,
         objects: usize,
@@ -218,7 +218,7 @@ impl Query {
     ///
     /// # Errors
     ///
-    /// As [`Query::step`].
+    /// [`Error::NoSuchTable`], [`Error::NoAccess`]; what was done before stays done.
     pub fn run(&mut self) -> Result<()> {
         self.run_while(|| true).map(|_| ())
     }
@@ -231,7 +231,7 @@ impl Query {
     ///
     /// # Errors
     ///
-    /// As [`Query::step`].
+    /// [`Error::NoSuchTable`], [`Error::NoAccess`]; what was done before stays done.
     pub fn run_while(&mut self, go_on: impl Fn() -> bool + Sync) -> Result<bool> {
         match self.work.verb {
             Verb::Select | Verb::Count => self.read(&go_on)?,

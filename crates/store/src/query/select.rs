@@ -55,25 +55,26 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// Also [`Error::BadArgument`] for a limit of 0.
+    /// [`Error::BadArgument`] for a limit of 0; [`Error::NoSuchTable`], [`Error::NoAccess`].
     pub fn select_limit(&self, spec: &MatchSpec, limit: usize) -> Result<Chunk> {
         self.chunk(self.query(spec), limit)
     }
 
-    /// `select_reverse/2`: works as [`Table::select`], from the end in an `ordered_set`.
+    /// `select_reverse/2`: returns the values of the objects that match, from the end in an `ordered_set`. Consistency
+    /// as [`Table::select`].
     ///
     /// # Errors
     ///
-    /// As [`Table::select`].
+    /// [`Error::NoSuchTable`], [`Error::NoAccess`].
     pub fn select_reverse(&self, spec: &MatchSpec) -> Result<Vec<Term>> {
         results(self.query(spec).reverse())
     }
 
-    /// `select_reverse/3`: works as [`Table::select_limit`], from the end in an `ordered_set`.
+    /// `select_reverse/3`: returns the first `limit` values, from the end in an `ordered_set`, and the place to go on.
     ///
     /// # Errors
     ///
-    /// As [`Table::select_limit`].
+    /// [`Error::BadArgument`] for a limit of 0; [`Error::NoSuchTable`], [`Error::NoAccess`].
     pub fn select_reverse_limit(&self, spec: &MatchSpec, limit: usize) -> Result<Chunk> {
         self.chunk(self.query(spec).reverse(), limit)
     }
@@ -82,7 +83,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// As [`Table::select`].
+    /// [`Error::NoSuchTable`], [`Error::NoAccess`].
     pub fn select_count(&self, spec: &MatchSpec) -> Result<usize> {
         counted(self.query(spec).counting())
     }
@@ -96,7 +97,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// As [`Table::select`], for writing.
+    /// [`Error::NoSuchTable`]; [`Error::NoAccess`] without the right to write.
     pub fn select_delete(&self, spec: &MatchSpec) -> Result<usize> {
         counted(self.query(spec).deleting())
     }
@@ -122,16 +123,17 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// As [`Table::select`], and [`Error::BadMatchSpec`].
+    /// [`Error::BadMatchSpec`], [`Error::NoSuchTable`], [`Error::NoAccess`].
     pub fn match_pattern(&self, pattern: &Term) -> Result<Vec<Term>> {
         self.select(&compiled(pattern, Wanted::Bindings)?)
     }
 
-    /// `match/3`: works as [`Table::match_pattern`], for at most `limit` results; also returns the place to go on.
+    /// `match/3`: returns the values of the pattern's variables for the first `limit` objects that match, and the place
+    /// to go on.
     ///
     /// # Errors
     ///
-    /// As [`Table::match_pattern`] and [`Table::select_limit`].
+    /// [`Error::BadMatchSpec`]; [`Error::BadArgument`] for a limit of 0; [`Error::NoSuchTable`], [`Error::NoAccess`].
     pub fn match_pattern_limit(&self, pattern: &Term, limit: usize) -> Result<Chunk> {
         self.select_limit(&compiled(pattern, Wanted::Bindings)?, limit)
     }
@@ -140,17 +142,16 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// As [`Table::match_pattern`].
+    /// [`Error::BadMatchSpec`], [`Error::NoSuchTable`], [`Error::NoAccess`].
     pub fn match_object(&self, pattern: &Term) -> Result<Vec<Term>> {
         self.select(&compiled(pattern, Wanted::Objects)?)
     }
 
-    /// `match_object/3`: works as [`Table::match_object`], for at most `limit` results; also returns the place to go
-    /// on.
+    /// `match_object/3`: returns the first `limit` objects that match, and the place to go on.
     ///
     /// # Errors
     ///
-    /// As [`Table::match_pattern_limit`].
+    /// [`Error::BadMatchSpec`]; [`Error::BadArgument`] for a limit of 0; [`Error::NoSuchTable`], [`Error::NoAccess`].
     pub fn match_object_limit(&self, pattern: &Term, limit: usize) -> Result<Chunk> {
         self.select_limit(&compiled(pattern, Wanted::Objects)?, limit)
     }
@@ -160,7 +161,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// As [`Table::match_pattern`], for writing.
+    /// [`Error::BadMatchSpec`], [`Error::NoSuchTable`]; [`Error::NoAccess`] without the right to write.
     pub fn match_delete(&self, pattern: &Term) -> Result<()> {
         let spec = compiled(pattern, Wanted::True)?;
         if spec.is_catch_all_true() {

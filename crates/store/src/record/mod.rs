@@ -272,7 +272,7 @@ impl RecordPtr {
     ///
     /// # Safety
     ///
-    /// Of this and the methods below that return a reference: the record is not freed during `'r`.
+    /// The record is not freed during `'r`.
     #[inline]
     pub(crate) unsafe fn exact<'r>(self) -> &'r ExactKey {
         let s = self.shape();
@@ -323,7 +323,7 @@ impl RecordPtr {
     ///
     /// # Safety
     ///
-    /// As [`RecordPtr::exact`].
+    /// The record is not freed during `'r`.
     #[inline]
     pub(crate) unsafe fn order<'r>(self) -> &'r OrderKey {
         let s = self.shape();
@@ -335,7 +335,7 @@ impl RecordPtr {
     ///
     /// # Safety
     ///
-    /// As [`RecordPtr::exact`].
+    /// The record is not freed during `'r`.
     pub(crate) unsafe fn tail<'r>(self) -> &'r [u8] {
         let s = self.shape();
         // SAFETY: the shape is that of the block; the caller's contract.
@@ -346,7 +346,7 @@ impl RecordPtr {
     ///
     /// # Safety
     ///
-    /// As [`RecordPtr::exact`].
+    /// The record is not freed during `'r`.
     pub(crate) unsafe fn key_parts<'r>(self) -> (&'r [u8], usize, &'r [u8]) {
         let s = self.shape();
         // SAFETY: the shape is that of the block; the caller's contract.
@@ -360,7 +360,7 @@ impl RecordPtr {
     ///
     /// # Safety
     ///
-    /// As [`RecordPtr::exact`].
+    /// The record is not freed during `'r`.
     #[inline]
     pub(crate) unsafe fn values<'r>(self) -> &'r [u8] {
         let s = self.shape();
@@ -372,7 +372,7 @@ impl RecordPtr {
     ///
     /// # Safety
     ///
-    /// As [`RecordPtr::exact`].
+    /// The record is not freed during `'r`.
     #[inline]
     pub(crate) unsafe fn blobs<'r>(self) -> &'r [Blob] {
         let s = self.shape();
@@ -387,7 +387,7 @@ impl RecordPtr {
     ///
     /// # Safety
     ///
-    /// As [`RecordPtr::exact`].
+    /// The record is not freed during `'r`.
     #[inline(always)]
     pub(crate) unsafe fn body<'r>(self) -> (usize, &'r [u8], &'r [Blob]) {
         let s = self.shape();
@@ -405,7 +405,7 @@ impl RecordPtr {
     ///
     /// # Safety
     ///
-    /// As [`RecordPtr::exact`].
+    /// The record is not freed during `'r`.
     #[inline]
     pub(crate) unsafe fn view<'r>(self, keypos: usize) -> ObjectView<'r> {
         let s = self.shape();

@@ -130,7 +130,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// As [`Table::safe_fixtable`].
+    /// [`Error::NoSuchTable`], [`Error::NoAccess`].
     pub fn fix_at(&self, time: i64) -> Result<()> {
         self.fix(Some(time))
     }

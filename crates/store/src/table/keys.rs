@@ -26,7 +26,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// As [`Table::first`].
+    /// [`Error::NoSuchTable`], [`Error::NoAccess`].
     pub fn last(&self) -> Result<Option<Term>> {
         self.step(Step::Last, |c| self.key_in(c))
     }
@@ -49,7 +49,8 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// As [`Table::next`].
+    /// [`Error::NoSuchKey`] if `key` is not there, except in an `ordered_set`, and unless it was deleted while the
+    /// table was and still is fixed; in an `ordered_set` [`Error::BadArgument`] for the atom `'$end_of_table'`.
     pub fn prev(&self, key: &Term) -> Result<Option<Term>> {
         self.step_from(key, |k| Step::Prev(k), |c| self.key_in(c))
     }
@@ -58,7 +59,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// As [`Table::first`].
+    /// [`Error::NoSuchTable`], [`Error::NoAccess`].
     pub fn first_lookup(&self) -> Result<Option<(Term, Vec<Term>)>> {
         self.step(Step::First, |c| self.key_and_objects(c))
     }
@@ -67,7 +68,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// As [`Table::first`].
+    /// [`Error::NoSuchTable`], [`Error::NoAccess`].
     pub fn last_lookup(&self) -> Result<Option<(Term, Vec<Term>)>> {
         self.step(Step::Last, |c| self.key_and_objects(c))
     }
@@ -76,7 +77,8 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// As [`Table::next`].
+    /// [`Error::NoSuchKey`] if `key` is not there, except in an `ordered_set`, and unless it was deleted while the
+    /// table was and still is fixed; in an `ordered_set` [`Error::BadArgument`] for the atom `'$end_of_table'`.
     pub fn next_lookup(&self, key: &Term) -> Result<Option<(Term, Vec<Term>)>> {
         self.step_from(key, |k| Step::Next(k), |c| self.key_and_objects(c))
     }
@@ -85,7 +87,8 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// As [`Table::next`].
+    /// [`Error::NoSuchKey`] if `key` is not there, except in an `ordered_set`, and unless it was deleted while the
+    /// table was and still is fixed; in an `ordered_set` [`Error::BadArgument`] for the atom `'$end_of_table'`.
     pub fn prev_lookup(&self, key: &Term) -> Result<Option<(Term, Vec<Term>)>> {
         self.step_from(key, |k| Step::Prev(k), |c| self.key_and_objects(c))
     }

@@ -125,8 +125,8 @@ impl Loader<'_> {
     ///
     /// # Errors
     ///
-    /// As [`Table::insert`]; [`Error::BadArgument`] if there were more or fewer elements than `begin` said, or no
-    /// object was begun since the last one.
+    /// [`Error::BadKeyPosition`], [`Error::ObjectTooLarge`]; [`Error::BadArgument`] if there were more or fewer
+    /// elements than `begin` said, or no object was begun since the last one.
     #[inline]
     pub fn end(&mut self) -> Result<()> {
         let new = self.record()?;
@@ -134,14 +134,16 @@ impl Loader<'_> {
         self.flush()
     }
 
-    /// Works as [`Loader::end`], but the object may be inserted a little later, together with the next
-    /// ones, and at the latest by [`Loader::flush`]. Where the index does not fit the cache this takes
-    /// about half the time, since the objects wait for memory together. They go in in the order they came;
-    /// those that were not flushed when the loader is dropped do not.
+    /// Inserts the object, perhaps a little later, together with the next ones, and at the latest by
+    /// [`Loader::flush`]. Where the index does not fit the cache this takes about half the time of [`Loader::end`],
+    /// since the objects wait for memory together. They go in in the order they came; those that were not flushed when
+    /// the loader is dropped do not.
     ///
     /// # Errors
     ///
-    /// As [`Loader::end`]; an error about the table itself may be about an earlier object.
+    /// [`Error::BadKeyPosition`], [`Error::ObjectTooLarge`]; [`Error::BadArgument`] if there were more or fewer
+    /// elements than `begin` said, or no object was begun since the last one. An error about the table itself may be
+    /// about an earlier object.
     #[inline]
     pub fn end_soon(&mut self) -> Result<()> {
         let new = self.record()?;
@@ -157,7 +159,8 @@ impl Loader<'_> {
     ///
     /// # Errors
     ///
-    /// As [`Loader::end_soon`].
+    /// [`Error::NotATuple`], [`Error::BadKeyPosition`], [`Error::ObjectTooLarge`]. An error about the table itself may
+    /// be about an earlier object.
     pub fn object(&mut self, object: &Term) -> Result<()> {
         self.arity = None;
         let new = record_in(&mut self.scratch, object, self.table.keypos())?;

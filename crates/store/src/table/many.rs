@@ -16,8 +16,8 @@ use crate::view::{ReadMany, View};
 const GROUP: usize = 16;
 
 impl Table {
-    /// Returns the objects with each of the keys, as [`Table::lookup`] for one: in the order of the keys, an empty list
-    /// where there is none. Works on every type of table.
+    /// Returns the objects with each of the keys, in the order of the keys: an empty list where there is none. Works on
+    /// every type of table.
     ///
     /// # Consistency
     ///
@@ -55,12 +55,12 @@ impl Table {
         })
     }
 
-    /// Works as [`Table::get`] for each of the keys, appended in their order, with their memory asked for beforehand.
-    /// In the bags the newest object of each key. Consistency as [`Table::lookup_many`].
+    /// Appends the object with each of the keys, borrowed, in the order of the keys, with their memory asked for
+    /// beforehand. In the bags the newest object of each key. Consistency as [`Table::lookup_many`].
     ///
     /// # Errors
     ///
-    /// As [`Table::lookup_many`].
+    /// [`crate::Error::NoSuchTable`], [`crate::Error::NoAccess`].
     pub fn get_many<'g>(
         &self,
         keys: &[impl AsKey],

@@ -112,7 +112,8 @@ impl Table {
         f(lock_attachment(&self.shared).as_deref())
     }
 
-    /// Works as [`Table::insert`].
+    /// Inserts one object, under a pin of the caller's: in place of the one with the same key, in the bags beside it.
+    /// Linearizable.
     ///
     /// # Errors
     ///
@@ -126,7 +127,7 @@ impl Table {
         })
     }
 
-    /// Works as [`Table::insert_new`].
+    /// Inserts one object if its key is not there; returns whether it did.
     ///
     /// # Errors
     ///
@@ -138,7 +139,8 @@ impl Table {
         })
     }
 
-    /// Works as [`Table::insert_list`] or, with `only_new`, [`Table::insert_new_list`].
+    /// Inserts all objects in one atomic and isolated step; with `only_new` all or, if any of the keys is there,
+    /// nothing.
     ///
     /// # Errors
     ///
@@ -156,7 +158,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// As [`Table::insert_batch`].
+    /// [`crate::Error::NoSuchTable`], [`crate::Error::NoAccess`].
     pub fn try_insert_batch(&self, batch: Batch, only_new: bool) -> Result<Option<bool>> {
         self.write(|data, pin| {
             let (records, gives_up) = (batch.records, Patience::GivesUp);
@@ -164,11 +166,12 @@ impl Table {
         })
     }
 
-    /// Works as [`Table::range_cursor`].
+    /// Returns a range between keys in bytes, to be read bit by bit, or as borrowed objects. Of the options only the
+    /// direction counts.
     ///
     /// # Errors
     ///
-    /// As [`Table::range_cursor`].
+    /// [`crate::Error::WrongType`] unless the table is an `ordered_set`.
     pub fn key_range_cursor(
         &self,
         range: &impl RangeBounds<KeyBuf>,
@@ -178,11 +181,12 @@ impl Table {
         Ok(self.cursor_of(span_of(range), options.reverse))
     }
 
-    /// Works as [`Table::count_between`], for an operation with this name.
+    /// Returns the number of keys in a range between keys in bytes, for an operation with this name.
     ///
     /// # Errors
     ///
-    /// As [`Table::nth`].
+    /// [`crate::Error::LacksFeature`] if the table's index does not count; [`crate::Error::NoSuchTable`],
+    /// [`crate::Error::NoAccess`].
     pub fn key_count(
         &self,
         operation: &'static str,
@@ -191,7 +195,7 @@ impl Table {
         self.count_span(operation, &span_of(range))
     }
 
-    /// Works as [`Table::delete_object`].
+    /// Removes the objects exactly equal to this one. Linearizable.
     ///
     /// # Errors
     ///
@@ -204,11 +208,11 @@ impl Table {
         })
     }
 
-    /// Works as [`Table::delete_key`], under a pin of the caller's.
+    /// Removes every object with the key, under a pin of the caller's. Linearizable.
     ///
     /// # Errors
     ///
-    /// As [`Table::delete_key`].
+    /// [`crate::Error::NoSuchTable`], [`crate::Error::NoAccess`].
     #[inline]
     pub fn delete_under(&self, key: &KeyBuf, pin: &LocalGuard) -> Result<()> {
         self.write_under(pin, |data, pin| {
@@ -281,7 +285,9 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// As [`Table::update_counter`].
+    /// [`crate::Error::NoSuchKey`], [`crate::Error::NotAnInteger`], [`crate::Error::KeyUpdate`],
+    /// [`crate::Error::BadPosition`], [`crate::Error::IntegerTooLarge`], [`crate::Error::WrongType`] for the bags;
+    /// nothing changes then.
     pub fn update_counter_with(
         &self,
         key: &(impl AsKey + ?Sized),
@@ -299,7 +305,8 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// As [`Table::update_element`].
+    /// [`crate::Error::KeyUpdate`], [`crate::Error::BadPosition`], [`crate::Error::WrongType`] for the bags; nothing
+    /// changes then.
     pub fn update_element_with(
         &self,
         key: &(impl AsKey + ?Sized),
@@ -320,7 +327,9 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// As [`Table::update_counter`].
+    /// [`crate::Error::NoSuchKey`], [`crate::Error::NotAnInteger`], [`crate::Error::KeyUpdate`],
+    /// [`crate::Error::BadPosition`], [`crate::Error::IntegerTooLarge`], [`crate::Error::WrongType`] for the bags;
+    /// nothing changes then.
     pub fn count_small(
         &self,
         key: &(impl AsKey + ?Sized),
@@ -341,7 +350,9 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// As [`Table::update_counter`].
+    /// [`crate::Error::NoSuchKey`], [`crate::Error::NotAnInteger`], [`crate::Error::KeyUpdate`],
+    /// [`crate::Error::BadPosition`], [`crate::Error::IntegerTooLarge`], [`crate::Error::WrongType`] for the bags;
+    /// nothing changes then.
     ///
     /// # Panics
     ///
@@ -371,7 +382,8 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// As [`Table::update_element`].
+    /// [`crate::Error::KeyUpdate`], [`crate::Error::BadPosition`], [`crate::Error::WrongType`] for the bags; nothing
+    /// changes then.
     pub fn overwrite(
         &self,
         key: &(impl AsKey + ?Sized),
@@ -393,7 +405,8 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// As [`Table::update_element`].
+    /// [`crate::Error::KeyUpdate`], [`crate::Error::BadPosition`], [`crate::Error::WrongType`] for the bags; nothing
+    /// changes then.
     pub fn overwrite_all<'b>(
         &self,
         key: &(impl AsKey + ?Sized),
@@ -435,7 +448,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// As [`Table::get`].
+    /// [`crate::Error::NoSuchTable`], [`crate::Error::NoAccess`].
     #[inline]
     pub fn lookup_with<'g, R>(
         &self,
@@ -452,7 +465,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// As [`Table::get`].
+    /// [`crate::Error::NoSuchTable`], [`crate::Error::NoAccess`].
     pub fn lookup_with_prefix<'g, R>(
         &self,
         key: &(impl AsKey + ?Sized),

@@ -163,12 +163,13 @@ impl Table {
         self.span_terms("range", span_of(&range), options)
     }
 
-    /// Returns the objects whose keys begin alike, in order: a range, found from the prefix. Otherwise as
-    /// [`Table::range`].
+    /// Returns the objects whose keys begin alike, in order: a range, found from the prefix. O(log n) and what is
+    /// returned. Consistency as [`Table::tab2list`].
     ///
     /// # Errors
     ///
-    /// Also [`Error::BadArgument`] for more elements than the arity has room for.
+    /// [`Error::WrongType`] unless the table is an `ordered_set`; [`Error::BadArgument`] for more elements than the
+    /// arity has room for; [`Error::NoSuchTable`], [`Error::NoAccess`].
     pub fn prefix(&self, prefix: &Prefix, options: RangeOptions) -> Result<Vec<Term>> {
         self.span_terms("prefix", prefix.span()?, options)
     }
@@ -187,11 +188,13 @@ impl Table {
         Ok(self.cursor_of(span_of(&range), options.reverse))
     }
 
-    /// Works as [`Table::range_cursor`], of the keys that begin alike.
+    /// Returns the range of the keys that begin alike, to be read bit by bit, or as borrowed objects. Of the options
+    /// only the direction counts.
     ///
     /// # Errors
     ///
-    /// As [`Table::prefix`].
+    /// [`Error::WrongType`] unless the table is an `ordered_set`; [`Error::BadArgument`] for more elements than the
+    /// arity has room for.
     pub fn prefix_cursor(&self, prefix: &Prefix, options: RangeOptions) -> Result<RangeCursor> {
         self.check_order("prefix")?;
         Ok(self.cursor_of(prefix.span()?, options.reverse))
@@ -202,18 +205,19 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// As [`Table::range`].
+    /// [`Error::WrongType`] unless the table is an `ordered_set`; [`Error::NoSuchTable`], [`Error::NoAccess`].
     pub fn seek(&self, key: &Term) -> Result<Option<Term>> {
         let pin = pin();
         let found = self.seek_object(Bound::Included(key), false, &pin)?;
         Ok(found.map(|object| object.to_term()))
     }
 
-    /// Returns the object with the highest key at or below this one. Otherwise as [`Table::seek`].
+    /// Returns the object with the highest key at or below this one. O(log n). It may miss a key that
+    /// comes while it looks.
     ///
     /// # Errors
     ///
-    /// As [`Table::range`].
+    /// [`Error::WrongType`] unless the table is an `ordered_set`; [`Error::NoSuchTable`], [`Error::NoAccess`].
     pub fn seek_back(&self, key: &Term) -> Result<Option<Term>> {
         let pin = pin();
         let found = self.seek_object(Bound::Included(key), true, &pin)?;
@@ -224,7 +228,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// As [`Table::range`].
+    /// [`Error::WrongType`] unless the table is an `ordered_set`; [`Error::NoSuchTable`], [`Error::NoAccess`].
     pub fn seek_object<'g>(
         &self,
         from: Bound<&(impl AsKey + ?Sized)>,

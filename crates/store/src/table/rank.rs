@@ -54,7 +54,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// As [`Table::nth`].
+    /// [`Error::LacksFeature`] if the table's index does not count; [`Error::NoSuchTable`], [`Error::NoAccess`].
     pub fn rank(&self, key: &Term) -> Result<usize> {
         self.count_span("rank", &span_of(&(..key.clone())))
     }
@@ -63,7 +63,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// As [`Table::nth`].
+    /// [`Error::LacksFeature`] if the table's index does not count; [`Error::NoSuchTable`], [`Error::NoAccess`].
     pub fn count_between(&self, range: &impl RangeBounds<Term>) -> Result<usize> {
         self.count_span("count_between", &span_of(range))
     }

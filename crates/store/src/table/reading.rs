@@ -85,7 +85,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// As [`Table::get`].
+    /// [`Error::NoSuchTable`], [`Error::NoAccess`].
     pub fn get_all<'g>(
         &self,
         key: &(impl AsKey + ?Sized),
@@ -119,7 +119,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// As [`Table::lookup`].
+    /// [`Error::NoSuchTable`], [`Error::NoAccess`].
     pub fn member(&self, key: &(impl AsKey + ?Sized)) -> Result<bool> {
         let pin = pin();
         Ok(self.look_up(key, &pin)?.is_some())
@@ -134,7 +134,8 @@ impl Table {
         self.elements(key, position)?.ok_or(Error::NoSuchKey)
     }
 
-    /// `lookup_element/4`: works as [`Table::lookup_element`], with a default for a missing key.
+    /// `lookup_element/4`: returns element `position` of the object with the key, or of all of them in the bags;
+    /// `default` if there is none.
     ///
     /// # Errors
     ///
@@ -180,7 +181,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// As [`Table::get`].
+    /// [`Error::NoSuchTable`], [`Error::NoAccess`].
     pub fn get_in(&self, key: &(impl AsKey + ?Sized), path: &[Term]) -> Result<Option<Term>> {
         let pin = pin();
         let object = self.get(key, &pin)?;
@@ -210,7 +211,8 @@ impl Table {
         Iter::new(self.clone(), false)
     }
 
-    /// Works as [`Table::iter`], in descending order in an `ordered_set`.
+    /// Returns an iterator over all objects, in descending term order in an `ordered_set`. It is `Send` and pins
+    /// nothing itself between its steps. Consistency as [`Cursor`](super::Cursor).
     pub fn iter_back(&self) -> Iter {
         Iter::new(self.clone(), true)
     }
@@ -228,11 +230,12 @@ impl Table {
         self.fold(false, init, f)
     }
 
-    /// `foldr/3`: works as [`Table::foldl`], in descending order in an `ordered_set`.
+    /// `foldr/3`: calls `f` on every object and the value that it returned before, in descending order in an
+    /// `ordered_set`; returns the last value. `f` runs under a pin, as that of [`Table::foldl`] does.
     ///
     /// # Errors
     ///
-    /// As [`Table::foldl`].
+    /// [`Error::NoSuchTable`], [`Error::NoAccess`].
     pub fn foldr<A>(&self, init: A, f: impl FnMut(Term, A) -> A) -> Result<A> {
         self.fold(true, init, f)
     }

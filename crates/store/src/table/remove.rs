@@ -22,11 +22,13 @@ impl RangeCursor {
     ///
     /// # Consistency
     ///
-    /// As [`Table::delete_range`].
+    /// Each object is taken atomically, the batch as a whole is not. Objects that are inserted meanwhile may or may not
+    /// be taken.
     ///
     /// # Errors
     ///
-    /// As [`RangeCursor::next_batch`], for writing; then nothing was taken by this call.
+    /// [`crate::Error::WrongType`] if `table` has no order; [`crate::Error::NoSuchTable`]; [`crate::Error::NoAccess`]
+    /// without the right to write. Nothing was taken by this call then.
     pub fn take_batch(
         &mut self,
         table: &Table,
@@ -48,7 +50,8 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// As [`Table::range`], for writing; what was deleted before stays deleted.
+    /// [`crate::Error::WrongType`] unless the table is an `ordered_set`; [`crate::Error::NoSuchTable`];
+    /// [`crate::Error::NoAccess`] without the right to write. What was deleted before stays deleted.
     pub fn delete_range(&self, range: impl RangeBounds<Term>) -> Result<usize> {
         self.check_order("delete_range")?;
         let mut count = 0;
@@ -56,11 +59,12 @@ impl Table {
         Ok(count)
     }
 
-    /// Works as [`Table::delete_range`], for keys that begin alike.
+    /// Deletes the objects whose keys begin alike; how many there were. Each object is deleted atomically, all together
+    /// are not.
     ///
     /// # Errors
     ///
-    /// As [`Table::prefix`], for writing.
+    /// Those of [`Table::delete_range`]; [`crate::Error::BadArgument`] for more elements than the arity has room for.
     pub fn delete_prefix(&self, prefix: &Prefix) -> Result<usize> {
         self.check_order("delete_prefix")?;
         let mut count = 0;
@@ -73,12 +77,14 @@ impl Table {
     ///
     /// # Consistency
     ///
-    /// As [`Table::delete_range`]. If the table goes away half-way, or the right to write to it, what was taken until
-    /// then is returned: it is nowhere else (invariant TAKEN). The next call says what is wrong.
+    /// Each object is taken atomically, the range as a whole is not. If the table goes away half-way, or the right to
+    /// write to it, what was taken until then is returned: it is nowhere else (invariant TAKEN). The next call says
+    /// what is wrong.
     ///
     /// # Errors
     ///
-    /// As [`Table::range`], for writing; nothing was taken then.
+    /// [`crate::Error::WrongType`] unless the table is an `ordered_set`; [`crate::Error::NoSuchTable`];
+    /// [`crate::Error::NoAccess`] without the right to write. Nothing was taken then.
     pub fn take_range(
         &self,
         range: impl RangeBounds<Term>,
@@ -95,7 +101,7 @@ impl Table {
     /// Key by key: an object that is there when the call begins is returned, or was deleted or taken by another;
     /// one that is inserted meanwhile is returned or stays. No object is lost and none comes out twice. (Swapping
     /// the whole content for an empty one, as `delete_all_objects` does, would lose what a writer under way puts
-    /// into the old.) An end half-way as [`Table::take_range`].
+    /// into the old.) If the table goes away half-way, what was taken until then is returned.
     ///
     /// # Errors
     ///

@@ -38,7 +38,8 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// As [`Table::insert`] for any of the objects; then none is inserted.
+    /// [`Error::NotATuple`], [`Error::BadKeyPosition`], [`Error::ObjectTooLarge`] for any of the objects; then none is
+    /// inserted.
     pub fn insert_list(&self, objects: &[Term]) -> Result<()> {
         self.insert_all(objects, false).map(|_| ())
     }
@@ -47,7 +48,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// As [`Table::insert`].
+    /// [`Error::NotATuple`], [`Error::BadKeyPosition`], [`Error::ObjectTooLarge`].
     pub fn insert_new(&self, object: &Term) -> Result<bool> {
         self.insert_new_object(object)
     }
@@ -57,7 +58,8 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// As [`Table::insert`] for any of the objects; then none is inserted.
+    /// [`Error::NotATuple`], [`Error::BadKeyPosition`], [`Error::ObjectTooLarge`] for any of the objects; then none is
+    /// inserted.
     pub fn insert_new_list(&self, objects: &[Term]) -> Result<bool> {
         self.insert_all(objects, true)
     }
@@ -77,7 +79,8 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// As [`Table::insert`]; what came before the bad object stays.
+    /// [`Error::NotATuple`], [`Error::BadKeyPosition`], [`Error::ObjectTooLarge`]; what came before the bad object
+    /// stays.
     pub fn insert_many(&self, objects: impl IntoIterator<Item = Term>) -> Result<usize> {
         let mut count = 0;
         for object in objects {
@@ -108,7 +111,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// As [`Table::insert`] for the object.
+    /// [`Error::NotATuple`], [`Error::BadKeyPosition`], [`Error::ObjectTooLarge`] for the object.
     pub fn delete_object(&self, object: &Term) -> Result<()> {
         self.delete_like(object)
     }
@@ -159,12 +162,13 @@ impl Table {
         self.update(key, edits, None)
     }
 
-    /// `update_element/4`: works as [`Table::update_element`], on `default` with its key field replaced if there is no
-    /// object with the key.
+    /// `update_element/4`: replaces elements in one atomic step, of `default` with its key field replaced if there is
+    /// no object with the key, which is then inserted.
     ///
     /// # Errors
     ///
-    /// Also [`Error::NotATuple`] and [`Error::BadKeyPosition`] for the default, whether it is needed or not.
+    /// Those of [`Table::update_element`]; [`Error::NotATuple`] and [`Error::BadKeyPosition`] for the default, whether
+    /// it is needed or not.
     pub fn update_element_or(
         &self,
         key: &Term,
@@ -235,12 +239,13 @@ impl Table {
         self.count(key, ops, None)
     }
 
-    /// `update_counter/4`: works as [`Table::update_counter`], on `default` with its key field replaced if there is no
-    /// object with the key.
+    /// `update_counter/4`: runs the steps in order in one atomic and isolated step, on `default` with its key field
+    /// replaced if there is no object with the key, which is then inserted; returns the new values in order.
     ///
     /// # Errors
     ///
-    /// Also [`Error::NotATuple`] and [`Error::BadKeyPosition`] for the default, whether it is needed or not.
+    /// Those of [`Table::update_counter`]; [`Error::NotATuple`] and [`Error::BadKeyPosition`] for the default, whether
+    /// it is needed or not.
     pub fn update_counter_or(
         &self,
         key: &Term,

@@ -78,7 +78,7 @@ impl KeyBuf {
         buf
     }
 
-    /// Works like [`KeyBuf::encode`], into a buffer that is there already.
+    /// Puts the key of a term into a buffer that is there already. O(size).
     #[inline]
     pub fn encode_into(term: &Term, buf: &mut KeyBuf) {
         match term {

@@ -64,7 +64,7 @@ impl Term {
         Term::parse_with(text, &mut |_| None)
     }
 
-    /// Works like [`Term::parse`] for text with variables, each of which stands for the term that `value` gives for its
+    /// Reads one term in Erlang's syntax, with variables, each of which stands for the term that `value` gives for its
     /// name; without one it is an error.
     ///
     /// ```
@@ -78,7 +78,7 @@ impl Term {
     ///
     /// # Errors
     ///
-    /// As there.
+    /// The error, with line and column; [`ParseError::is_incomplete`] if more text could make it right.
     pub fn parse_with(
         text: &str,
         value: &mut dyn FnMut(&str) -> Option<Term>,
@@ -111,7 +111,7 @@ impl std::str::FromStr for Term {
 ///
 /// # Errors
 ///
-/// As [`Term::parse`].
+/// The error, with line and column; [`ParseError::is_incomplete`] if more text could make it right.
 pub fn parse_prefix(text: &str) -> Result<(Term, usize), ParseError> {
     let mut none = |_: &str| None;
     let mut parser = parse::Parser::new(text, &mut none);

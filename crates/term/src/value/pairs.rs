@@ -69,7 +69,7 @@ impl<'a> Pairs<'a> {
     ///
     /// # Errors
     ///
-    /// As [`skip`], for the key.
+    /// Bytes of the key that end too early or have a tag that is none.
     #[inline]
     pub fn next_pair(&mut self) -> Result<Option<Pair<'a>>, ValueError> {
         let Some(left) = self.left.checked_sub(1) else {
@@ -94,7 +94,7 @@ impl<'a> Pairs<'a> {
     ///
     /// # Errors
     ///
-    /// As [`skip`].
+    /// Bytes that end too early or have a tag that is none.
     #[inline]
     pub fn pass(&mut self) -> Result<(), ValueError> {
         skip(&mut self.rest)
@@ -111,7 +111,7 @@ impl<'a> Pairs<'a> {
     ///
     /// # Errors
     ///
-    /// As [`skip`].
+    /// Bytes that end too early or have a tag that is none.
     pub fn behind(&self) -> Result<&'a [u8], ValueError> {
         let values_alone = self.shape.is_some();
         let mut rest = self.rest;
@@ -129,7 +129,8 @@ impl<'a> Pairs<'a> {
     ///
     /// # Errors
     ///
-    /// As [`skip`], for what is passed over; `offset` counts from a term in the map.
+    /// Bytes, of what is passed over, that end too early or have a tag that is none; `offset` counts from a term in the
+    /// map.
     pub fn get(&self, key: &[u8]) -> Result<Option<&'a [u8]>, ValueError> {
         let Some((shape, first)) = self.shape else {
             return behind_key(self.left, self.rest, key);
