@@ -168,6 +168,7 @@ sync_leave_unfenced     | --cfg loom         | -p fyris-sync --lib guard_cache -
 sync_takes_any_guard    | --cfg loom         | -p fyris-sync --lib guard_cache --profile quick
 sync_stays_unseen       | --cfg loom         | -p fyris-sync --lib guard_cache --profile quick
 sync_section_unfenced   | --cfg loom         | -p fyris-sync --lib section --profile quick
+sync_section_uncounted  |                    | -p fyris-sync --lib the_next_section
 rw_lost_wake_up         | --cfg loom --cfg fyris_small    | -p fyris-sync --lib lock::rw --profile quick
 rw_forgets_a_reader     | --cfg loom --cfg fyris_small    | -p fyris-sync --lib lock::rw --profile quick
 rw_reader_barges        |                    | -p fyris-sync --lib lock::rw

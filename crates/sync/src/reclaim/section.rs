@@ -16,6 +16,9 @@
 //! enters, and then looks at the flag. If its entry comes before the barrier of `wait`, `wait` finds the entry and
 //! waits for its end; if it comes after the barrier, the operation sees the flag.
 //!
+//! A thread that leaves a section and enters the next one is not waited for again: the low bits of its word count its
+//! sections, and what `wait` waits for is that the word is another one.
+//!
 //! A thread whose slot is no place that others know, or that is in a section already, counts itself in a counter of the
 //! [`Sections`] instead, with a fence of its own. With the number goes the process that counted: after a fork the child
 //! does not have the other threads, and waits for none of them.
@@ -25,11 +28,14 @@ use super::{LocalGuard, scheme};
 use crate::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 use crate::lock::Backoff;
 
-/// The value of a word while its thread is in no section.
+/// The bits of a word that count the sections of its thread. The others are an address.
+const TURN: usize = align_of::<Sections>() - 1;
+
+/// The value of a word, but for the turn, while its thread is in no section.
 pub(super) const NONE: usize = 0;
 
-/// The value of the word of a slot that others do not know: no address.
-pub(super) const UNKNOWN: usize = 1;
+/// The value of the word of a slot that others do not know: no address of anything.
+pub(super) const UNKNOWN: usize = TURN + 1;
 
 /// The sections of one thing, such as a table. It must not move or be dropped while one of them lasts.
 #[derive(Debug, Default)]
@@ -122,8 +128,7 @@ impl Drop for Section<'_> {
     #[inline]
     fn drop(&mut self) {
         match self.told {
-            // Release: pairs with the Acquire in `wait_for`.
-            Told::Word(word) => word.store(NONE, Ordering::Release),
+            Told::Word(word) => leave(word),
             Told::Counted(process) => self.sections.uncount(process),
         }
     }
@@ -133,21 +138,37 @@ impl Drop for Section<'_> {
 /// free.
 #[inline]
 fn announce(word: &AtomicUsize, address: usize) -> bool {
-    // Relaxed, both: only this thread writes it. The barrier orders it for others.
-    if word.load(Ordering::Relaxed) != NONE {
+    // Relaxed: only this thread writes it.
+    let before = word.load(Ordering::Relaxed);
+    if before & !TURN != NONE {
         return false;
     }
-    word.store(address, Ordering::Relaxed);
+    // Release: pairs with the Acquire in `wait_for`, which may see this section instead of the end of the one before.
+    // The barrier orders it before what comes.
+    let turn = before + usize::from(!cfg!(fyris_mutant = "sync_section_uncounted"));
+    word.store(address | turn & TURN, Ordering::Release);
     if !cfg!(fyris_mutant = "sync_section_unfenced") {
         light();
     }
     true
 }
 
-/// Waits until a thread's word tells no longer of the address. The caller has made a heavy barrier.
+/// Says in the thread's own word that its section is over.
+#[inline]
+fn leave(word: &AtomicUsize) {
+    // Relaxed: only this thread writes it. Release: pairs with the Acquire in `wait_for`.
+    word.store(word.load(Ordering::Relaxed) & TURN, Ordering::Release);
+}
+
+/// Waits until the section of the address is over that a thread's word tells of. The caller has made a heavy barrier.
 pub(super) fn wait_for(word: &AtomicUsize, address: usize) {
-    // Acquire: pairs with the Release in `Section::drop`: the writes made in the section are seen.
-    wait_until(|| word.load(Ordering::Acquire) != address);
+    // Acquire: pairs with the Release in `leave`: the writes made in the section are seen.
+    let now = || word.load(Ordering::Acquire);
+    let found = now();
+    if found & !TURN == address {
+        // One that is as many sections on that the count has come round is taken for the same: by one look in eight.
+        wait_until(|| now() != found);
+    }
 }
 
 fn wait_until(over: impl Fn() -> bool) {
@@ -205,8 +226,23 @@ mod tests {
         let enter = |thing: &Thing, word: &AtomicUsize, work: &dyn Fn()| {
             assert!(announce(word, thing.sections.address()));
             work();
-            // Release: pairs with the Acquire in `wait_for`, as in the drop of a `Section`.
-            word.store(NONE, Ordering::Release);
+            leave(word);
+        };
+        check(enter, |thing, word| {
+            heavy();
+            wait_for(word, thing.sections.address());
+        });
+    }
+
+    /// What was written in a section is seen also if the thread is in the next one already.
+    #[test]
+    fn a_section_that_was_left_for_the_next_one_is_over() {
+        let enter = |thing: &Thing, word: &AtomicUsize, work: &dyn Fn()| {
+            for work in [work, &|| ()] {
+                assert!(announce(word, thing.sections.address()));
+                work();
+                leave(word);
+            }
         };
         check(enter, |thing, word| {
             heavy();
@@ -257,6 +293,23 @@ mod tests {
             std::thread::sleep(std::time::Duration::from_millis(20));
             over.store(true, Ordering::Relaxed);
             drop(outer);
+            waiter.join().unwrap();
+        });
+    }
+
+    /// A thread that is in section after section keeps nobody waiting.
+    #[test]
+    fn the_next_section_is_not_waited_for() {
+        let word = AtomicUsize::new(NONE);
+        let address = std::ptr::from_ref(&word).addr();
+        assert!(announce(&word, address));
+        std::thread::scope(|s| {
+            let waiter = s.spawn(|| wait_for(&word, address));
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            assert!(!waiter.is_finished());
+            // So fast that the waiter is most likely not to look in between.
+            leave(&word);
+            assert!(announce(&word, address));
             waiter.join().unwrap();
         });
     }
