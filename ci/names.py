@@ -34,8 +34,8 @@ ORDERINGS |= {"SeqCst": "SeqCst|PROTECT", "PROTECT": "PROTECT"}
 ANY = "Relaxed|Release|Acquire|AcqRel|SeqCst|PROTECT"
 CLAUSE = re.compile(r"[Pp]airs\swith((?:[^.;`]|`[^`]*`)*)")
 PAIR = re.compile(
-    r"\b(Release|Acquire|AcqRel|SeqCst|PROTECT|fence|load|store|exchange|swap|addition)s?"
-    r"(?:\s(?:fence|load|store|exchange)s?)?,?\s(?:in|of)((?:,?\s(?:and\s|or\s)?(?:in\s|of\s)?\[?`[^`]+`\]?)+)"
+    r"\b(Release|Acquire|AcqRel|SeqCst|PROTECT|fence|load|store|exchange|swap|addition|write)s?\b"
+    r"(?:\s\w+){0,5}?,?\s(?:in|of)((?:,?\s(?:and\s|or\s)?(?:in\s|of\s)?\[?`[^`]+`\]?)+)"
 )
 
 VISIBLE = r"(?:pub(?:\([^)]*\))? )?"

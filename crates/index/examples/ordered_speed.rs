@@ -10,7 +10,7 @@ use std::sync::RwLock;
 use std::time::Instant;
 
 use fyris_index::ordered::TreeKey;
-use fyris_index::tree::{ConcurrentTree, InlineTree, Make, TreeMap};
+use fyris_index::tree::{ConcurrentTree, InlineTree, MakeItem, TreeMap};
 use fyris_sync::reclaim::pin;
 
 trait Map<K>: Sync {
@@ -21,7 +21,7 @@ trait Map<K>: Sync {
     fn range(&self, k: &K, n: usize) -> u64;
 }
 
-impl<K: TreeKey + Clone + Send + Sync, S: Make<K, K, u64>> Map<K> for TreeMap<K, u64, S>
+impl<K: TreeKey + Clone + Send + Sync, S: MakeItem<K, K, u64>> Map<K> for TreeMap<K, u64, S>
 where
     TreeMap<K, u64, S>: Sync,
 {

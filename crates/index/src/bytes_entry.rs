@@ -22,13 +22,13 @@ use crate::into_iter::OwnedPair;
 
 /// The beginning of an entry; the key's bytes follow right behind `length`.
 #[repr(C)]
-pub(crate) struct Head<V> {
+pub(crate) struct EntryHead<V> {
     value: V,
     length: u32,
 }
 
 /// The entry of a map from byte strings: a pointer to its value and key.
-pub struct BytesRef<V>(NonNull<Head<V>>);
+pub struct BytesRef<V>(NonNull<EntryHead<V>>);
 
 impl<V> Clone for BytesRef<V> {
     fn clone(&self) -> Self {
@@ -53,9 +53,9 @@ unsafe impl<V: Send + Sync> Sync for BytesRef<V> {}
 
 impl<V> BytesRef<V> {
     /// The offset of the key.
-    const KEY: usize = offset_of!(Head<V>, length) + size_of::<u32>();
+    const KEY: usize = offset_of!(EntryHead<V>, length) + size_of::<u32>();
     /// Whether the record allocator aligns such an entry.
-    const IS_RECORD: bool = align_of::<Head<V>>() <= 8;
+    const IS_RECORD: bool = align_of::<EntryHead<V>>() <= 8;
 
     /// Makes an entry; O(length of the key).
     ///
@@ -77,7 +77,7 @@ impl<V> BytesRef<V> {
     }
 
     #[inline]
-    fn allocate(length: usize) -> NonNull<Head<V>> {
+    fn allocate(length: usize) -> NonNull<EntryHead<V>> {
         if Self::IS_RECORD {
             return record::allocate(Self::KEY + length).cast();
         }
@@ -91,7 +91,7 @@ impl<V> BytesRef<V> {
     ///
     /// `entry` comes from `allocate` with the same length, and is not used any more.
     #[inline]
-    unsafe fn free(entry: NonNull<Head<V>>, length: usize) {
+    unsafe fn free(entry: NonNull<EntryHead<V>>, length: usize) {
         if Self::IS_RECORD {
             // SAFETY: allocated there, with this size.
             return unsafe { record::free(entry.cast(), Self::KEY + length) };
@@ -101,7 +101,7 @@ impl<V> BytesRef<V> {
     }
 
     fn layout(length: usize) -> Layout {
-        Layout::from_size_align(Self::KEY + length, align_of::<Head<V>>())
+        Layout::from_size_align(Self::KEY + length, align_of::<EntryHead<V>>())
             .expect("the size of a value and a slice that exist")
     }
 
@@ -163,7 +163,7 @@ impl<V: 'static> OwnedPair for BytesRef<V> {
     }
 }
 
-impl<V: 'static> Retire for Head<V> {
+impl<V: 'static> Retire for EntryHead<V> {
     unsafe fn reclaim(ptr: *mut Self) {
         // SAFETY: the caller's contract: ours alone, once; a retired entry is not null.
         unsafe {
@@ -201,7 +201,7 @@ unsafe impl<V: 'static> Entry for BytesRef<V> {
     unsafe fn retire(self, pin: &impl Guard) {
         if cfg!(fyris_mutant = "bytes_early_free") {
             // SAFETY: none; this is the mistake that the tests must notice.
-            return unsafe { Head::reclaim(self.0.as_ptr()) };
+            return unsafe { EntryHead::reclaim(self.0.as_ptr()) };
         }
         // SAFETY: the caller's contract.
         unsafe { pin.retire(self.0.as_ptr()) };
@@ -209,7 +209,7 @@ unsafe impl<V: 'static> Entry for BytesRef<V> {
 
     unsafe fn dispose(self) {
         // SAFETY: the caller's contract.
-        unsafe { Head::reclaim(self.0.as_ptr()) };
+        unsafe { EntryHead::reclaim(self.0.as_ptr()) };
     }
 }
 

@@ -26,9 +26,9 @@ impl<F: FnMut()> Drop for AtEnd<F> {
 /// Calls `f` for each item, also for those behind one for which it panicked. A second panic ends the process, as in the
 /// drop of a `Vec`.
 pub(crate) fn for_all<I: Iterator>(items: I, f: impl FnMut(I::Item)) {
-    struct Rest<I: Iterator, F: FnMut(I::Item)>(I, F);
+    struct LaterItems<I: Iterator, F: FnMut(I::Item)>(I, F);
 
-    impl<I: Iterator, F: FnMut(I::Item)> Rest<I, F> {
+    impl<I: Iterator, F: FnMut(I::Item)> LaterItems<I, F> {
         fn go(&mut self) {
             for item in self.0.by_ref() {
                 (self.1)(item);
@@ -36,13 +36,13 @@ pub(crate) fn for_all<I: Iterator>(items: I, f: impl FnMut(I::Item)) {
         }
     }
 
-    impl<I: Iterator, F: FnMut(I::Item)> Drop for Rest<I, F> {
+    impl<I: Iterator, F: FnMut(I::Item)> Drop for LaterItems<I, F> {
         fn drop(&mut self) {
             self.go();
         }
     }
 
-    Rest(items, f).go();
+    LaterItems(items, f).go();
 }
 
 #[cfg(test)]

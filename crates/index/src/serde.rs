@@ -56,11 +56,11 @@ impl<'de, K, V, S, H> Deserialize<'de> for Map<K, V, S, H>
 where
     K: Hash + Eq + ToOwned<Owned: Deserialize<'de>> + ?Sized,
     V: Deserialize<'de>,
-    S: map::Make<K::Owned, K, V>,
+    S: map::MakeEntry<K::Owned, K, V>,
     H: BuildHasher + Default,
 {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(Pairs::<K::Owned, V, Self>(PhantomData))
+        deserializer.deserialize_map(PairsVisitor::<K::Owned, V, Self>(PhantomData))
     }
 }
 
@@ -68,10 +68,10 @@ impl<'de, K, V, S> Deserialize<'de> for TreeMap<K, V, S>
 where
     K: TreeKey + ToOwned<Owned: Deserialize<'de>> + ?Sized,
     V: Deserialize<'de>,
-    S: tree::Make<K::Owned, K, V>,
+    S: tree::MakeItem<K::Owned, K, V>,
 {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(Pairs::<K::Owned, V, Self>(PhantomData))
+        deserializer.deserialize_map(PairsVisitor::<K::Owned, V, Self>(PhantomData))
     }
 }
 
@@ -97,7 +97,7 @@ where
     H: BuildHasher + Default,
 {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(Pairs::<K, V, Self>(PhantomData))
+        deserializer.deserialize_map(PairsVisitor::<K, V, Self>(PhantomData))
     }
 }
 
@@ -105,9 +105,9 @@ where
 type Of<K, V, M> = PhantomData<fn() -> (K, V, M)>;
 
 /// Reads the pairs of a map one by one.
-struct Pairs<K, V, M>(Of<K, V, M>);
+struct PairsVisitor<K, V, M>(Of<K, V, M>);
 
-impl<'de, K, V, M> Visitor<'de> for Pairs<K, V, M>
+impl<'de, K, V, M> Visitor<'de> for PairsVisitor<K, V, M>
 where
     K: Deserialize<'de>,
     V: Deserialize<'de>,

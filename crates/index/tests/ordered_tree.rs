@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use fyris_index::ordered::{PrefixKey, TreeKey};
-use fyris_index::tree::{Boxed, ConcurrentTree, Inline, InlineTree, Make, Remake, TreeMap};
+use fyris_index::tree::{Boxed, ConcurrentTree, Inline, InlineTree, MakeItem, RemakeItem, TreeMap};
 use fyris_index::{Action, CopyTree, Index, Ordered};
 use fyris_sync::reclaim::{pin, pin_owned};
 use proptest::prelude::*;
@@ -63,7 +63,7 @@ fn backwards(a: &Bound<i32>, b: &Bound<i32>) -> bool {
 fn run<K, S>(ops: Vec<Op>, key: impl Fn(i32) -> K)
 where
     K: TreeKey + Clone + Debug + 'static,
-    S: Make<K, K, u32> + Remake<K, u32>,
+    S: MakeItem<K, K, u32> + RemakeItem<K, u32>,
 {
     use std::borrow::Borrow;
     let tree = TreeMap::<K, u32, S>::new();

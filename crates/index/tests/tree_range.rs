@@ -7,7 +7,7 @@ use std::fmt::Debug;
 use std::ops::{Bound, RangeBounds};
 
 use fyris_index::ordered::TreeKey;
-use fyris_index::tree::{Boxed, Inline, InlineTree, Make, TreeMap};
+use fyris_index::tree::{Boxed, Inline, InlineTree, MakeItem, TreeMap};
 use fyris_sync::reclaim::pin;
 use proptest::prelude::*;
 
@@ -63,7 +63,7 @@ fn run<K, S>(
     (steps, bounds, rest): (Vec<Step>, (Bound<u32>, Bound<u32>), Rest),
 ) where
     K: TreeKey + Clone + Debug,
-    S: Make<K, K, u32>,
+    S: MakeItem<K, K, u32>,
 {
     let (tree, pin) = (TreeMap::<K, u32, S>::new(), pin());
     for n in (0..KEYS).step_by(2) {

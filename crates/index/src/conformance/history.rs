@@ -33,9 +33,9 @@ pub struct Step {
 }
 
 /// A key's place holds a value or nothing.
-struct Place;
+struct KeyRegister;
 
-impl Specification for Place {
+impl Specification for KeyRegister {
     type State = Option<u64>;
     type Operation = Step;
 
@@ -96,7 +96,7 @@ pub fn is_linearizable(steps: &[(u64, Step, u128, u128)]) -> bool {
         .into_iter()
         .map(|(_, _, thread, event)| (thread, event))
         .collect();
-    WGLChecker::<Place>::is_linearizable(History::from_actions(actions))
+    WGLChecker::<KeyRegister>::is_linearizable(History::from_actions(actions))
 }
 
 fn record(index: &impl Index<Object>, round: u64) -> Vec<Record> {

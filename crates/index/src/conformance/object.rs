@@ -21,11 +21,11 @@ pub struct Census {
     poisoned: Mutex<Vec<Body>>,
 }
 
-struct Body(NonNull<Inner>);
+struct Body(NonNull<ObjectInner>);
 // SAFETY: a freed object is only dropped.
 unsafe impl Send for Body {}
 
-pub(super) struct Inner {
+pub(super) struct ObjectInner {
     key: u64,
     value: u64,
     life: AtomicU64,
@@ -34,7 +34,7 @@ pub(super) struct Inner {
 
 /// An immutable pair of numbers behind a pointer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Object(NonNull<Inner>);
+pub struct Object(NonNull<ObjectInner>);
 
 // SAFETY: the object behind the pointer is immutable but for atomics.
 unsafe impl Send for Object {}
@@ -51,7 +51,7 @@ impl Census {
     pub fn object(self: &Arc<Self>, key: u64, value: u64) -> Object {
         // Relaxed: read in `assert_all_freed`, after the threads that make objects have been joined.
         self.made.fetch_add(1, Ordering::Relaxed);
-        let inner = Inner {
+        let inner = ObjectInner {
             key,
             value,
             life: AtomicU64::new(ALIVE),
@@ -119,7 +119,7 @@ impl Object {
         self.alive().value
     }
 
-    fn alive(&self) -> &Inner {
+    fn alive(&self) -> &ObjectInner {
         // SAFETY: the memory lives until the census ends.
         let inner = unsafe { self.0.as_ref() };
         // SeqCst: in one order with the swap in `poison`, so that a late reader misses no early reclamation.
@@ -146,7 +146,7 @@ impl Object {
     }
 }
 
-impl Retire for Inner {
+impl Retire for ObjectInner {
     unsafe fn reclaim(ptr: *mut Self) {
         Object(NonNull::new(ptr).unwrap()).poison();
     }

@@ -11,7 +11,7 @@ use super::object::{Census, Object, put, remove};
 use crate::{Entry, Index, OrderedIndex};
 
 /// Bounds of a range of keys.
-type Bounds = (Bound<u64>, Bound<u64>);
+type ScanBounds = (Bound<u64>, Bound<u64>);
 
 /// Returns the bound of the entries behind a key; of all entries, for none.
 pub(super) fn behind(key: Option<&u64>) -> Bound<&u64> {
@@ -19,7 +19,11 @@ pub(super) fn behind(key: Option<&u64>) -> Bound<&u64> {
 }
 
 /// Returns the keys of a range, by scans of `want`; each goes on from the last key of the one before.
-pub(super) fn scanned(index: &impl Index<Object>, (mut from, to): Bounds, want: usize) -> Vec<u64> {
+pub(super) fn scanned(
+    index: &impl Index<Object>,
+    (mut from, to): ScanBounds,
+    want: usize,
+) -> Vec<u64> {
     let mut keys = Vec::new();
     loop {
         let mut batch = Vec::new();
@@ -42,7 +46,7 @@ pub(super) fn scanned(index: &impl Index<Object>, (mut from, to): Bounds, want: 
 /// Returns the same as [`scanned`], downwards.
 fn scanned_back(
     index: &impl OrderedIndex<Object>,
-    (from, mut to): Bounds,
+    (from, mut to): ScanBounds,
     want: usize,
 ) -> Vec<u64> {
     let mut keys = Vec::new();
@@ -72,7 +76,7 @@ fn bound(top: u64) -> impl Strategy<Value = Bound<u64>> {
     ]
 }
 
-fn within((from, to): Bounds, key: u64) -> bool {
+fn within((from, to): ScanBounds, key: u64) -> bool {
     let above = match from {
         Included(from) => key >= from,
         Excluded(from) => key > from,

@@ -207,11 +207,11 @@ impl Bucket {
 
     /// Returns the first slot of the chain whose word `wanted` accepts.
     #[inline]
-    fn position(&self, wanted: impl Fn(u64) -> bool) -> Option<Position<'_>> {
+    fn position(&self, wanted: impl Fn(u64) -> bool) -> Option<SlotPosition<'_>> {
         let mut bucket = self;
         loop {
             if let Some(slot) = (0..SLOTS).find(|&i| wanted(bucket.load(i))) {
-                return Some(Position { bucket, slot });
+                return Some(SlotPosition { bucket, slot });
             }
             bucket = bucket.overflow()?;
         }
@@ -259,7 +259,7 @@ impl Retire for Bucket {
 
 /// A slot in a chain.
 #[derive(Clone, Copy)]
-pub(super) struct Position<'a> {
+pub(super) struct SlotPosition<'a> {
     bucket: &'a Bucket,
     slot: usize,
 }
@@ -285,7 +285,7 @@ impl<'a> Locked<'a> {
         &self,
         wanted: u16,
         is_it: impl Fn(u64) -> bool,
-    ) -> Option<(Position<'a>, u64)> {
+    ) -> Option<(SlotPosition<'a>, u64)> {
         let mut bucket = self.bucket;
         loop {
             let mut mask = bucket.matches(wanted);
@@ -293,7 +293,7 @@ impl<'a> Locked<'a> {
                 let slot = (mask.trailing_zeros() / 2) as usize;
                 let word = bucket.load(slot);
                 if is_it(word) {
-                    return Some((Position { bucket, slot }, word));
+                    return Some((SlotPosition { bucket, slot }, word));
                 }
                 mask &= mask - 1;
             }
@@ -303,7 +303,7 @@ impl<'a> Locked<'a> {
 
     /// Puts another word in a place.
     #[inline]
-    pub(super) fn replace(&mut self, place: Position<'_>, word: u64) {
+    pub(super) fn replace(&mut self, place: SlotPosition<'_>, word: u64) {
         self.release = self.release.wrapping_add(VERSION);
         place.bucket.publish(place.slot, word);
     }
@@ -321,7 +321,7 @@ impl<'a> Locked<'a> {
 
     /// Empties a place. Returns how many overflow buckets became empty and were retired.
     #[inline]
-    pub(super) fn remove(&mut self, place: Position<'_>, pin: &impl Guard) -> usize {
+    pub(super) fn remove(&mut self, place: SlotPosition<'_>, pin: &impl Guard) -> usize {
         self.replace(place, 0);
         if std::ptr::eq(place.bucket, self.bucket) {
             0

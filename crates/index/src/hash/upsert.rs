@@ -13,7 +13,7 @@ use crate::{Action, Entry};
 
 /// The change of the counts by an action.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Change {
+enum CountChange {
     /// As many entries as before.
     None,
     /// One more entry, and the number of new overflow buckets.
@@ -55,7 +55,7 @@ where
         let change = match (action, found) {
             (Action::Put(new), Some((place, _))) => {
                 locked.replace(place, word(tag, new.into_bits()));
-                Change::None
+                CountChange::None
             }
             (Action::Put(new), None) => {
                 // Before it can be seen, and a removal after that: a count is never too low.
@@ -68,10 +68,10 @@ where
                     (0..100).for_each(|_| fyris_sync::thread::spin_loop());
                     added();
                 }
-                Change::Added(overflow)
+                CountChange::Added(overflow)
             }
-            (Action::Remove, Some((place, _))) => Change::Removed(locked.remove(place, pin)),
-            (Action::Remove, None) | (Action::Keep, _) => Change::None,
+            (Action::Remove, Some((place, _))) => CountChange::Removed(locked.remove(place, pin)),
+            (Action::Remove, None) | (Action::Keep, _) => CountChange::None,
         };
         drop(locked);
         self.account(table, change);
@@ -112,10 +112,10 @@ where
     }
 
     #[inline]
-    fn account(&self, table: &Table, change: Change) {
+    fn account(&self, table: &Table, change: CountChange) {
         match change {
-            Change::None => {}
-            Change::Added(overflow) => {
+            CountChange::None => {}
+            CountChange::Added(overflow) => {
                 if overflow > 0 {
                     // Relaxed: a number.
                     let bytes = overflow * size_of::<Bucket>();
@@ -123,7 +123,7 @@ where
                     self.grow_if_full(table);
                 }
             }
-            Change::Removed(overflow) => {
+            CountChange::Removed(overflow) => {
                 let nth = self.counts.entries.add(-1);
                 if overflow > 0 {
                     // Relaxed: a number.

@@ -26,7 +26,7 @@ pub(super) const SLOTS: usize = if cfg!(fyris_small) { 2 } else { 7 };
 const LOCKED: u64 = 1;
 const LIVE: u64 = 2;
 const OVERFLOW: u64 = 8;
-/// Bits 2, 4, ...: where [`Bucket::matches`] has the bits of the keys.
+/// Bits 2, 4, ...: where [`InlineBucket::matches`] has the bits of the keys.
 const OCCUPIED: u64 = 0x5554 & ((1 << (2 * SLOTS + 2)) - 1);
 const VERSION: u64 = 1 << 16;
 
@@ -38,11 +38,11 @@ pub(super) const GENERATION: u64 = VERSION << 24;
 /// that is not live, or one of the first array that nobody has written (invariant FRESH).
 #[repr(C, align(128))]
 #[derive(Default)]
-pub(super) struct Bucket {
+pub(super) struct InlineBucket {
     header: AtomicU64,
     keys: [AtomicU64; SLOTS],
     values: [AtomicU64; SLOTS],
-    overflow: AtomicPtr<Bucket>,
+    overflow: AtomicPtr<InlineBucket>,
 }
 
 /// The result of reading a bucket.
@@ -57,16 +57,17 @@ pub(super) enum Read<T> {
 
 /// A pair's place in a chain.
 #[derive(Clone, Copy)]
-pub(super) struct Position<'a> {
-    bucket: &'a Bucket,
+pub(super) struct PairPosition<'a> {
+    bucket: &'a InlineBucket,
     slot: usize,
 }
 
-impl Bucket {
+impl InlineBucket {
     /// Runs `read` on the bucket as it is at one moment (invariant VERSION).
     #[inline]
     fn validated<T>(&self, read: impl FnOnce(u64) -> T) -> Read<T> {
-        // Acquire: pairs with the Release stores of headers in `Locked` and `bring_to_life`.
+        // Acquire: pairs with the Release of `unlock`, where a `LockedInline` is dropped, and of the store in
+        // `bring_to_life`.
         let before = self.header.load(Ordering::Acquire);
         if before & LIVE == 0 {
             return Read::Elsewhere;
@@ -137,7 +138,7 @@ impl Bucket {
 
     /// Returns the place of a key in the chain, given this bucket's header.
     #[inline]
-    fn find(&self, header: u64, key: u64) -> Option<Position<'_>> {
+    fn find(&self, header: u64, key: u64) -> Option<PairPosition<'_>> {
         let (mut bucket, mut header) = (self, header);
         loop {
             let found = bucket.matches(key) & header & OCCUPIED;
@@ -147,7 +148,7 @@ impl Bucket {
             }
             if found != 0 {
                 let slot = slot_of(found);
-                return Some(Position { bucket, slot });
+                return Some(PairPosition { bucket, slot });
             }
             (bucket, header) = bucket.next(header)?;
         }
@@ -158,7 +159,7 @@ impl Bucket {
     #[cfg(not(any(loom, shuttle)))]
     #[inline]
     fn matches(&self, key: u64) -> u64 {
-        const { assert!(size_of::<Bucket>() >= 64 && align_of::<Bucket>() >= 64) };
+        const { assert!(size_of::<InlineBucket>() >= 64 && align_of::<InlineBucket>() >= 64) };
         // SAFETY: the bucket begins with these eight words, or (with tiny constants) has more than eight words
         // behind its beginning, all of them atomic and initialised.
         simd::equal(unsafe { &*std::ptr::from_ref(self).cast() }, key)
@@ -174,7 +175,7 @@ impl Bucket {
 
     /// Returns the next bucket of the chain and its header.
     #[inline]
-    fn next(&self, header: u64) -> Option<(&Bucket, u64)> {
+    fn next(&self, header: u64) -> Option<(&InlineBucket, u64)> {
         if header & OVERFLOW == 0 {
             return None;
         }
@@ -195,7 +196,7 @@ impl Bucket {
 
     /// Locks the bucket; `None` if it is not live.
     #[inline]
-    pub(super) fn lock(&self) -> Option<Locked<'_>> {
+    pub(super) fn lock(&self) -> Option<LockedInline<'_>> {
         // Both lines at once; the lock itself cannot be overtaken.
         prefetch::write(&self.values[SLOTS - 1]);
         // Acquire: pairs with the Release stores of headers.
@@ -207,7 +208,7 @@ impl Bucket {
     }
 
     #[cold]
-    fn lock_again(&self) -> Option<Locked<'_>> {
+    fn lock_again(&self) -> Option<LockedInline<'_>> {
         let mut backoff = Backoff::new();
         loop {
             // Acquire: pairs with the Release stores of headers.
@@ -224,7 +225,7 @@ impl Bucket {
 
     /// Locks the bucket if its header is still this one, live and not locked.
     #[inline]
-    fn try_lock(&self, seen: u64) -> Option<Locked<'_>> {
+    fn try_lock(&self, seen: u64) -> Option<LockedInline<'_>> {
         if seen & (LIVE | LOCKED) != LIVE {
             return None;
         }
@@ -233,8 +234,8 @@ impl Bucket {
         self.header
             .compare_exchange(seen, seen | LOCKED, acquire, relaxed)
             .ok()?;
-        // Made only now: dropping a `Locked` unlocks.
-        Some(Locked {
+        // Made only now: dropping a `LockedInline` unlocks.
+        Some(LockedInline {
             bucket: self,
             release: seen,
             spare: None,
@@ -250,11 +251,11 @@ impl Bucket {
         self.values[slot].store(value, Ordering::Release);
     }
 
-    /// Returns a bucket that is not live, to be filled before it is [brought to life](Locked::bring_to_life).
-    pub(super) fn draft(&self, version: u64) -> Locked<'_> {
+    /// Returns a bucket that is not live, to be filled before it is [brought to life](LockedInline::bring_to_life).
+    pub(super) fn draft(&self, version: u64) -> LockedInline<'_> {
         // Release: pairs with the Acquire in `next`.
         self.overflow.store(std::ptr::null_mut(), Ordering::Release);
-        Locked {
+        LockedInline {
             bucket: self,
             release: version,
             spare: None,
@@ -273,16 +274,16 @@ fn slot_of(bits: u64) -> usize {
 }
 
 /// A bucket that this thread has locked. Dropping it unlocks and makes its changes to the header seen.
-pub(super) struct Locked<'a> {
-    bucket: &'a Bucket,
+pub(super) struct LockedInline<'a> {
+    bucket: &'a InlineBucket,
     release: u64,
-    spare: Option<&'a Bucket>,
+    spare: Option<&'a InlineBucket>,
 }
 
-impl<'a> Locked<'a> {
+impl<'a> LockedInline<'a> {
     /// Returns the place and value of a key.
     #[inline]
-    pub(super) fn find(&self, key: u64) -> Option<(Position<'a>, u64)> {
+    pub(super) fn find(&self, key: u64) -> Option<(PairPosition<'a>, u64)> {
         let place = self.bucket.find(self.release, key)?;
         // Acquire: pairs with the Release in `set` and `replace`.
         Some((
@@ -293,7 +294,7 @@ impl<'a> Locked<'a> {
 
     /// Replaces the value of a key: one store, which readers see or do not see.
     #[inline]
-    pub(super) fn replace(&mut self, place: Position<'_>, value: u64) {
+    pub(super) fn replace(&mut self, place: PairPosition<'_>, value: u64) {
         // Release: pairs with the Acquire in `get`, `collect` and `find`.
         place.bucket.values[place.slot].store(value, Ordering::Release);
     }
@@ -304,7 +305,7 @@ impl<'a> Locked<'a> {
         &mut self,
         key: u64,
         value: u64,
-        spare: &mut impl FnMut() -> &'a Bucket,
+        spare: &mut impl FnMut() -> &'a InlineBucket,
     ) -> bool {
         let free = !self.release & OCCUPIED;
         if free != 0 {
@@ -322,7 +323,7 @@ impl<'a> Locked<'a> {
         &mut self,
         key: u64,
         value: u64,
-        spare: &mut impl FnMut() -> &'a Bucket,
+        spare: &mut impl FnMut() -> &'a InlineBucket,
     ) -> bool {
         let (mut bucket, mut header) = (self.bucket, self.release);
         while let Some((next, its)) = bucket.next(header) {
@@ -344,7 +345,7 @@ impl<'a> Locked<'a> {
 
     /// Takes a pair out.
     #[inline]
-    pub(super) fn remove(&mut self, place: Position<'a>) {
+    pub(super) fn remove(&mut self, place: PairPosition<'a>) {
         self.release = self.release.wrapping_add(VERSION);
         if std::ptr::eq(place.bucket, self.bucket) {
             self.release &= !bit(place.slot);
@@ -354,7 +355,7 @@ impl<'a> Locked<'a> {
     }
 
     #[cold]
-    fn remove_overflow(&mut self, place: Position<'a>) {
+    fn remove_overflow(&mut self, place: PairPosition<'a>) {
         // Acquire: pairs with the Release in `occupy`.
         let header = place.bucket.header.load(Ordering::Acquire) & !bit(place.slot);
         place.bucket.occupy(header);
@@ -373,7 +374,7 @@ impl<'a> Locked<'a> {
     }
 
     /// Makes `next` follow `bucket` in the chain.
-    fn link(&mut self, bucket: &Bucket, next: Option<&Bucket>) {
+    fn link(&mut self, bucket: &InlineBucket, next: Option<&InlineBucket>) {
         let ptr = next.map_or(std::ptr::null_mut(), |b| std::ptr::from_ref(b).cast_mut());
         // Release: pairs with the Acquire in `next`.
         bucket.overflow.store(ptr, Ordering::Release);
@@ -404,12 +405,12 @@ impl<'a> Locked<'a> {
     /// Unlocks. Returns an overflow bucket that is not used any more: it may be used again from now
     /// on, since a thread that is still reading it finds that the header has changed.
     #[inline]
-    pub(super) fn unlock(mut self) -> Option<&'a Bucket> {
+    pub(super) fn unlock(mut self) -> Option<&'a InlineBucket> {
         self.spare.take()
     }
 
     /// Unlocks a bucket whose content lives elsewhere from now on; hands its overflow buckets over.
-    pub(super) fn end_life(mut self, spares: &mut impl FnMut(&'a Bucket)) {
+    pub(super) fn end_life(mut self, spares: &mut impl FnMut(&'a InlineBucket)) {
         let (mut bucket, mut header) = (self.bucket, self.release);
         while let Some((next, its)) = bucket.next(header) {
             spares(next);
@@ -422,7 +423,7 @@ impl<'a> Locked<'a> {
     }
 }
 
-impl Drop for Locked<'_> {
+impl Drop for LockedInline<'_> {
     #[inline]
     fn drop(&mut self) {
         // Pairs with the Acquire in `validated` and `lock`; VISIBLE.
@@ -430,7 +431,7 @@ impl Drop for Locked<'_> {
     }
 }
 
-impl Bucket {
+impl InlineBucket {
     /// Sets the header of an overflow bucket.
     fn occupy(&self, header: u64) {
         // Release: pairs with the Acquire in `next`; the pair was written before.

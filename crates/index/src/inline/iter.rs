@@ -10,14 +10,14 @@ use super::bucket::Read;
 use super::{InlineMap, Word};
 
 /// All pairs of an [`InlineMap`], by value. See [`InlineMap::iter`].
-pub struct Iter<'m, K, V, S> {
+pub struct InlineIter<'m, K, V, S> {
     map: &'m InlineMap<K, V, S>,
     /// The hash at which the next bucket begins; `None` after the last.
     from: Option<u64>,
     ahead: Vec<(u64, u64)>,
 }
 
-impl<'m, K, V, S> Iter<'m, K, V, S> {
+impl<'m, K, V, S> InlineIter<'m, K, V, S> {
     pub(super) fn new(map: &'m InlineMap<K, V, S>) -> Self {
         Self {
             map,
@@ -27,7 +27,7 @@ impl<'m, K, V, S> Iter<'m, K, V, S> {
     }
 }
 
-impl<K: Word + Hash, V: Word, S: BuildHasher> Iter<'_, K, V, S> {
+impl<K: Word + Hash, V: Word, S: BuildHasher> InlineIter<'_, K, V, S> {
     #[inline]
     fn next_word(&mut self) -> Option<(u64, u64)> {
         loop {
@@ -39,7 +39,7 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> Iter<'_, K, V, S> {
     }
 }
 
-impl<K: Word + Hash, V: Word, S: BuildHasher> Iterator for Iter<'_, K, V, S> {
+impl<K: Word + Hash, V: Word, S: BuildHasher> Iterator for InlineIter<'_, K, V, S> {
     type Item = (K, V);
 
     #[inline]
@@ -50,9 +50,9 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> Iterator for Iter<'_, K, V, S> {
     }
 }
 
-impl<K: Word + Hash, V: Word, S: BuildHasher> FusedIterator for Iter<'_, K, V, S> {}
+impl<K: Word + Hash, V: Word, S: BuildHasher> FusedIterator for InlineIter<'_, K, V, S> {}
 
-impl<K, V, S> fmt::Debug for Iter<'_, K, V, S> {
+impl<K, V, S> fmt::Debug for InlineIter<'_, K, V, S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Iter").finish_non_exhaustive()
     }

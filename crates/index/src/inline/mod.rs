@@ -48,8 +48,8 @@ use fyris_sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use fyris_sync::counter::Striped;
 use fyris_sync::lock::Backoff;
 
-use self::bucket::{Bucket, Locked, Read};
-pub use self::iter::Iter;
+use self::bucket::{InlineBucket, LockedInline, Read};
+pub use self::iter::InlineIter;
 use self::space::Space;
 pub use self::word::Word;
 use crate::Action;
@@ -162,7 +162,8 @@ impl<K: Word + Hash, V: Word> InlineMap<K, V> {
         Self::with_capacity_and_hasher(capacity, RandomState::default())
     }
 
-    /// Works like [`with_capacity`](Self::with_capacity), with an error where that panics.
+    /// Makes an empty map that holds `capacity` pairs before its table grows, as
+    /// [`with_capacity`](Self::with_capacity); an error if there is no memory for so many.
     ///
     /// ```
     /// let map = fyris_index::InlineMap::<u32, u32>::try_with_capacity(1000);
@@ -214,7 +215,7 @@ impl<K, V, S> InlineMap<K, V, S> {
 
     /// Returns whether a bucket of this size is live, and empty, because nobody has written it (FRESH). The root is
     /// loaded after the bucket.
-    fn is_fresh(&self, root: Root, bits: u32, bucket: &Bucket) -> bool {
+    fn is_fresh(&self, root: Root, bits: u32, bucket: &InlineBucket) -> bool {
         root.is_first(bits)
             && bucket.is_zero()
             && (self.root() == root || cfg!(fyris_mutant = "inline_zero_is_fresh"))
@@ -223,7 +224,7 @@ impl<K, V, S> InlineMap<K, V, S> {
     /// Brings bucket `i` of the present size to life if it is fresh (FRESH): before it is locked.
     fn freshen(&self, root: Root, i: usize) {
         let bits = root.now();
-        let is_fresh = |bucket: &Bucket| self.is_fresh(root, bits, bucket);
+        let is_fresh = |bucket: &InlineBucket| self.is_fresh(root, bits, bucket);
         if is_fresh(self.space.nth(bits, i)) {
             self.space.bring_to_life(bits, i, is_fresh);
         }
@@ -242,7 +243,8 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
         or_panic(Self::try_with_capacity_and_hasher(capacity, hasher))
     }
 
-    /// Works like [`InlineMap::with_capacity_and_hasher`], with an error where that panics.
+    /// Makes an empty map with this hasher that holds `capacity` pairs before its table grows; an error if there is no
+    /// memory for so many.
     pub fn try_with_capacity_and_hasher(capacity: usize, hasher: S) -> Result<Self, CapacityError> {
         let map = Self::try_sized(capacity, hasher)?;
         let floor = map.root().now();
@@ -386,8 +388,8 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
     /// # Consistency
     ///
     /// A pair that is there throughout is met exactly once. Writers are not held up.
-    pub fn iter(&self) -> Iter<'_, K, V, S> {
-        Iter::new(self)
+    pub fn iter(&self) -> InlineIter<'_, K, V, S> {
+        InlineIter::new(self)
     }
 
     /// Returns an iterator over all keys, as [`InlineMap::iter`].
@@ -493,7 +495,7 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
 
     /// Locks the live bucket of a hash; on the way, does a share of a move that is under way.
     #[inline]
-    fn lock(&self, hash: u64) -> (u32, Locked<'_>) {
+    fn lock(&self, hash: u64) -> (u32, LockedInline<'_>) {
         let root = self.root();
         if !root.is_moving()
             && let Some(locked) = self.space.bucket(root.now(), hash).lock()
@@ -504,7 +506,7 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
     }
 
     #[cold]
-    fn lock_while_moving(&self, hash: u64) -> (u32, Locked<'_>) {
+    fn lock_while_moving(&self, hash: u64) -> (u32, LockedInline<'_>) {
         loop {
             let root = self.root();
             if root.is_moving() {
@@ -560,9 +562,9 @@ impl<K: Word + Hash, V: Word, S: BuildHasher + Clone> Clone for InlineMap<K, V, 
 
 impl<'m, K: Word + Hash, V: Word, S: BuildHasher> IntoIterator for &'m InlineMap<K, V, S> {
     type Item = (K, V);
-    type IntoIter = Iter<'m, K, V, S>;
+    type IntoIter = InlineIter<'m, K, V, S>;
 
-    fn into_iter(self) -> Iter<'m, K, V, S> {
+    fn into_iter(self) -> InlineIter<'m, K, V, S> {
         self.iter()
     }
 }

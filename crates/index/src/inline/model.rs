@@ -1,15 +1,17 @@
 //! Arrays of buckets for model checkers, whose atomics are not bytes that could be mapped.
 
-use super::bucket::Bucket;
+use super::bucket::InlineBucket;
 
 /// As `fyris_sync::alloc::Pages`, of buckets; what is discarded reads as zeros, as if given back.
-pub(super) struct Pages(Box<[Bucket]>);
+pub(super) struct Pages(Box<[InlineBucket]>);
 
 impl Pages {
     /// Makes `bytes` of buckets that are not live.
     pub(super) fn try_zeroed(bytes: usize) -> Option<Self> {
-        let buckets = bytes / size_of::<Bucket>();
-        Some(Self((0..buckets).map(|_| Bucket::default()).collect()))
+        let buckets = bytes / size_of::<InlineBucket>();
+        Some(Self(
+            (0..buckets).map(|_| InlineBucket::default()).collect(),
+        ))
     }
 
     /// As above.
@@ -17,7 +19,7 @@ impl Pages {
         Self::try_zeroed(bytes)
     }
 
-    pub(super) fn as_ptr(&self) -> *mut Bucket {
+    pub(super) fn as_ptr(&self) -> *mut InlineBucket {
         self.0.as_ptr().cast_mut()
     }
 
@@ -35,6 +37,6 @@ impl Pages {
     ///
     /// As `fyris_sync::alloc::Pages::discard`.
     pub(super) unsafe fn discard(&self) {
-        self.0.iter().for_each(Bucket::zero);
+        self.0.iter().for_each(InlineBucket::zero);
     }
 }

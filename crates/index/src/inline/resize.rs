@@ -10,7 +10,7 @@ use std::hash::{BuildHasher, Hash};
 use fyris_sync::atomic::Ordering;
 use smallvec::SmallVec;
 
-use super::bucket::{Bucket, GENERATION, Locked};
+use super::bucket::{GENERATION, InlineBucket, LockedInline};
 use super::space::MAX_BITS;
 use super::{InlineMap, Root, Word};
 
@@ -153,8 +153,8 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
                 new[target - first].insert(key, value, &mut || self.space.spare());
             });
         }
-        new.iter_mut().for_each(Locked::bring_to_life);
-        let mut spares: SmallVec<[&Bucket; 4]> = SmallVec::new();
+        new.iter_mut().for_each(LockedInline::bring_to_life);
+        let mut spares: SmallVec<[&InlineBucket; 4]> = SmallVec::new();
         old.into_iter()
             .for_each(|old| old.end_life(&mut |spare| spares.push(spare)));
         drop(new);
@@ -165,7 +165,7 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
 }
 
 /// The buckets of one side of a unit.
-type Few<'a> = SmallVec<[Locked<'a>; 1 << SHRINK_BITS]>;
+type Few<'a> = SmallVec<[LockedInline<'a>; 1 << SHRINK_BITS]>;
 
 /// Returns the value of `claimed` at the beginning of a move: the generation above, no units below.
 fn claims(root: Root) -> u64 {

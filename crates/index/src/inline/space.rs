@@ -15,7 +15,7 @@ use fyris_sync::alloc::Pages;
 use fyris_sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use fyris_sync::lock::{Mutex, MutexGuard};
 
-use super::bucket::Bucket;
+use super::bucket::InlineBucket;
 #[cfg(any(loom, shuttle))]
 use super::model::Pages;
 
@@ -27,7 +27,7 @@ const NEIGHBOURS: usize = if cfg!(fyris_small) { 2 } else { 64 };
 
 /// All memory of a map.
 pub(super) struct Space {
-    arrays: [AtomicPtr<Bucket>; MAX_BITS as usize + 1],
+    arrays: [AtomicPtr<InlineBucket>; MAX_BITS as usize + 1],
     /// Bytes that are in use: arrays but for discarded ones, overflow buckets.
     bytes: AtomicUsize,
     owned: Mutex<Owned>,
@@ -36,8 +36,8 @@ pub(super) struct Space {
 #[derive(Default)]
 struct Owned {
     pages: Vec<(u32, Pages)>,
-    overflow: Vec<NonNull<Bucket>>,
-    free: Vec<NonNull<Bucket>>,
+    overflow: Vec<NonNull<InlineBucket>>,
+    free: Vec<NonNull<InlineBucket>>,
 }
 
 // SAFETY: the pointers lead to buckets that this map owns, whose fields are atomics.
@@ -54,13 +54,13 @@ impl Space {
 
     /// Returns the bucket of a hash in the array of `2^bits`, which has been made.
     #[inline]
-    pub(super) fn bucket(&self, bits: u32, hash: u64) -> &Bucket {
+    pub(super) fn bucket(&self, bits: u32, hash: u64) -> &InlineBucket {
         // SAFETY: the shift leaves a number below `2^bits` (`bits` is 1 or more).
         unsafe { self.nth_unchecked(bits, (hash >> (64 - bits)) as usize) }
     }
 
     /// Returns bucket `i` of the array of `2^bits`, which has been made.
-    pub(super) fn nth(&self, bits: u32, i: usize) -> &Bucket {
+    pub(super) fn nth(&self, bits: u32, i: usize) -> &InlineBucket {
         assert!(i < 1 << bits);
         // SAFETY: in bounds.
         unsafe { self.nth_unchecked(bits, i) }
@@ -70,7 +70,7 @@ impl Space {
     ///
     /// `i` is below `2^bits`.
     #[inline]
-    unsafe fn nth_unchecked(&self, bits: u32, i: usize) -> &Bucket {
+    unsafe fn nth_unchecked(&self, bits: u32, i: usize) -> &InlineBucket {
         debug_assert!(bits <= MAX_BITS);
         // SAFETY: sizes that a root names are `MAX_BITS` at most, so this is in bounds.
         let array = unsafe { self.arrays.get_unchecked(bits as usize) };
@@ -92,7 +92,7 @@ impl Space {
             self.bytes.fetch_add(back, Ordering::Relaxed);
             return true;
         }
-        let pages = Pages::try_zeroed(size_of::<Bucket>() << bits);
+        let pages = Pages::try_zeroed(size_of::<InlineBucket>() << bits);
         pages.is_some_and(|pages| {
             self.adopt(&mut owned, bits, pages);
             true
@@ -101,7 +101,7 @@ impl Space {
 
     /// Provides the first array, of memory fresh from the system. Returns whether there is so much.
     pub(super) fn provide_fresh(&self, bits: u32) -> bool {
-        let pages = Pages::try_fresh(size_of::<Bucket>() << bits);
+        let pages = Pages::try_fresh(size_of::<InlineBucket>() << bits);
         pages.is_some_and(|pages| {
             self.adopt(&mut self.owned(), bits, pages);
             true
@@ -110,7 +110,12 @@ impl Space {
 
     /// Brings bucket `i` of an array that is fresh from the system to life, and its neighbours, if it is fresh (FRESH)
     /// still: arrays are discarded under the lock that is held meanwhile.
-    pub(super) fn bring_to_life(&self, bits: u32, i: usize, is_fresh: impl Fn(&Bucket) -> bool) {
+    pub(super) fn bring_to_life(
+        &self,
+        bits: u32,
+        i: usize,
+        is_fresh: impl Fn(&InlineBucket) -> bool,
+    ) {
         let _owned = self.owned();
         if is_fresh(self.nth(bits, i)) {
             let first = i - i % NEIGHBOURS;
@@ -121,7 +126,7 @@ impl Space {
     }
 
     fn adopt(&self, owned: &mut Owned, bits: u32, pages: Pages) {
-        debug_assert!(pages.as_ptr().cast::<Bucket>().is_aligned());
+        debug_assert!(pages.as_ptr().cast::<InlineBucket>().is_aligned());
         // Relaxed: published by the Release store of the root.
         self.arrays[bits as usize].store(pages.as_ptr().cast(), Ordering::Relaxed);
         // Relaxed: a number.
@@ -147,13 +152,14 @@ impl Space {
 
     /// Returns an overflow bucket that is not in use.
     #[cold]
-    pub(super) fn spare(&self) -> &Bucket {
+    pub(super) fn spare(&self) -> &InlineBucket {
         let mut owned = self.owned();
         let free = owned.free.pop().unwrap_or_else(|| {
-            let made = NonNull::from(Box::leak(Box::<Bucket>::default()));
+            let made = NonNull::from(Box::leak(Box::<InlineBucket>::default()));
             owned.overflow.push(made);
             // Relaxed: a number.
-            self.bytes.fetch_add(size_of::<Bucket>(), Ordering::Relaxed);
+            self.bytes
+                .fetch_add(size_of::<InlineBucket>(), Ordering::Relaxed);
             made
         });
         // SAFETY: made here, freed when the map is dropped (MEMORY_TYPE).
@@ -161,7 +167,7 @@ impl Space {
     }
 
     /// Takes overflow buckets back.
-    pub(super) fn take_back<'a>(&self, spares: impl IntoIterator<Item = &'a Bucket>) {
+    pub(super) fn take_back<'a>(&self, spares: impl IntoIterator<Item = &'a InlineBucket>) {
         self.owned()
             .free
             .extend(spares.into_iter().map(NonNull::from));

@@ -52,7 +52,7 @@ type Walk = unsafe extern "C" fn(*mut c_void, *const Key<'_>, c_int, *mut u64, u
 /// What begins a `fyris_index_ops` of every version.
 #[repr(C)]
 #[derive(Clone, Copy)]
-pub(super) struct Head {
+pub(super) struct OpsHead {
     pub(super) version: u32,
     pub(super) size: u32,
 }
@@ -61,7 +61,7 @@ pub(super) struct Head {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub(super) struct Ops {
-    head: Head,
+    head: OpsHead,
     pub(super) capabilities: u64,
     create: Option<Create>,
     destroy: Option<Destroy>,
@@ -134,17 +134,17 @@ pub(super) enum Direction {
 ///
 /// Its methods call the library. What makes that sound is invariant CALLS of the [module](super): the functions are
 /// called as the header says, and nothing that they return is followed.
-pub(super) struct Table {
+pub(super) struct LibraryTable {
     functions: Functions,
     table: NonNull<c_void>,
 }
 
 // SAFETY: CALLS: the header lets calls come from any thread.
-unsafe impl Send for Table {}
+unsafe impl Send for LibraryTable {}
 // SAFETY: CALLS: at the same time only those that the capabilities allow, by the locks of the index.
-unsafe impl Sync for Table {}
+unsafe impl Sync for LibraryTable {}
 
-impl Table {
+impl LibraryTable {
     pub(super) fn create(functions: Functions, capacity: usize) -> Result<Self, Fault> {
         // SAFETY: CALLS.
         let table = unsafe { (functions.create)(capacity) };

@@ -11,12 +11,12 @@ use crate::Entry;
 /// The bytes of a key.
 #[derive(PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(transparent)]
-pub(super) struct Bytes([u8]);
+pub(super) struct KeyBytes([u8]);
 
-impl Bytes {
-    pub(super) fn new(bytes: &[u8]) -> &Bytes {
+impl KeyBytes {
+    pub(super) fn new(bytes: &[u8]) -> &KeyBytes {
         // SAFETY: a transparent wrapper.
-        unsafe { &*(std::ptr::from_ref(bytes) as *const Bytes) }
+        unsafe { &*(std::ptr::from_ref(bytes) as *const KeyBytes) }
     }
 }
 
@@ -31,21 +31,21 @@ pub(super) struct Stored<E> {
 
 /// A handle of what is stored under a key: from when it is put in until it is removed, and then while a thread is
 /// pinned that may have it (RECLAIM).
-pub(super) struct Held<E>(NonNull<Stored<E>>);
+pub(super) struct StoredRef<E>(NonNull<Stored<E>>);
 
-impl<E> Clone for Held<E> {
+impl<E> Clone for StoredRef<E> {
     fn clone(&self) -> Self {
         *self
     }
 }
-impl<E> Copy for Held<E> {}
+impl<E> Copy for StoredRef<E> {}
 
 // SAFETY: what is stored does not change but for an atomic; whether entries may cross threads is what the bound says.
-unsafe impl<E: Send + Sync> Send for Held<E> {}
+unsafe impl<E: Send + Sync> Send for StoredRef<E> {}
 // SAFETY: as above.
-unsafe impl<E: Send + Sync> Sync for Held<E> {}
+unsafe impl<E: Send + Sync> Sync for StoredRef<E> {}
 
-impl<E: Entry> Held<E> {
+impl<E: Entry> StoredRef<E> {
     pub(super) fn new(word: u64, hash: u64, key: &[u8], entry: E) -> Self {
         let stored = Stored {
             word,
@@ -61,7 +61,7 @@ impl<E: Entry> Held<E> {
     ///
     /// # Safety
     ///
-    /// The pointer is null or from [`Held::as_ptr`], and was reachable under the caller's pin.
+    /// The pointer is null or from [`StoredRef::as_ptr`], and was reachable under the caller's pin.
     pub(super) unsafe fn from_ptr(stored: *mut Stored<E>) -> Option<Self> {
         NonNull::new(stored).map(Self)
     }
@@ -110,11 +110,11 @@ impl<E: Entry> Held<E> {
 }
 
 // SAFETY: a pointer is not null and below 2^48; the key does not change.
-unsafe impl<E: Entry> Entry for Held<E> {
-    type Key = Bytes;
+unsafe impl<E: Entry> Entry for StoredRef<E> {
+    type Key = KeyBytes;
 
-    fn key(&self) -> &Bytes {
-        Bytes::new(self.bytes())
+    fn key(&self) -> &KeyBytes {
+        KeyBytes::new(self.bytes())
     }
 
     fn into_bits(self) -> u64 {
@@ -146,7 +146,7 @@ unsafe impl<E: Entry> Entry for Held<E> {
 impl<E> Retire for Stored<E> {
     /// Frees what was stored. The entry belongs to the thread that removed it.
     unsafe fn reclaim(stored: *mut Self) {
-        // SAFETY: from the Box in `Held::new`; only this call can still reach it.
+        // SAFETY: from the Box in `StoredRef::new`; only this call can still reach it.
         drop(unsafe { Box::from_raw(stored) });
     }
 }

@@ -7,10 +7,10 @@ use std::sync::Arc;
 use fyris_sync::atomic::{AtomicUsize, Ordering};
 use fyris_sync::reclaim::{Guard, pin};
 
-use super::abi::{Direction, Functions, Key, Table};
-use super::held::{Bytes, Held};
+use super::abi::{Direction, Functions, Key, LibraryTable};
+use super::held::{KeyBytes, StoredRef};
 use super::locks::Locks;
-use super::words::Words;
+use super::words::LibraryWords;
 use super::{Fault, Library, Status};
 use crate::hash::RandomState;
 use crate::plug::{PlugEntry, PlugKey};
@@ -18,11 +18,11 @@ use crate::{Action, Batch, Entry, HashIndex, Index, OrderedIndex, Range};
 
 /// An index from a library. See the [module](super).
 pub struct LibraryIndex<E: Entry> {
-    pub(super) table: Table,
+    pub(super) table: LibraryTable,
     pub(super) locks: Locks,
-    pub(super) words: Words<E>,
+    pub(super) words: LibraryWords<E>,
     /// Invariant RECORD.
-    pub(super) record: HashIndex<Held<E>>,
+    pub(super) record: HashIndex<StoredRef<E>>,
     pub(super) status: Arc<Status>,
     pub(super) is_ordered: bool,
     hasher: RandomState,
@@ -38,9 +38,9 @@ impl<E: PlugEntry> LibraryIndex<E> {
         capacity: usize,
     ) -> Result<Self, Fault> {
         Ok(Self {
-            table: Table::create(functions, capacity)?,
+            table: LibraryTable::create(functions, capacity)?,
             locks: Locks::new(library),
-            words: Words::new(),
+            words: LibraryWords::new(),
             record: HashIndex::default(),
             status,
             is_ordered: library.is_ordered(),
@@ -60,7 +60,7 @@ impl<E: PlugEntry> LibraryIndex<E> {
     }
 
     /// Asks the library for a key. Beside writers an error may be none of the library's.
-    fn ask(&self, key: &Key<'_>, pin: &impl Guard) -> Result<Option<Held<E>>, Fault> {
+    fn ask(&self, key: &Key<'_>, pin: &impl Guard) -> Result<Option<StoredRef<E>>, Fault> {
         let word = self.table.get(key);
         if word == 0 {
             return match self.recorded(key, pin) {
@@ -76,12 +76,12 @@ impl<E: PlugEntry> LibraryIndex<E> {
         }
     }
 
-    fn recorded(&self, key: &Key<'_>, pin: &impl Guard) -> Option<Held<E>> {
-        self.record.get(Bytes::new(key.bytes()), pin)
+    fn recorded(&self, key: &Key<'_>, pin: &impl Guard) -> Option<StoredRef<E>> {
+        self.record.get(KeyBytes::new(key.bytes()), pin)
     }
 
     /// Returns what is held under a key, whose lock the caller has: nothing else changes it.
-    fn held(&self, key: &Key<'_>, pin: &impl Guard) -> Option<Held<E>> {
+    fn held(&self, key: &Key<'_>, pin: &impl Guard) -> Option<StoredRef<E>> {
         if !self.status.is_failed() {
             match self.ask(key, pin) {
                 Ok(held) => return held,
@@ -92,7 +92,7 @@ impl<E: PlugEntry> LibraryIndex<E> {
     }
 
     /// Returns what is held under a key.
-    fn find(&self, key: &Key<'_>, pin: &impl Guard) -> Option<Held<E>> {
+    fn find(&self, key: &Key<'_>, pin: &impl Guard) -> Option<StoredRef<E>> {
         let turn = self.locks.shared();
         if !self.status.is_failed() {
             match self.ask(key, pin) {
@@ -113,11 +113,11 @@ impl<E: PlugEntry> LibraryIndex<E> {
     fn add(&self, key: &Key<'_>, entry: E, pin: &impl Guard) {
         let held = self
             .words
-            .put(|word| Held::new(word, key.hash, key.bytes(), entry));
+            .put(|word| StoredRef::new(word, key.hash, key.bytes(), entry));
         // Relaxed: a count; nothing is read because of it.
         self.bytes.fetch_add(held.size(), Ordering::Relaxed);
         let put = |_| (Action::Put(held), ());
-        self.record.upsert(Bytes::new(held.bytes()), pin, put);
+        self.record.upsert(KeyBytes::new(held.bytes()), pin, put);
         if self.status.is_failed() {
             return;
         }
@@ -133,14 +133,14 @@ impl<E: PlugEntry> LibraryIndex<E> {
     }
 
     /// Takes out what is held under a key, with the key's lock. The entry goes to the caller.
-    fn take(&self, held: Held<E>, pin: &impl Guard) {
+    fn take(&self, held: StoredRef<E>, pin: &impl Guard) {
         let failed = self.status.is_failed();
         let removed = (!failed).then(|| {
             let key = Key::new(held.bytes(), held.hash());
             self.table.remove(&key)
         });
         let remove = |_| (Action::Remove, ());
-        self.record.upsert(Bytes::new(held.bytes()), pin, remove);
+        self.record.upsert(KeyBytes::new(held.bytes()), pin, remove);
         self.words.remove(held);
         match removed {
             None => {}
@@ -229,7 +229,7 @@ impl<E: PlugEntry> Index<E> for LibraryIndex<E> {
     }
 
     fn memory(&self) -> usize {
-        // What is called goes on under a pin: see `Held`.
+        // What is called goes on under a pin: see `StoredRef`.
         let _pin = pin();
         let _turn = self.locks.shared();
         let library = match self.status.is_failed() {

@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use libloading::os::unix::{self, RTLD_LOCAL, RTLD_NOW};
 
 use super::abi::{
-    CONCURRENT_READERS, CONCURRENT_WRITERS, Functions, Head, ITERATION, KNOWN, ORDER, Ops, SYMBOL,
-    VERSION,
+    CONCURRENT_READERS, CONCURRENT_WRITERS, Functions, ITERATION, KNOWN, ORDER, Ops, OpsHead,
+    SYMBOL, VERSION,
 };
 use super::{Fault, LibraryIndex, Status};
 use crate::IndexOptions;
@@ -139,7 +139,7 @@ unsafe fn open(path: String, file: &Path) -> Result<Library, Fault> {
     // Also one that cannot serve stays loaded: it may have started threads.
     let library = ManuallyDrop::new(library);
     // SAFETY: of the type that the header gives it.
-    let symbol = unsafe { library.get::<unsafe extern "C" fn() -> *const Head>(SYMBOL) };
+    let symbol = unsafe { library.get::<unsafe extern "C" fn() -> *const OpsHead>(SYMBOL) };
     let symbol = symbol.map_err(|_| Fault::NoSymbol)?;
     // SAFETY: as above; the header lets it be called.
     let ops = unsafe { ops(symbol()) }?;
@@ -162,12 +162,12 @@ fn reason(error: &libloading::Error) -> String {
 ///
 /// `head` is null or points to what the header says, at any alignment: it is as long as it says, if the version is this
 /// one.
-unsafe fn ops(head: *const Head) -> Result<Ops, Fault> {
+unsafe fn ops(head: *const OpsHead) -> Result<Ops, Fault> {
     if head.is_null() {
         return Err(Fault::NoFunctions);
     }
     // SAFETY: the caller's promise; every version begins with a head.
-    let Head { version, size } = unsafe { head.read_unaligned() };
+    let OpsHead { version, size } = unsafe { head.read_unaligned() };
     if version != VERSION {
         return Err(Fault::Version(version));
     }

@@ -5,7 +5,7 @@ use std::ops::Bound;
 use fyris_sync::reclaim::Guard;
 
 use super::abi::{Direction, Key};
-use super::held::Held;
+use super::held::StoredRef;
 use super::{Fault, LibraryIndex};
 use crate::plug::PlugEntry;
 use crate::{Batch, Index};
@@ -14,7 +14,7 @@ use crate::{Batch, Index};
 const WORDS: usize = if cfg!(fyris_small) { 3 } else { 64 };
 
 /// A range of keys, as bytes: the lower bound and the upper one.
-type Bytes<'k> = (Bound<&'k [u8]>, Bound<&'k [u8]>);
+type ByteBounds<'k> = (Bound<&'k [u8]>, Bound<&'k [u8]>);
 
 /// Where a key stands in the order of an index: by its bytes, or by its hash first.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,7 +56,7 @@ impl<E: PlugEntry> LibraryIndex<E> {
     pub(super) fn walk(
         &self,
         direction: Direction,
-        (low, high): Bytes<'_>,
+        (low, high): ByteBounds<'_>,
         want: usize,
         pin: &impl Guard,
         out: &mut Batch<E>,
@@ -92,13 +92,13 @@ impl<E: PlugEntry> LibraryIndex<E> {
     fn walk_library(
         &self,
         direction: Direction,
-        (from, to): Bytes<'_>,
+        (from, to): ByteBounds<'_>,
         want: usize,
         pin: &impl Guard,
         out: &mut Batch<E>,
     ) -> Result<bool, Fault> {
         let to_rank = to.map(|bytes| self.rank(&self.key(bytes)));
-        let (mut words, mut taken, mut last) = ([0; WORDS], 0, None::<Held<E>>);
+        let (mut words, mut taken, mut last) = ([0; WORDS], 0, None::<StoredRef<E>>);
         loop {
             let most = want.saturating_sub(taken).saturating_add(1).min(WORDS);
             let words = &mut words[..most];
@@ -152,8 +152,8 @@ impl<E: PlugEntry> LibraryIndex<E> {
     fn check_order(
         &self,
         direction: Direction,
-        (from, last): (Bound<&[u8]>, Option<Held<E>>),
-        held: Held<E>,
+        (from, last): (Bound<&[u8]>, Option<StoredRef<E>>),
+        held: StoredRef<E>,
     ) -> Result<(), Fault> {
         if cfg!(fyris_mutant = "library_order_unchecked") {
             return Ok(());
@@ -182,7 +182,7 @@ impl<E: PlugEntry> LibraryIndex<E> {
     fn walk_record(
         &self,
         direction: Direction,
-        (from, to): Bytes<'_>,
+        (from, to): ByteBounds<'_>,
         want: usize,
         pin: &impl Guard,
         out: &mut Batch<E>,
@@ -196,7 +196,7 @@ impl<E: PlugEntry> LibraryIndex<E> {
             let rank = self.rank_of(held);
             !rank.is_beyond(from, direction.back()) && !rank.is_beyond(to, direction)
         });
-        let order = |a: &Held<E>, b: &Held<E>| match direction {
+        let order = |a: &StoredRef<E>, b: &StoredRef<E>| match direction {
             Direction::Up => self.rank_of(a).cmp(&self.rank_of(b)),
             Direction::Down => self.rank_of(b).cmp(&self.rank_of(a)),
         };
@@ -206,7 +206,7 @@ impl<E: PlugEntry> LibraryIndex<E> {
             all.truncate(want);
         }
         all.sort_unstable_by(order);
-        out.extend(all.iter().map(Held::entry));
+        out.extend(all.iter().map(StoredRef::entry));
         found > want
     }
 
@@ -217,7 +217,7 @@ impl<E: PlugEntry> LibraryIndex<E> {
         }
     }
 
-    fn rank_of<'h>(&self, held: &'h Held<E>) -> Rank<'h> {
+    fn rank_of<'h>(&self, held: &'h StoredRef<E>) -> Rank<'h> {
         self.rank(&Key::new(held.bytes(), held.hash()))
     }
 }

@@ -12,18 +12,18 @@ use fyris_sync::atomic::{AtomicPtr, Ordering};
 use fyris_sync::lock::Mutex;
 use fyris_sync::reclaim::{Guard, PROTECT};
 
-use super::held::{Held, Stored};
+use super::held::{Stored, StoredRef};
 use crate::Entry;
 
 /// Places in the first segment; each further one has twice as many. All of them together are a little fewer than 2^32.
 const FIRST: u32 = if cfg!(fyris_small) { 2 } else { 64 };
 const SEGMENTS: usize = (u32::BITS - FIRST.ilog2()) as usize;
 
-type Segment<E> = Box<[AtomicPtr<Stored<E>>]>;
+type WordSegment<E> = Box<[AtomicPtr<Stored<E>>]>;
 
 /// What is held, by the words of it.
-pub(super) struct Words<E> {
-    segments: [OnceLock<Segment<E>>; SEGMENTS],
+pub(super) struct LibraryWords<E> {
+    segments: [OnceLock<WordSegment<E>>; SEGMENTS],
     free: Mutex<Free>,
 }
 
@@ -49,7 +49,7 @@ fn word_of(place: u32, use_number: u32) -> u64 {
     u64::from(use_number) << 32 | u64::from(place)
 }
 
-impl<E: Entry> Words<E> {
+impl<E: Entry> LibraryWords<E> {
     pub(super) fn new() -> Self {
         Self {
             segments: std::array::from_fn(|_| OnceLock::new()),
@@ -58,7 +58,7 @@ impl<E: Entry> Words<E> {
     }
 
     /// Makes what is to be held, with a word of its own, which is not zero, and enters it.
-    pub(super) fn put(&self, make: impl FnOnce(u64) -> Held<E>) -> Held<E> {
+    pub(super) fn put(&self, make: impl FnOnce(u64) -> StoredRef<E>) -> StoredRef<E> {
         let (place, use_number) = self.free().take();
         let (segment, at) = segment_of(place);
         let segment = self.segments[segment].get_or_init(|| {
@@ -72,16 +72,16 @@ impl<E: Entry> Words<E> {
     }
 
     /// Returns what has this word, if anything has (WORDS).
-    pub(super) fn find(&self, word: u64, _pin: &impl Guard) -> Option<Held<E>> {
+    pub(super) fn find(&self, word: u64, _pin: &impl Guard) -> Option<StoredRef<E>> {
         let (segment, at) = segment_of((word as u32).min(u32::MAX - FIRST));
         let place = self.segments.get(segment)?.get()?.get(at)?;
         // PROTECT: pairs with the Release in `put`. SAFETY: retired only after `remove` has taken it out (RECLAIM).
-        let held = unsafe { Held::from_ptr(place.load(PROTECT)) }?;
+        let held = unsafe { StoredRef::from_ptr(place.load(PROTECT)) }?;
         (held.word() == word || cfg!(fyris_mutant = "library_word_reused")).then_some(held)
     }
 
     /// Takes something out. Its word is not used again.
-    pub(super) fn remove(&self, held: Held<E>) {
+    pub(super) fn remove(&self, held: StoredRef<E>) {
         let (place, use_number) = (held.word() as u32, (held.word() >> 32) as u32);
         let (segment, at) = segment_of(place);
         if let Some(segment) = self.segments[segment].get() {

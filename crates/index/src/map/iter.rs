@@ -10,7 +10,7 @@ use super::storage::MapStorage;
 use crate::hash::{Entries, RandomState};
 
 /// The pairs of a map. See [`Map::iter`](super::Map::iter).
-pub struct Iter<
+pub struct MapIter<
     'g,
     K: ?Sized,
     V,
@@ -22,39 +22,39 @@ pub struct Iter<
 }
 
 /// The keys of a map. See [`Map::keys`](super::Map::keys).
-pub struct Keys<
+pub struct MapKeys<
     'g,
     K: ?Sized,
     V,
     S: MapStorage<K, V>,
     H = RandomState,
     P = crate::reclaim::LocalGuard,
->(Iter<'g, K, V, S, H, P>);
+>(MapIter<'g, K, V, S, H, P>);
 
 /// The values of a map. See [`Map::values`](super::Map::values).
-pub struct Values<
+pub struct MapValues<
     'g,
     K: ?Sized,
     V,
     S: MapStorage<K, V>,
     H = RandomState,
     P = crate::reclaim::LocalGuard,
->(Iter<'g, K, V, S, H, P>);
+>(MapIter<'g, K, V, S, H, P>);
 
-impl<'g, K: ?Sized, V, S: MapStorage<K, V>, H, P> Iter<'g, K, V, S, H, P> {
+impl<'g, K: ?Sized, V, S: MapStorage<K, V>, H, P> MapIter<'g, K, V, S, H, P> {
     pub(super) fn new(entries: Entries<'g, S::Entry, H, P>) -> Self {
         Self { entries }
     }
 }
 
-impl<'g, K: ?Sized, V, S: MapStorage<K, V>, H, P> Keys<'g, K, V, S, H, P> {
-    pub(super) fn new(iter: Iter<'g, K, V, S, H, P>) -> Self {
+impl<'g, K: ?Sized, V, S: MapStorage<K, V>, H, P> MapKeys<'g, K, V, S, H, P> {
+    pub(super) fn new(iter: MapIter<'g, K, V, S, H, P>) -> Self {
         Self(iter)
     }
 }
 
-impl<'g, K: ?Sized, V, S: MapStorage<K, V>, H, P> Values<'g, K, V, S, H, P> {
-    pub(super) fn new(iter: Iter<'g, K, V, S, H, P>) -> Self {
+impl<'g, K: ?Sized, V, S: MapStorage<K, V>, H, P> MapValues<'g, K, V, S, H, P> {
+    pub(super) fn new(iter: MapIter<'g, K, V, S, H, P>) -> Self {
         Self(iter)
     }
 }
@@ -93,9 +93,9 @@ macro_rules! iterator {
         }
     };
 }
-iterator!(Iter: (&'g K, &'g V), |this| {
+iterator!(MapIter: (&'g K, &'g V), |this| {
     // SAFETY: met under the pin, which `'g` does not outlast; nor does it the map (RECLAIM).
     this.entries.next().map(|entry| unsafe { S::pair(entry) })
 });
-iterator!(Keys: &'g K, |this| this.0.next().map(|(key, _)| key));
-iterator!(Values: &'g V, |this| this.0.next().map(|(_, value)| value));
+iterator!(MapKeys: &'g K, |this| this.0.next().map(|(key, _)| key));
+iterator!(MapValues: &'g V, |this| this.0.next().map(|(_, value)| value));

@@ -55,9 +55,9 @@ mod write;
 
 use fyris_sync::reclaim::pin;
 
-pub use self::iter::{Iter, Keys, Values};
+pub use self::iter::{MapIter, MapKeys, MapValues};
 pub use self::pinned::PinnedMap;
-pub use self::storage::{Boxed, Copied, Make, MapStorage, Packed, Remake};
+pub use self::storage::{Boxed, Copied, MakeEntry, MapStorage, Packed, RemakeEntry};
 use crate::HashIndex;
 use crate::capacity::{CapacityError, or_panic};
 use crate::hash::RandomState;
@@ -229,7 +229,7 @@ impl<K: ?Sized, V, S: MapStorage<K, V>> Map<K, V, S> {
         Self::with_capacity_and_hasher(capacity, RandomState::default())
     }
 
-    /// Works like [`with_capacity`](Self::with_capacity), with an error where that panics.
+    /// Makes an empty map that holds `capacity` pairs before it grows; an error if there is no memory for so many.
     ///
     /// ```
     /// let map = fyris_index::ConcurrentMap::<u32, u32>::try_with_capacity(1000);
@@ -268,7 +268,8 @@ impl<K: ?Sized, V, S: MapStorage<K, V>, H> Map<K, V, S, H> {
         or_panic(Self::try_with_capacity_and_hasher(capacity, hasher))
     }
 
-    /// Works like [`with_capacity_and_hasher`](Self::with_capacity_and_hasher), with an error where that panics.
+    /// Makes an empty map with this hasher that holds `capacity` pairs before it grows; an error if there is no memory
+    /// for so many.
     pub fn try_with_capacity_and_hasher(capacity: usize, hasher: H) -> Result<Self, CapacityError> {
         let mut map = Self::try_sized(capacity, hasher)?;
         map.index.keep_capacity();

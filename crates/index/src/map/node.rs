@@ -10,13 +10,13 @@ use crate::Entry;
 use crate::into_iter::OwnedPair;
 
 /// An immutable pair, to which a [`NodeRef`] points.
-pub(super) struct Node<K, V> {
+pub(super) struct PairNode<K, V> {
     key: K,
     value: V,
 }
 
 /// The entry of a map: a pointer to its key and value.
-pub struct NodeRef<K, V>(NonNull<Node<K, V>>);
+pub struct NodeRef<K, V>(NonNull<PairNode<K, V>>);
 
 impl<K, V> Clone for NodeRef<K, V> {
     fn clone(&self) -> Self {
@@ -40,7 +40,7 @@ unsafe impl<K: Send + Sync, V: Send + Sync> Send for NodeRef<K, V> {}
 unsafe impl<K: Send + Sync, V: Send + Sync> Sync for NodeRef<K, V> {}
 
 impl<K, V> NodeRef<K, V> {
-    const LAYOUT: Layout = Layout::new::<Node<K, V>>();
+    const LAYOUT: Layout = Layout::new::<PairNode<K, V>>();
     /// Whether the record allocator aligns such a node.
     const IS_RECORD: bool = Self::LAYOUT.align() <= 8;
 
@@ -55,7 +55,7 @@ impl<K, V> NodeRef<K, V> {
             NonNull::new(ptr.cast()).unwrap_or_else(|| handle_alloc_error(Self::LAYOUT))
         };
         // SAFETY: freshly allocated with the layout of a node.
-        unsafe { ptr.write(Node { key, value }) };
+        unsafe { ptr.write(PairNode { key, value }) };
         Self(ptr)
     }
 
@@ -66,7 +66,7 @@ impl<K, V> NodeRef<K, V> {
     /// Only the caller can reach the node, and uses it no more.
     pub(super) unsafe fn into_parts(self) -> (K, V) {
         // SAFETY: the caller gives the node up; its memory is freed without dropping what was read.
-        let Node { key, value } = unsafe { self.0.read() };
+        let PairNode { key, value } = unsafe { self.0.read() };
         // SAFETY: as above.
         unsafe { Self::deallocate(self.0) };
         (key, value)
@@ -90,7 +90,7 @@ impl<K, V> NodeRef<K, V> {
     ///
     /// `ptr` comes from [`NodeRef::new`] and is not used any more.
     #[inline]
-    unsafe fn deallocate(ptr: NonNull<Node<K, V>>) {
+    unsafe fn deallocate(ptr: NonNull<PairNode<K, V>>) {
         if Self::IS_RECORD {
             // SAFETY: allocated there in `new`, with this size.
             unsafe { record::free(ptr.cast(), Self::LAYOUT.size()) }
@@ -116,7 +116,7 @@ impl<K, V> OwnedPair for NodeRef<K, V> {
     }
 }
 
-impl<K, V> Retire for Node<K, V> {
+impl<K, V> Retire for PairNode<K, V> {
     unsafe fn reclaim(ptr: *mut Self) {
         // SAFETY: the caller's contract: ours alone, once; a retired node is not null.
         unsafe {
@@ -153,7 +153,7 @@ unsafe impl<K, V> Entry for NodeRef<K, V> {
     unsafe fn retire(self, pin: &impl Guard) {
         if cfg!(fyris_mutant = "hash_early_free") {
             // SAFETY: none; this is the mistake that the tests must notice.
-            return unsafe { Node::reclaim(self.0.as_ptr()) };
+            return unsafe { PairNode::reclaim(self.0.as_ptr()) };
         }
         // SAFETY: the caller's contract.
         unsafe { pin.retire(self.0.as_ptr()) };
@@ -161,6 +161,6 @@ unsafe impl<K, V> Entry for NodeRef<K, V> {
 
     unsafe fn dispose(self) {
         // SAFETY: the caller's contract.
-        unsafe { Node::reclaim(self.0.as_ptr()) };
+        unsafe { PairNode::reclaim(self.0.as_ptr()) };
     }
 }

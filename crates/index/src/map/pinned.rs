@@ -5,8 +5,8 @@ use std::hash::{BuildHasher, Hash};
 
 use fyris_sync::reclaim::LocalGuard;
 
-use super::storage::{Make, MapStorage, Remake};
-use super::{Computed, Iter, Keys, Map, Values};
+use super::storage::{MakeEntry, MapStorage, RemakeEntry};
+use super::{Computed, Map, MapIter, MapKeys, MapValues};
 use crate::hash::RandomState;
 use crate::{Action, AsKey};
 
@@ -103,7 +103,7 @@ where
     #[inline]
     pub fn insert<G>(&self, key: G, value: V) -> Option<&V>
     where
-        S: Make<G, K, V>,
+        S: MakeEntry<G, K, V>,
     {
         self.map.insert(key, value, &self.guard)
     }
@@ -137,7 +137,7 @@ where
         f: impl FnMut(Option<&'g V>) -> Action<V>,
     ) -> Computed<'g, V>
     where
-        S: Make<G, K, V>,
+        S: MakeEntry<G, K, V>,
     {
         self.map.compute(key, &self.guard, f)
     }
@@ -146,7 +146,7 @@ where
     #[inline]
     pub fn get_or_insert<G>(&self, key: G, value: V) -> &V
     where
-        S: Make<G, K, V>,
+        S: MakeEntry<G, K, V>,
     {
         self.map.get_or_insert(key, value, &self.guard)
     }
@@ -154,7 +154,7 @@ where
     /// See [`Map::get_or_insert_with`].
     pub fn get_or_insert_with<G>(&self, key: G, make: impl FnOnce() -> V) -> &V
     where
-        S: Make<G, K, V>,
+        S: MakeEntry<G, K, V>,
     {
         self.map.get_or_insert_with(key, &self.guard, make)
     }
@@ -165,7 +165,7 @@ where
         K: Borrow<Q::Key>,
         Q: AsKey<K> + ?Sized,
         Q::Key: Hash + Eq,
-        S: Remake<K, V>,
+        S: RemakeEntry<K, V>,
     {
         self.map.update(key, &self.guard, f)
     }
@@ -173,24 +173,24 @@ where
     /// See [`Map::update_or_insert`].
     pub fn update_or_insert<'g, G>(&'g self, key: G, f: impl FnMut(&'g V) -> V, value: V) -> &'g V
     where
-        S: Make<G, K, V>,
+        S: MakeEntry<G, K, V>,
         V: Clone,
     {
         self.map.update_or_insert(key, &self.guard, f, value)
     }
 
     /// See [`Map::iter`].
-    pub fn iter(&self) -> Iter<'_, K, V, S, H> {
+    pub fn iter(&self) -> MapIter<'_, K, V, S, H> {
         self.map.iter(&self.guard)
     }
 
     /// See [`Map::keys`].
-    pub fn keys(&self) -> Keys<'_, K, V, S, H> {
+    pub fn keys(&self) -> MapKeys<'_, K, V, S, H> {
         self.map.keys(&self.guard)
     }
 
     /// See [`Map::values`].
-    pub fn values(&self) -> Values<'_, K, V, S, H> {
+    pub fn values(&self) -> MapValues<'_, K, V, S, H> {
         self.map.values(&self.guard)
     }
 

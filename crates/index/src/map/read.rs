@@ -6,7 +6,7 @@ use std::hash::{BuildHasher, Hash};
 use fyris_sync::reclaim::Guard;
 
 use super::storage::MapStorage;
-use super::{Iter, Keys, Map, Values};
+use super::{Map, MapIter, MapKeys, MapValues};
 use crate::hash::Entries;
 use crate::{AsKey, Entry};
 
@@ -86,8 +86,8 @@ where
     /// let map: fyris_index::ConcurrentMap<u32, u32> = (0..9).map(|n| (n, n * n)).collect();
     /// assert_eq!(map.pin().iter().map(|(_, square)| square).sum::<u32>(), 204);
     /// ```
-    pub fn iter<'g, P: Guard>(&'g self, pin: &'g P) -> Iter<'g, K, V, S, H, P> {
-        Iter::new(Entries::new(&self.index, pin))
+    pub fn iter<'g, P: Guard>(&'g self, pin: &'g P) -> MapIter<'g, K, V, S, H, P> {
+        MapIter::new(Entries::new(&self.index, pin))
     }
 
     /// Returns an iterator over all keys, as [`Map::iter`].
@@ -96,8 +96,8 @@ where
     /// let map = fyris_index::ConcurrentMap::from([("key", 1)]);
     /// assert!(map.pin().keys().eq([&"key"]));
     /// ```
-    pub fn keys<'g, P: Guard>(&'g self, pin: &'g P) -> Keys<'g, K, V, S, H, P> {
-        Keys::new(self.iter(pin))
+    pub fn keys<'g, P: Guard>(&'g self, pin: &'g P) -> MapKeys<'g, K, V, S, H, P> {
+        MapKeys::new(self.iter(pin))
     }
 
     /// Returns an iterator over all values, as [`Map::iter`].
@@ -106,8 +106,8 @@ where
     /// let map = fyris_index::ConcurrentMap::from([("key", 1)]);
     /// assert!(map.pin().values().eq([&1]));
     /// ```
-    pub fn values<'g, P: Guard>(&'g self, pin: &'g P) -> Values<'g, K, V, S, H, P> {
-        Values::new(self.iter(pin))
+    pub fn values<'g, P: Guard>(&'g self, pin: &'g P) -> MapValues<'g, K, V, S, H, P> {
+        MapValues::new(self.iter(pin))
     }
 
     #[inline]

@@ -10,10 +10,10 @@ pub use crate::ordered::storage::{Boxed, Copied, Packed};
 
 /// The storage of the pairs of a [`Map`](super::Map): [`Boxed`], [`Copied`] or [`Packed`]. Cannot be implemented
 /// elsewhere.
-pub trait MapStorage<K: ?Sized, V>: Sealed<K, V> {}
+pub trait MapStorage<K: ?Sized, V>: SealedMapStorage<K, V> {}
 
 /// The private part of [`MapStorage`], which keeps it from being implemented elsewhere.
-pub trait Sealed<K: ?Sized, V> {
+pub trait SealedMapStorage<K: ?Sized, V> {
     /// The entry that leads to a pair.
     type Entry: Entry<Key = K> + OwnedPair<Value = V> + PartialEq + Send + Sync;
 
@@ -28,7 +28,7 @@ pub trait Sealed<K: ?Sized, V> {
     ///
     /// # Safety
     ///
-    /// As [`Sealed::pair`].
+    /// As [`SealedMapStorage::pair`].
     unsafe fn value<'g>(entry: Self::Entry) -> &'g V
     where
         K: 'g;
@@ -39,7 +39,7 @@ pub trait Sealed<K: ?Sized, V> {
     message = "a key of this map cannot be given as `{G}`",
     note = "the key of a map of `K` is given as a `K`, that of a map of byte strings as any `AsRef<[u8]>`"
 )]
-pub trait Make<G, K: ?Sized, V>: MapStorage<K, V> {
+pub trait MakeEntry<G, K: ?Sized, V>: MapStorage<K, V> {
     /// The part of the given key that is not in the entry.
     #[doc(hidden)]
     type Rest;
@@ -62,7 +62,7 @@ pub trait Make<G, K: ?Sized, V>: MapStorage<K, V> {
 }
 
 /// A [`MapStorage`] that makes entries of keys that are in a map already: those of [`Boxed`] are cloned.
-pub trait Remake<K: ?Sized, V>: MapStorage<K, V> {
+pub trait RemakeEntry<K: ?Sized, V>: MapStorage<K, V> {
     /// Makes an entry of another one's key, which lives.
     #[doc(hidden)]
     fn remake(old: Self::Entry, value: V) -> Self::Entry;
@@ -70,9 +70,11 @@ pub trait Remake<K: ?Sized, V>: MapStorage<K, V> {
 
 macro_rules! node_storage {
     ($storage:ty: $key:tt, $value:tt) => {
-        impl<K: $key, V: $value> MapStorage<K, V> for $storage where Self: Sealed<K, V> {}
+        impl<K: $key, V: $value> MapStorage<K, V> for $storage where Self: SealedMapStorage<K, V> {}
 
-        impl<K: Hash + Eq + Send + Sync + $key, V: Send + Sync + $value> Sealed<K, V> for $storage {
+        impl<K: Hash + Eq + Send + Sync + $key, V: Send + Sync + $value> SealedMapStorage<K, V>
+            for $storage
+        {
             type Entry = NodeRef<K, V>;
 
             #[inline]
@@ -91,7 +93,7 @@ macro_rules! node_storage {
             }
         }
 
-        impl<K: Hash + Eq + Send + Sync + $key, V: Send + Sync + $value> Make<K, K, V>
+        impl<K: Hash + Eq + Send + Sync + $key, V: Send + Sync + $value> MakeEntry<K, K, V>
             for $storage
         {
             type Rest = ();
@@ -113,9 +115,9 @@ macro_rules! node_storage {
             }
         }
 
-        impl<K: Clone, V> Remake<K, V> for $storage
+        impl<K: Clone, V> RemakeEntry<K, V> for $storage
         where
-            Self: Make<K, K, V, Entry = NodeRef<K, V>>,
+            Self: MakeEntry<K, K, V, Entry = NodeRef<K, V>>,
         {
             #[inline]
             fn remake(old: NodeRef<K, V>, value: V) -> NodeRef<K, V> {
@@ -129,7 +131,7 @@ node_storage!(Copied: Copy, Copy);
 
 impl<V: Send + Sync + 'static> MapStorage<[u8], V> for Packed {}
 
-impl<V: Send + Sync + 'static> Sealed<[u8], V> for Packed {
+impl<V: Send + Sync + 'static> SealedMapStorage<[u8], V> for Packed {
     type Entry = BytesRef<V>;
 
     #[inline]
@@ -145,7 +147,7 @@ impl<V: Send + Sync + 'static> Sealed<[u8], V> for Packed {
     }
 }
 
-impl<G: AsRef<[u8]>, V: Send + Sync + 'static> Make<G, [u8], V> for Packed {
+impl<G: AsRef<[u8]>, V: Send + Sync + 'static> MakeEntry<G, [u8], V> for Packed {
     type Rest = G;
 
     #[inline]
@@ -166,7 +168,7 @@ impl<G: AsRef<[u8]>, V: Send + Sync + 'static> Make<G, [u8], V> for Packed {
     }
 }
 
-impl<V: Send + Sync + 'static> Remake<[u8], V> for Packed {
+impl<V: Send + Sync + 'static> RemakeEntry<[u8], V> for Packed {
     #[inline]
     fn remake(old: BytesRef<V>, value: V) -> BytesRef<V> {
         BytesRef::new(old.key(), value)

@@ -5,8 +5,8 @@ use std::hash::{BuildHasher, Hash};
 
 use fyris_sync::reclaim::{LocalGuard, pin};
 
-use super::storage::{Make, MapStorage, Remake};
-use super::{Iter, Map, PinnedMap};
+use super::storage::{MakeEntry, MapStorage, RemakeEntry};
+use super::{Map, MapIter, PinnedMap};
 use crate::capacity::{TRUSTED, or_panic};
 use crate::hash::Entries;
 use crate::into_iter::{IntoIter, OwnedPair};
@@ -48,7 +48,7 @@ impl<K, V, S, H> Clone for Map<K, V, S, H>
 where
     K: Hash + Eq + ?Sized,
     V: Clone,
-    S: Remake<K, V>,
+    S: RemakeEntry<K, V>,
     H: BuildHasher + Clone,
 {
     /// Copies the pairs as [`Map::iter`] meets them.
@@ -66,7 +66,7 @@ where
 impl<G, K, V, S, H> Extend<(G, V)> for Map<K, V, S, H>
 where
     K: Hash + Eq + ?Sized,
-    S: Make<G, K, V>,
+    S: MakeEntry<G, K, V>,
     H: BuildHasher,
 {
     fn extend<T: IntoIterator<Item = (G, V)>>(&mut self, pairs: T) {
@@ -80,7 +80,7 @@ where
 impl<G, K, V, S, H> FromIterator<(G, V)> for Map<K, V, S, H>
 where
     K: Hash + Eq + ?Sized,
-    S: Make<G, K, V>,
+    S: MakeEntry<G, K, V>,
     H: BuildHasher + Default,
 {
     fn from_iter<T: IntoIterator<Item = (G, V)>>(pairs: T) -> Self {
@@ -95,7 +95,7 @@ where
 impl<G, K, V, S, const N: usize> From<[(G, V); N]> for Map<K, V, S>
 where
     K: Hash + Eq + ?Sized,
-    S: Make<G, K, V>,
+    S: MakeEntry<G, K, V>,
 {
     fn from(pairs: [(G, V); N]) -> Self {
         pairs.into_iter().collect()
@@ -122,7 +122,7 @@ where
     H: BuildHasher,
 {
     type Item = (&'g K, &'g V);
-    type IntoIter = Iter<'g, K, V, S, H, LocalGuard>;
+    type IntoIter = MapIter<'g, K, V, S, H, LocalGuard>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.iter()

@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, Hash};
 
 use fyris_sync::reclaim::Guard;
 
-use super::storage::{Make, MapStorage, Remake};
+use super::storage::{MakeEntry, MapStorage, RemakeEntry};
 use super::{Computed, Map};
 use crate::hash::Entries;
 use crate::made::AtEnd;
@@ -36,7 +36,7 @@ where
     #[inline]
     pub fn insert<'g, G>(&'g self, key: G, value: V, pin: &'g impl Guard) -> Option<&'g V>
     where
-        S: Make<G, K, V>,
+        S: MakeEntry<G, K, V>,
     {
         let hash = self.index.hash_of(S::key(&key));
         // The bucket's line is on its way while the entry is made.
@@ -124,7 +124,7 @@ where
         mut f: impl FnMut(Option<&'g V>) -> Action<V>,
     ) -> Computed<'g, V>
     where
-        S: Make<G, K, V>,
+        S: MakeEntry<G, K, V>,
     {
         let hash = self.index.hash_of(S::key(&key));
         let mut key = key;
@@ -165,7 +165,7 @@ where
     #[inline]
     pub fn get_or_insert<'g, G>(&'g self, key: G, value: V, pin: &'g impl Guard) -> &'g V
     where
-        S: Make<G, K, V>,
+        S: MakeEntry<G, K, V>,
     {
         self.get_or_insert_with(key, pin, || value)
     }
@@ -186,7 +186,7 @@ where
         make: impl FnOnce() -> V,
     ) -> &'g V
     where
-        S: Make<G, K, V>,
+        S: MakeEntry<G, K, V>,
     {
         let hash = self.index.hash_of(S::key(&key));
         if let Some(entry) = self.index.find(hash, |e| e.key() == S::key(&key)) {
@@ -229,7 +229,7 @@ where
         K: Borrow<Q::Key>,
         Q: AsKey<K> + ?Sized,
         Q::Key: Hash + Eq,
-        S: Remake<K, V>,
+        S: RemakeEntry<K, V>,
     {
         let key = key.as_key();
         let hash = self.index.hash_of(key);
@@ -266,7 +266,7 @@ where
         value: V,
     ) -> &'g V
     where
-        S: Make<G, K, V>,
+        S: MakeEntry<G, K, V>,
         V: Clone,
     {
         let put = |old: Option<&'g V>| Action::Put(old.map_or_else(|| value.clone(), &mut f));
@@ -282,8 +282,8 @@ where
     ///
     /// # Consistency
     ///
-    /// As [`Map::iter`]; each removal is linearizable by itself, and takes out exactly the
-    /// value that the closure saw.
+    /// Pairs that are there throughout are shown to the closure, others may be. Each removal is linearizable by itself,
+    /// and takes out exactly the value that the closure saw.
     ///
     /// ```
     /// let map: fyris_index::ConcurrentMap<u32, u32> = (0..9).map(|n| (n, n * n)).collect();

@@ -34,7 +34,7 @@ pub struct Copied;
 
 /// The storage of the pairs of a tree: [`Boxed`], [`Copied`], [`Inline`] or [`Packed`]. Cannot be implemented
 /// elsewhere.
-pub trait Storage<K: TreeKey + ?Sized, V>: Sealed<K, V> {
+pub trait Storage<K: TreeKey + ?Sized, V>: SealedStorage<K, V> {
     /// The form of a key when a pair is handed out: `&K`, or `K` where keys are not stored.
     type Key<'g>: Borrow<K>
     where
@@ -54,7 +54,7 @@ pub trait Storage<K: TreeKey + ?Sized, V>: Sealed<K, V> {
 }
 
 /// The private part of [`Storage`], which keeps it from being implemented elsewhere.
-pub trait Sealed<K: TreeKey + ?Sized, V> {
+pub trait SealedStorage<K: TreeKey + ?Sized, V> {
     /// The contents of a slot.
     type Item: Item<Key = K> + Send + Sync;
 
@@ -77,7 +77,7 @@ pub trait Sealed<K: TreeKey + ?Sized, V> {
     message = "a key of this tree cannot be given as `{G}`",
     note = "the key of a tree of `K` is given as a `K`, that of a tree of byte strings as any `AsRef<[u8]>`"
 )]
-pub trait Make<G, K: TreeKey + ?Sized, V>: Storage<K, V> {
+pub trait MakeItem<G, K: TreeKey + ?Sized, V>: Storage<K, V> {
     /// Something to get the key of a pair from while the pair goes in.
     #[doc(hidden)]
     type Name;
@@ -104,7 +104,7 @@ pub trait Make<G, K: TreeKey + ?Sized, V>: Storage<K, V> {
 }
 
 /// A [`Storage`] that makes items of keys that are in a tree already: those of [`Boxed`] are cloned.
-pub trait Remake<K: TreeKey + ?Sized, V>: Storage<K, V> {
+pub trait RemakeItem<K: TreeKey + ?Sized, V>: Storage<K, V> {
     /// Makes an item of a key that lives.
     #[doc(hidden)]
     fn remake(key: &K, value: V) -> Self::Item;
@@ -218,7 +218,7 @@ macro_rules! box_storage {
             }
         }
 
-        impl<K, V> Sealed<K, V> for $storage
+        impl<K, V> SealedStorage<K, V> for $storage
         where
             K: TreeKey + Send + Sync + $bound,
             V: Send + Sync + $bound,
@@ -242,7 +242,7 @@ macro_rules! box_storage {
             }
         }
 
-        impl<K, V> Make<K, K, V> for $storage
+        impl<K, V> MakeItem<K, K, V> for $storage
         where
             K: TreeKey + Send + Sync + $bound,
             V: Send + Sync + $bound,
@@ -271,7 +271,7 @@ macro_rules! box_storage {
             }
         }
 
-        impl<K, V> Remake<K, V> for $storage
+        impl<K, V> RemakeItem<K, V> for $storage
         where
             K: TreeKey + Clone + Send + Sync + $bound,
             V: Send + Sync + $bound,
@@ -308,7 +308,7 @@ where
     }
 }
 
-impl<K, V> Sealed<K, V> for Inline
+impl<K, V> SealedStorage<K, V> for Inline
 where
     K: PrefixKey + Send + Sync,
     V: Copy + Send + Sync,
@@ -329,7 +329,7 @@ where
     }
 }
 
-impl<K, V> Make<K, K, V> for Inline
+impl<K, V> MakeItem<K, K, V> for Inline
 where
     K: PrefixKey + Send + Sync,
     V: Copy + Send + Sync,
@@ -356,7 +356,7 @@ where
     }
 }
 
-impl<K, V> Remake<K, V> for Inline
+impl<K, V> RemakeItem<K, V> for Inline
 where
     K: PrefixKey + Send + Sync,
     V: Copy + Send + Sync,
@@ -416,7 +416,7 @@ impl<V: Send + Sync + 'static> Storage<[u8], V> for Packed {
     }
 }
 
-impl<V: Send + Sync + 'static> Sealed<[u8], V> for Packed {
+impl<V: Send + Sync + 'static> SealedStorage<[u8], V> for Packed {
     type Item = PackedPair<V>;
 
     unsafe fn retire(item: &PackedPair<V>, retired: &Retired<[u8], V>, pin: &impl Guard) {
@@ -438,7 +438,7 @@ impl<V: Send + Sync + 'static> Sealed<[u8], V> for Packed {
     }
 }
 
-impl<G: AsRef<[u8]>, V: Send + Sync + 'static> Make<G, [u8], V> for Packed {
+impl<G: AsRef<[u8]>, V: Send + Sync + 'static> MakeItem<G, [u8], V> for Packed {
     type Name = G;
 
     #[inline]
@@ -464,7 +464,7 @@ impl<G: AsRef<[u8]>, V: Send + Sync + 'static> Make<G, [u8], V> for Packed {
     }
 }
 
-impl<V: Send + Sync + 'static> Remake<[u8], V> for Packed {
+impl<V: Send + Sync + 'static> RemakeItem<[u8], V> for Packed {
     fn remake(key: &[u8], value: V) -> PackedPair<V> {
         PackedPair(BytesRef::new(key, value))
     }

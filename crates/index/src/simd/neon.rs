@@ -11,7 +11,7 @@ use fyris_sync::atomic::AtomicU64;
 use super::SharedLine;
 
 /// A line, two words a register.
-type Pairs = [uint64x2_t; 4];
+type LineRegisters = [uint64x2_t; 4];
 
 /// See [`super::equal`].
 #[inline(always)]
@@ -55,7 +55,7 @@ fn tagged_by_neon(line: &SharedLine, tag: u16) -> u64 {
 /// Loads the words of a line; each is loaded at once, as by a Relaxed load.
 #[inline]
 #[target_feature(enable = "neon")]
-fn load(words: &[AtomicU64; 8]) -> Pairs {
+fn load(words: &[AtomicU64; 8]) -> LineRegisters {
     let (a, b, c, d);
     // SAFETY: reads the 64 bytes of `words`. A vector load reads each aligned word at once: such are the architecture's
     // rules for single-copy atomicity.

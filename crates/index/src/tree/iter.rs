@@ -21,7 +21,7 @@ use crate::ordered::item::Item;
 use crate::ordered::{Tree, TreeKey};
 
 /// The pairs of a range, in order, from either end. See [`TreeMap::range`](super::TreeMap::range).
-pub struct Range<'g, K: TreeKey + ?Sized, V, S: Storage<K, V>, P, R, Q: ?Sized> {
+pub struct TreeRange<'g, K: TreeKey + ?Sized, V, S: Storage<K, V>, P, R, Q: ?Sized> {
     tree: &'g Tree<S::Item>,
     pin: &'g P,
     bounds: R,
@@ -63,7 +63,7 @@ impl<'g, I: Item, P: Guard> Side<'g, I, P> {
     }
 }
 
-impl<'g, K, V, S, P, R, Q> Range<'g, K, V, S, P, R, Q>
+impl<'g, K, V, S, P, R, Q> TreeRange<'g, K, V, S, P, R, Q>
 where
     K: TreeKey + Borrow<Q> + ?Sized + 'g,
     V: 'g,
@@ -190,7 +190,7 @@ where
     }
 }
 
-impl<'g, K, V, S, P, R, Q> Iterator for Range<'g, K, V, S, P, R, Q>
+impl<'g, K, V, S, P, R, Q> Iterator for TreeRange<'g, K, V, S, P, R, Q>
 where
     K: TreeKey + Borrow<Q> + ?Sized + 'g,
     V: 'g,
@@ -229,7 +229,7 @@ where
     }
 }
 
-impl<'g, K, V, S, P, R, Q> DoubleEndedIterator for Range<'g, K, V, S, P, R, Q>
+impl<'g, K, V, S, P, R, Q> DoubleEndedIterator for TreeRange<'g, K, V, S, P, R, Q>
 where
     K: TreeKey + Borrow<Q> + ?Sized + 'g,
     V: 'g,
@@ -251,7 +251,7 @@ where
     }
 }
 
-impl<'g, K, V, S, P, R, Q> FusedIterator for Range<'g, K, V, S, P, R, Q>
+impl<'g, K, V, S, P, R, Q> FusedIterator for TreeRange<'g, K, V, S, P, R, Q>
 where
     K: TreeKey + Borrow<Q> + ?Sized + 'g,
     V: 'g,
@@ -263,7 +263,7 @@ where
 }
 
 impl<K: TreeKey + ?Sized, V, S: Storage<K, V>, P, R, Q: ?Sized> fmt::Debug
-    for Range<'_, K, V, S, P, R, Q>
+    for TreeRange<'_, K, V, S, P, R, Q>
 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Range").finish_non_exhaustive()
@@ -271,32 +271,34 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>, P, R, Q: ?Sized> fmt::Debug
 }
 
 /// All pairs of a tree, in order, from either end. See [`TreeMap::iter`](super::TreeMap::iter).
-pub struct Iter<'g, K: TreeKey + ?Sized, V, S: Storage<K, V>, P = LocalGuard>(
-    Range<'g, K, V, S, P, RangeFull, K>,
+pub struct TreeIter<'g, K: TreeKey + ?Sized, V, S: Storage<K, V>, P = LocalGuard>(
+    TreeRange<'g, K, V, S, P, RangeFull, K>,
 );
 
 /// The keys of a tree, in order, from either end. See [`TreeMap::keys`](super::TreeMap::keys).
-pub struct Keys<'g, K: TreeKey + ?Sized, V, S: Storage<K, V>, P = LocalGuard>(Iter<'g, K, V, S, P>);
-
-/// The values of a tree in the order of their keys, from either end. See [`TreeMap::values`](super::TreeMap::values).
-pub struct Values<'g, K: TreeKey + ?Sized, V, S: Storage<K, V>, P = LocalGuard>(
-    Iter<'g, K, V, S, P>,
+pub struct TreeKeys<'g, K: TreeKey + ?Sized, V, S: Storage<K, V>, P = LocalGuard>(
+    TreeIter<'g, K, V, S, P>,
 );
 
-impl<'g, K: TreeKey + ?Sized + 'g, V: 'g, S: Storage<K, V>, P: Guard> Iter<'g, K, V, S, P> {
+/// The values of a tree in the order of their keys, from either end. See [`TreeMap::values`](super::TreeMap::values).
+pub struct TreeValues<'g, K: TreeKey + ?Sized, V, S: Storage<K, V>, P = LocalGuard>(
+    TreeIter<'g, K, V, S, P>,
+);
+
+impl<'g, K: TreeKey + ?Sized + 'g, V: 'g, S: Storage<K, V>, P: Guard> TreeIter<'g, K, V, S, P> {
     pub(super) fn new(tree: &'g Tree<S::Item>, pin: &'g P) -> Self {
-        Self(Range::new(tree, .., pin))
+        Self(TreeRange::new(tree, .., pin))
     }
 }
 
-impl<'g, K: TreeKey + ?Sized, V, S: Storage<K, V>, P> Keys<'g, K, V, S, P> {
-    pub(super) fn new(iter: Iter<'g, K, V, S, P>) -> Self {
+impl<'g, K: TreeKey + ?Sized, V, S: Storage<K, V>, P> TreeKeys<'g, K, V, S, P> {
+    pub(super) fn new(iter: TreeIter<'g, K, V, S, P>) -> Self {
         Self(iter)
     }
 }
 
-impl<'g, K: TreeKey + ?Sized, V, S: Storage<K, V>, P> Values<'g, K, V, S, P> {
-    pub(super) fn new(iter: Iter<'g, K, V, S, P>) -> Self {
+impl<'g, K: TreeKey + ?Sized, V, S: Storage<K, V>, P> TreeValues<'g, K, V, S, P> {
+    pub(super) fn new(iter: TreeIter<'g, K, V, S, P>) -> Self {
         Self(iter)
     }
 }
@@ -352,6 +354,6 @@ macro_rules! iterator {
         }
     };
 }
-iterator!(Iter: (S::Key<'g>, &'g V), |pair| pair);
-iterator!(Keys: S::Key<'g>, |(key, _)| key);
-iterator!(Values: &'g V, |(_, value)| value);
+iterator!(TreeIter: (S::Key<'g>, &'g V), |pair| pair);
+iterator!(TreeKeys: S::Key<'g>, |(key, _)| key);
+iterator!(TreeValues: &'g V, |(_, value)| value);

@@ -19,11 +19,11 @@ use fyris_sync::reclaim::{Guard, pin};
 
 pub use crate::map::Computed;
 use crate::ordered::cursor::Cursor;
-pub use crate::ordered::storage::{Boxed, Copied, Inline, Make, Packed, Remake, Storage};
+pub use crate::ordered::storage::{Boxed, Copied, Inline, MakeItem, Packed, RemakeItem, Storage};
 use crate::ordered::{Stats, Tree, TreeKey};
 use crate::retired::Retired;
 
-pub use iter::{Iter, Keys, Range, Values};
+pub use iter::{TreeIter, TreeKeys, TreeRange, TreeValues};
 pub use pinned::PinnedTree;
 
 mod iter;

@@ -5,7 +5,9 @@ use std::ops::RangeBounds;
 
 use fyris_sync::reclaim::LocalGuard;
 
-use super::{Computed, Iter, Keys, Make, Range, Remake, Storage, TreeMap, Values};
+use super::{
+    Computed, MakeItem, RemakeItem, Storage, TreeIter, TreeKeys, TreeMap, TreeRange, TreeValues,
+};
 use crate::ordered::TreeKey;
 use crate::{Action, AsKey};
 
@@ -79,7 +81,7 @@ impl<'m, K: TreeKey + ?Sized, V, S: Storage<K, V>> PinnedTree<'m, K, V, S> {
     #[inline]
     pub fn insert<G>(&self, key: G, value: V) -> Option<&V>
     where
-        S: Make<G, K, V>,
+        S: MakeItem<G, K, V>,
     {
         self.tree.insert(key, value, &self.guard)
     }
@@ -112,7 +114,7 @@ impl<'m, K: TreeKey + ?Sized, V, S: Storage<K, V>> PinnedTree<'m, K, V, S> {
         f: impl FnMut(Option<&'g V>) -> Action<V>,
     ) -> Computed<'g, V>
     where
-        S: Make<G, K, V>,
+        S: MakeItem<G, K, V>,
     {
         self.tree.compute(key, &self.guard, f)
     }
@@ -120,7 +122,7 @@ impl<'m, K: TreeKey + ?Sized, V, S: Storage<K, V>> PinnedTree<'m, K, V, S> {
     /// See [`TreeMap::get_or_insert`].
     pub fn get_or_insert<G>(&self, key: G, value: V) -> &V
     where
-        S: Make<G, K, V>,
+        S: MakeItem<G, K, V>,
     {
         self.tree.get_or_insert(key, value, &self.guard)
     }
@@ -128,7 +130,7 @@ impl<'m, K: TreeKey + ?Sized, V, S: Storage<K, V>> PinnedTree<'m, K, V, S> {
     /// See [`TreeMap::get_or_insert_with`].
     pub fn get_or_insert_with<G>(&self, key: G, make: impl FnOnce() -> V) -> &V
     where
-        S: Make<G, K, V>,
+        S: MakeItem<G, K, V>,
     {
         self.tree.get_or_insert_with(key, &self.guard, make)
     }
@@ -139,7 +141,7 @@ impl<'m, K: TreeKey + ?Sized, V, S: Storage<K, V>> PinnedTree<'m, K, V, S> {
         K: Borrow<Q::Key>,
         Q: AsKey<K> + ?Sized,
         Q::Key: TreeKey<Sep = K::Sep>,
-        S: Remake<K, V>,
+        S: RemakeItem<K, V>,
     {
         self.tree.update(key, &self.guard, f)
     }
@@ -147,7 +149,7 @@ impl<'m, K: TreeKey + ?Sized, V, S: Storage<K, V>> PinnedTree<'m, K, V, S> {
     /// See [`TreeMap::update_or_insert`].
     pub fn update_or_insert<'g, G>(&'g self, key: G, f: impl FnMut(&'g V) -> V, value: V) -> &'g V
     where
-        S: Make<G, K, V>,
+        S: MakeItem<G, K, V>,
         V: Clone,
     {
         self.tree.update_or_insert(key, &self.guard, f, value)
@@ -174,22 +176,22 @@ impl<'m, K: TreeKey + ?Sized, V, S: Storage<K, V>> PinnedTree<'m, K, V, S> {
     }
 
     /// See [`TreeMap::iter`].
-    pub fn iter(&self) -> Iter<'_, K, V, S> {
+    pub fn iter(&self) -> TreeIter<'_, K, V, S> {
         self.tree.iter(&self.guard)
     }
 
     /// See [`TreeMap::keys`].
-    pub fn keys(&self) -> Keys<'_, K, V, S> {
+    pub fn keys(&self) -> TreeKeys<'_, K, V, S> {
         self.tree.keys(&self.guard)
     }
 
     /// See [`TreeMap::values`].
-    pub fn values(&self) -> Values<'_, K, V, S> {
+    pub fn values(&self) -> TreeValues<'_, K, V, S> {
         self.tree.values(&self.guard)
     }
 
     /// See [`TreeMap::range`].
-    pub fn range<Q, R>(&self, bounds: R) -> Range<'_, K, V, S, LocalGuard, R, Q>
+    pub fn range<Q, R>(&self, bounds: R) -> TreeRange<'_, K, V, S, LocalGuard, R, Q>
     where
         K: Borrow<Q>,
         Q: TreeKey<Sep = K::Sep> + ?Sized,

@@ -5,7 +5,7 @@ use std::ops::RangeBounds;
 
 use fyris_sync::reclaim::Guard;
 
-use super::{Iter, Keys, Range, Storage, TreeMap, Values};
+use super::{Storage, TreeIter, TreeKeys, TreeMap, TreeRange, TreeValues};
 use crate::AsKey;
 use crate::key::probe::ByKey;
 use crate::ordered::TreeKey;
@@ -104,8 +104,8 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
     /// assert_eq!((pairs.next(), pairs.next_back()), (Some((0, &0)), Some((8, &64))));
     /// assert_eq!(pairs.count(), 7);
     /// ```
-    pub fn iter<'g, P: Guard>(&'g self, pin: &'g P) -> Iter<'g, K, V, S, P> {
-        Iter::new(&self.tree, pin)
+    pub fn iter<'g, P: Guard>(&'g self, pin: &'g P) -> TreeIter<'g, K, V, S, P> {
+        TreeIter::new(&self.tree, pin)
     }
 
     /// Returns an iterator over all keys, as [`TreeMap::iter`].
@@ -114,8 +114,8 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
     /// let tree = fyris_index::InlineTree::from([(2, 2.5), (1, 1.5)]);
     /// assert!(tree.pin().keys().rev().eq([2, 1]));
     /// ```
-    pub fn keys<'g, P: Guard>(&'g self, pin: &'g P) -> Keys<'g, K, V, S, P> {
-        Keys::new(self.iter(pin))
+    pub fn keys<'g, P: Guard>(&'g self, pin: &'g P) -> TreeKeys<'g, K, V, S, P> {
+        TreeKeys::new(self.iter(pin))
     }
 
     /// Returns an iterator over all values in the order of their keys, as [`TreeMap::iter`].
@@ -124,8 +124,8 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
     /// let tree = fyris_index::InlineTree::from([(2, 2.5), (1, 1.5)]);
     /// assert!(tree.pin().values().eq(&[1.5, 2.5]));
     /// ```
-    pub fn values<'g, P: Guard>(&'g self, pin: &'g P) -> Values<'g, K, V, S, P> {
-        Values::new(self.iter(pin))
+    pub fn values<'g, P: Guard>(&'g self, pin: &'g P) -> TreeValues<'g, K, V, S, P> {
+        TreeValues::new(self.iter(pin))
     }
 
     /// Returns an iterator over the pairs whose keys lie in `bounds`, in order, from either end. Empty if the bounds
@@ -137,13 +137,13 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
     /// assert!(pinned.range(3..6).map(|(key, _)| key).eq([3, 4, 5]));
     /// assert!(pinned.range(..=2).rev().map(|(key, _)| key).eq([2, 1, 0]));
     /// ```
-    pub fn range<'g, Q, R, P>(&'g self, bounds: R, pin: &'g P) -> Range<'g, K, V, S, P, R, Q>
+    pub fn range<'g, Q, R, P>(&'g self, bounds: R, pin: &'g P) -> TreeRange<'g, K, V, S, P, R, Q>
     where
         K: Borrow<Q>,
         Q: TreeKey<Sep = K::Sep> + ?Sized,
         R: RangeBounds<Q>,
         P: Guard,
     {
-        Range::new(&self.tree, bounds, pin)
+        TreeRange::new(&self.tree, bounds, pin)
     }
 }

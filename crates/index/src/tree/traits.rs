@@ -5,7 +5,7 @@ use std::fmt;
 
 use fyris_sync::reclaim::{LocalGuard, pin};
 
-use super::{Iter, Make, PinnedTree, Remake, Storage, TreeMap};
+use super::{MakeItem, PinnedTree, RemakeItem, Storage, TreeIter, TreeMap};
 use crate::Action;
 use crate::into_iter::{IntoIter, OwnedPair};
 use crate::ordered::TreeKey;
@@ -45,7 +45,7 @@ where
     }
 }
 
-impl<K: TreeKey + ?Sized, V: Clone, S: Remake<K, V>> Clone for TreeMap<K, V, S> {
+impl<K: TreeKey + ?Sized, V: Clone, S: RemakeItem<K, V>> Clone for TreeMap<K, V, S> {
     /// Copies the pairs as [`TreeMap::iter`] meets them.
     fn clone(&self) -> Self {
         let copy = Self::new();
@@ -63,7 +63,7 @@ impl<K: TreeKey + ?Sized, V: Clone, S: Remake<K, V>> Clone for TreeMap<K, V, S> 
 impl<G, K, V, S> Extend<(G, V)> for TreeMap<K, V, S>
 where
     K: TreeKey + ?Sized,
-    S: Make<G, K, V>,
+    S: MakeItem<G, K, V>,
 {
     fn extend<T: IntoIterator<Item = (G, V)>>(&mut self, pairs: T) {
         for (key, value) in pairs {
@@ -76,7 +76,7 @@ where
 impl<G, K, V, S> FromIterator<(G, V)> for TreeMap<K, V, S>
 where
     K: TreeKey + ?Sized,
-    S: Make<G, K, V>,
+    S: MakeItem<G, K, V>,
 {
     fn from_iter<T: IntoIterator<Item = (G, V)>>(pairs: T) -> Self {
         let mut tree = Self::new();
@@ -88,7 +88,7 @@ where
 impl<G, K, V, S, const N: usize> From<[(G, V); N]> for TreeMap<K, V, S>
 where
     K: TreeKey + ?Sized,
-    S: Make<G, K, V>,
+    S: MakeItem<G, K, V>,
 {
     fn from(pairs: [(G, V); N]) -> Self {
         pairs.into_iter().collect()
@@ -116,7 +116,7 @@ where
     S: Storage<K, V>,
 {
     type Item = (S::Key<'g>, &'g V);
-    type IntoIter = Iter<'g, K, V, S, LocalGuard>;
+    type IntoIter = TreeIter<'g, K, V, S, LocalGuard>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.iter()

@@ -4,7 +4,7 @@ use std::borrow::Borrow;
 
 use fyris_sync::reclaim::Guard;
 
-use super::{Computed, Make, Remake, Storage, TreeMap};
+use super::{Computed, MakeItem, RemakeItem, Storage, TreeMap};
 use crate::key::probe::ByKey;
 use crate::made::AtEnd;
 use crate::ordered::TreeKey;
@@ -30,7 +30,7 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
     #[inline]
     pub fn insert<'g, G>(&'g self, key: G, value: V, pin: &'g impl Guard) -> Option<&'g V>
     where
-        S: Make<G, K, V>,
+        S: MakeItem<G, K, V>,
     {
         let (name, item) = S::make(key, value);
         let made = Self::unless_put(item);
@@ -151,7 +151,7 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
         mut f: impl FnMut(Option<&'g V>) -> Action<V>,
     ) -> Computed<'g, V>
     where
-        S: Make<G, K, V>,
+        S: MakeItem<G, K, V>,
     {
         loop {
             let seen = self.tree.find(&ByKey(S::given(&key)), pin);
@@ -191,7 +191,7 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
     #[inline]
     pub fn get_or_insert<'g, G>(&'g self, key: G, value: V, pin: &'g impl Guard) -> &'g V
     where
-        S: Make<G, K, V>,
+        S: MakeItem<G, K, V>,
     {
         self.get_or_insert_with(key, pin, || value)
     }
@@ -212,7 +212,7 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
         f: impl FnOnce() -> V,
     ) -> &'g V
     where
-        S: Make<G, K, V>,
+        S: MakeItem<G, K, V>,
     {
         if let Some((_, item)) = self.tree.find(&ByKey(S::given(&key)), pin) {
             return S::value(item);
@@ -254,7 +254,7 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
         K: Borrow<Q::Key>,
         Q: AsKey<K> + ?Sized,
         Q::Key: TreeKey<Sep = K::Sep>,
-        S: Remake<K, V>,
+        S: RemakeItem<K, V>,
     {
         loop {
             let (key_prefix, seen) = self.tree.find(&ByKey(key.as_key()), pin)?;
@@ -288,7 +288,7 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
         value: V,
     ) -> &'g V
     where
-        S: Make<G, K, V>,
+        S: MakeItem<G, K, V>,
         V: Clone,
     {
         let put = |old: Option<&'g V>| Action::Put(old.map_or_else(|| value.clone(), &mut f));
@@ -304,8 +304,8 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
     ///
     /// # Consistency
     ///
-    /// As [`TreeMap::iter`]; each removal is linearizable by itself, and takes out exactly the value that the closure
-    /// saw.
+    /// Pairs that are there throughout are shown to the closure, others may be. Each removal is linearizable by itself,
+    /// and takes out exactly the value that the closure saw.
     ///
     /// ```
     /// let tree: fyris_index::InlineTree<u32, u32> = (0..9).map(|n| (n, n * n)).collect();
