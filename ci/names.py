@@ -3,7 +3,7 @@
 
 * An invariant is stated once, as `**NAME**: ...` in a comment, and cited elsewhere: `(NAME)`, `invariant NAME`, or in
   a SAFETY comment. What is cited is stated. The glossary is what the statements say.
-* Source files that comments and documents name exist.
+* Source files and folders that comments and documents name exist.
 * "pairs with the Acquire in `f`": there is such a function, and such an ordering is in it.
 * A type's name stands in one file of a crate, tests apart.
 * The comment of a field says what it is, and does not begin with "Returns".
@@ -27,7 +27,7 @@ LEXERS = {
     ".rs": r"""//[^\n]*|/\*.*?\*/|\bb?r(#*)".*?"\1|b?"(?:\\.|[^"\\])*"|'(?:\\[^']+|[^\\'\n])'""",
     ".erl": r"""%[^\n]*|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'|\$\\?.""",
 }
-PATH = re.compile(r"`([\w/.-]*\w\.(?:rs|erl|py|sh))`")
+PATH = r"`([\w/.-]*\w\.(?:rs|erl|py|sh)|(?:%s)/[\w/.-]*\w)/?`"
 
 ORDERINGS = {"Release": "Release|AcqRel|SeqCst", "Acquire": "Acquire|AcqRel|SeqCst|PROTECT", "AcqRel": "AcqRel|SeqCst"}
 ORDERINGS |= {"SeqCst": "SeqCst|PROTECT", "PROTECT": "PROTECT"}
@@ -43,7 +43,9 @@ FUNCTION = re.compile(rf"^( *){VISIBLE}(?:(?:default|const|async|unsafe|extern) 
 TYPE = re.compile(rf"^ *{VISIBLE}(?:unsafe )?(?:struct|enum|union|trait|type) (\w+)", re.M)
 # What is between the braces of an `impl` or a `trait`, as rustfmt writes it: where types are associated ones.
 BODY = re.compile(rf"^( *){VISIBLE}(?:unsafe )?(?:impl|trait)\b[^{{;]*\{{(?!\}})(.*?)^\1\}}", re.M | re.S)
-TESTS = re.compile(rf"#\[cfg\([^\]]*\btest\b[^\]]*\)\]\s*(?:#\[[^\]]*\]\s*)*^( *){VISIBLE}mod (\w+)(?:;| \{{.*?^\1\}})", re.M | re.S)
+TESTS = re.compile(
+    rf"#\[cfg\([^\]]*\btest\b[^\]]*\)\]\s*(?:#\[[^\]]*\]\s*)*^( *){VISIBLE}mod (\w+)(?:;| \{{.*?^\1\}})", re.M | re.S
+)
 FIELD = re.compile(rf"^ */// Returns\b.*\n(?: *(?:///|#\[).*\n)* *{VISIBLE}\w+: ", re.M)
 
 # Crates whose types have yet to get names of their own.
@@ -126,12 +128,15 @@ def glossary(stated, write):
 
 
 def paths(sources, files):
-    """Fails on names of source files that no file ends with; `crates` and `src` may be left out of them."""
+    """Fails on files and folders that are not there; the name of a crate may stand for its sources."""
     short = lambda path: "/" + re.sub(r"(?:^|(?<=/))(?:\.\.?|crates|src)/", "", path)
-    ends = "\n".join(map(short, files)) + "\n"
+    folders = {file[:at.start()] for file in files for at in re.finditer("/", file)}
+    ends = "\n".join(map(short, files + sorted(folders))) + "\n"
+    roots = "|".join(folder for folder in (f.removeprefix("crates/") for f in folders) if "/" not in folder)
+    path = re.compile(PATH % roots)
     for source in sources:
         for block, first in source.comments:
-            for m in PATH.finditer(block):
+            for m in path.finditer(block):
                 if short(m[1]) + "\n" not in ends:
                     fail(source.file, first + line_of(block, m.start()) - 1, f"there is no {m[1]}")
 
@@ -184,11 +189,11 @@ def types(sources, crate):
 
 def main():
     os.chdir(os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
-    files = listed()
+    files = [file for file in listed() if os.path.exists(file)]
     sources = [Source(f) for f in files if f.endswith((".rs", ".erl", ".md")) or re.match(r"ci/.*\.sh", f)]
     rust = [s for s in sources if s.file.endswith(".rs")]
     manifests = sorted((os.path.dirname(f) for f in files if f.endswith("Cargo.toml")), key=len, reverse=True)
-    crate = lambda file: next(m for m in manifests if file.startswith(m))
+    crate = lambda file: next(m for m in manifests if not m or file.startswith(m + "/"))
     glossary(invariants(sources), "--write" in sys.argv)
     paths(sources, files)
     pairs(rust, crate)
