@@ -10,7 +10,7 @@ use fyris_sync::reclaim::Guard;
 use super::item::Item;
 use super::leaf::{Leaf, Parts};
 use super::word::{MAX_SKIP, word};
-use super::{LeafRef, SLOTS, Tree};
+use super::{LeafRef, LeafTree, SLOTS};
 use crate::catree::{Base, Bounds, Halves, Held, Learnt, Sep};
 use crate::key::probe::{Fence, Probe};
 use crate::key::{Separator, TreeKey};
@@ -25,7 +25,7 @@ pub(super) enum Put {
     Within,
 }
 
-impl<I: Item> Tree<I> {
+impl<I: Item> LeafTree<I> {
     /// Makes an empty tree.
     pub(crate) fn empty() -> Self {
         let word = word(0, Learnt::default());
@@ -109,7 +109,7 @@ unsafe impl<I: Item> Base for Leaf<I> {
     }
 }
 
-impl<I: Item> Tree<I> {
+impl<I: Item> LeafTree<I> {
     /// Replaces a locked leaf by two that hold `parts`, no more than fit; returns the slot of the part that is
     /// `wanted`.
     pub(super) fn split_full<'p>(

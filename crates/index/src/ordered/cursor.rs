@@ -11,7 +11,7 @@ use fyris_sync::reclaim::Guard;
 
 use super::item::Item;
 use super::leaf::{Leaf, View};
-use super::{LeafRef, Tree};
+use super::{LeafRef, LeafTree};
 use crate::catree::Position;
 use crate::key::TreeKey;
 use crate::key::probe::{ByBound, ByFence, End, Fence, Probe};
@@ -22,7 +22,7 @@ const LEAVES: usize = 8;
 
 /// A place between two entries of a leaf, as the leaf was when the cursor entered it.
 pub(crate) struct Cursor<'p, I: Item, P> {
-    tree: &'p Tree<I>,
+    tree: &'p LeafTree<I>,
     pin: &'p P,
     position: Position<'p, Leaf<I>>,
     view: View<'p, I>,
@@ -35,7 +35,7 @@ pub(crate) struct Cursor<'p, I: Item, P> {
 impl<'p, I: Item, P: Guard> Cursor<'p, I, P> {
     /// Makes a cursor before the first entry at or above the bound (above, for `Excluded`).
     #[inline]
-    pub(crate) fn before<Q>(tree: &'p Tree<I>, bound: Bound<&Q>, pin: &'p P) -> Self
+    pub(crate) fn before<Q>(tree: &'p LeafTree<I>, bound: Bound<&Q>, pin: &'p P) -> Self
     where
         I::Key: Borrow<Q>,
         Q: TreeKey<Sep = <I::Key as TreeKey>::Sep> + ?Sized,
@@ -53,7 +53,7 @@ impl<'p, I: Item, P: Guard> Cursor<'p, I, P> {
 
     /// Makes a cursor behind the last entry at or below the bound (below, for `Excluded`).
     #[inline]
-    pub(crate) fn behind<Q>(tree: &'p Tree<I>, bound: Bound<&Q>, pin: &'p P) -> Self
+    pub(crate) fn behind<Q>(tree: &'p LeafTree<I>, bound: Bound<&Q>, pin: &'p P) -> Self
     where
         I::Key: Borrow<Q>,
         Q: TreeKey<Sep = <I::Key as TreeKey>::Sep> + ?Sized,
@@ -68,7 +68,7 @@ impl<'p, I: Item, P: Guard> Cursor<'p, I, P> {
     /// Makes a cursor before the probe, or, if `past`, behind an entry that equals it. Inlined: a cursor is 13 words to
     /// copy.
     #[inline(always)]
-    fn at(tree: &'p Tree<I>, probe: &impl Probe<I::Key>, past: bool, pin: &'p P) -> Self {
+    fn at(tree: &'p LeafTree<I>, probe: &impl Probe<I::Key>, past: bool, pin: &'p P) -> Self {
         let position = tree.find_position(probe, pin);
         let view = position.base_ref.base.view();
         let (pos, found) = view.search(probe);

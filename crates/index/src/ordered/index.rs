@@ -4,7 +4,7 @@ use std::ops::Bound;
 
 use fyris_sync::reclaim::Guard;
 
-use super::Tree;
+use super::LeafTree;
 use super::cursor::Cursor;
 use super::item::{Handle, Item};
 use crate::catree::Stats;
@@ -26,7 +26,7 @@ pub struct Ordered<E: Entry>
 where
     E::Key: TreeKey,
 {
-    pub(super) tree: Tree<Handle<E>>,
+    pub(super) tree: LeafTree<Handle<E>>,
 }
 
 impl<E: Entry> Default for Ordered<E>
@@ -45,7 +45,7 @@ where
     /// Makes an empty index: a few hundred bytes.
     pub fn new() -> Self {
         Self {
-            tree: Tree::empty(),
+            tree: LeafTree::empty(),
         }
     }
 

@@ -68,7 +68,7 @@ const SLOTS: usize = if cfg!(fyris_small) { 3 } else { 15 };
 ///
 /// An item is a handle or a value that its owner (`Ordered`, `TreeMap`) may share between threads: they bound their
 /// `Send` and `Sync`.
-pub(crate) type Tree<I> = catree::Tree<Leaf<I>>;
+pub(crate) type LeafTree<I> = catree::Tree<Leaf<I>>;
 
 /// The leaf at which a descent ended.
 type LeafRef<'p, I> = BaseRef<'p, Leaf<I>>;

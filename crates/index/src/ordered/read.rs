@@ -2,13 +2,13 @@
 
 use fyris_sync::reclaim::Guard;
 
-use super::Tree;
+use super::LeafTree;
 use super::item::Item;
 use super::leaf::View;
 use crate::key::probe::Probe;
 use crate::simd::{self, Lanes, Vectors, Words};
 
-impl<I: Item> Tree<I> {
+impl<I: Item> LeafTree<I> {
     /// Returns the item at the probe, with its key prefix.
     #[inline]
     pub(crate) fn find<'p>(
@@ -23,7 +23,7 @@ impl<I: Item> Tree<I> {
         }
     }
 
-    /// Works like [`Tree::find`].
+    /// Works like [`LeafTree::find`].
     #[inline(always)]
     fn find_by<'p, L: Lanes>(
         &'p self,

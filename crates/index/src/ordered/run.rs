@@ -8,7 +8,7 @@
 //!
 //! # How
 //!
-//! While the leaf has slots left each change is published by itself, as by [`Tree::upsert`]. The rest of the run is
+//! While the leaf has slots left each change is published by itself, as by [`LeafTree::upsert`]. The rest of the run is
 //! collected and published together, by the store of a child pointer: the leaf becomes one leaf, or two.
 
 use std::borrow::Borrow;
@@ -20,7 +20,7 @@ use super::base::Put;
 use super::item::Item;
 use super::leaf::{Parts, View};
 use super::write::REBUILD_MAX;
-use super::{LeafRef, SLOTS, Tree};
+use super::{LeafRef, LeafTree, SLOTS};
 use crate::Action;
 use crate::key::TreeKey;
 use crate::key::probe::{ByKey, Fence, Probe};
@@ -63,10 +63,10 @@ struct Change<I> {
     action: Action<I>,
 }
 
-impl<I: Item> Tree<I> {
-    /// Works like [`Tree::upsert`] for the first of some ascending keys: those that the leaf of the first one covers
-    /// and has room for. `f` returns the action for a key, given its place among them, or `None` to end the run before
-    /// it. Returns the number of keys done.
+impl<I: Item> LeafTree<I> {
+    /// Works like [`LeafTree::upsert`] for the first of some ascending keys: those that the leaf of the first one
+    /// covers and has room for. `f` returns the action for a key, given its place among them, or `None` to end the run
+    /// before it. Returns the number of keys done.
     ///
     /// Each change is linearizable. If `f` panics the leaf is unlocked, and unchanged but for changes of other keys.
     pub(crate) fn upsert_run<'p, 'k, Q>(

@@ -4,7 +4,7 @@ use std::ops::Bound;
 
 use fyris_sync::reclaim::Guard;
 
-use super::Tree;
+use super::LeafTree;
 use super::cursor::Cursor;
 use super::index::Ordered;
 use super::item::{Handle, Item};
@@ -141,7 +141,7 @@ impl<'p, I: Item> Piece<'p, I> {
     }
 }
 
-impl<I: Item> Tree<I> {
+impl<I: Item> LeafTree<I> {
     /// Returns the nodes of the highest level that has enough of them to cut the tree into parts.
     fn row<'p>(&'p self, parts: usize, pin: &'p impl Guard) -> Vec<Piece<'p, I>> {
         let mut row = vec![Piece::Inner(self.root(pin))];

@@ -8,7 +8,7 @@ use fyris_sync::reclaim::Guard;
 use super::base::Put;
 use super::item::Item;
 use super::leaf::{Parts, View};
-use super::{LeafRef, SLOTS, Tree};
+use super::{LeafRef, LeafTree, SLOTS};
 use crate::Action;
 use crate::key::TreeKey;
 use crate::key::probe::{ByKey, Probe};
@@ -18,7 +18,7 @@ use crate::made::AtEnd;
 /// would run out again at once.
 pub(super) const REBUILD_MAX: usize = SLOTS - SLOTS / 5;
 
-impl<I: Item> Tree<I> {
+impl<I: Item> LeafTree<I> {
     /// Runs `f` on the item at `key` under its leaf's lock, and does as it says.
     ///
     /// Linearizable: takes effect when a permutation word or a child pointer is stored, or, if nothing changes, while
@@ -37,7 +37,7 @@ impl<I: Item> Tree<I> {
         self.upsert_in_place(key, pin, f).0
     }
 
-    /// Works like [`Tree::upsert`]; returns also the slot of the entry that was put in.
+    /// Works like [`LeafTree::upsert`]; returns also the slot of the entry that was put in.
     #[inline]
     pub(crate) fn upsert_in_place<'p, Q, R>(
         &'p self,

@@ -18,11 +18,11 @@ use fyris_sync::reclaim::{Guard, LocalGuard};
 use super::Storage;
 use crate::ordered::cursor::{Cursor, Run};
 use crate::ordered::item::Item;
-use crate::ordered::{Tree, TreeKey};
+use crate::ordered::{LeafTree, TreeKey};
 
 /// The pairs of a range, in order, from either end. See [`TreeMap::range`](super::TreeMap::range).
 pub struct TreeRange<'g, K: TreeKey + ?Sized, V, S: Storage<K, V>, P, R, Q: ?Sized> {
-    tree: &'g Tree<S::Item>,
+    tree: &'g LeafTree<S::Item>,
     pin: &'g P,
     bounds: R,
     front: Side<'g, S::Item, P>,
@@ -73,7 +73,7 @@ where
     Q: TreeKey<Sep = K::Sep> + ?Sized,
 {
     #[inline]
-    pub(super) fn new(tree: &'g Tree<S::Item>, bounds: R, pin: &'g P) -> Self {
+    pub(super) fn new(tree: &'g LeafTree<S::Item>, bounds: R, pin: &'g P) -> Self {
         Self {
             tree,
             pin,
@@ -286,7 +286,7 @@ pub struct TreeValues<'g, K: TreeKey + ?Sized, V, S: Storage<K, V>, P = LocalGua
 );
 
 impl<'g, K: TreeKey + ?Sized + 'g, V: 'g, S: Storage<K, V>, P: Guard> TreeIter<'g, K, V, S, P> {
-    pub(super) fn new(tree: &'g Tree<S::Item>, pin: &'g P) -> Self {
+    pub(super) fn new(tree: &'g LeafTree<S::Item>, pin: &'g P) -> Self {
         Self(TreeRange::new(tree, .., pin))
     }
 }

@@ -20,7 +20,7 @@ use fyris_sync::reclaim::{Guard, pin};
 pub use crate::map::Computed;
 use crate::ordered::cursor::Cursor;
 pub use crate::ordered::storage::{Boxed, Copied, Inline, MakeItem, Packed, RemakeItem, Storage};
-use crate::ordered::{Stats, Tree, TreeKey};
+use crate::ordered::{LeafTree, Stats, TreeKey};
 use crate::retired::Retired;
 
 pub use iter::{TreeIter, TreeKeys, TreeRange, TreeValues};
@@ -154,7 +154,7 @@ pub type BytesTree<V> = TreeMap<[u8], V, Packed>;
 /// assert_eq!((ages.get("Ada", &pin), heights.get("Ada", &pin)), (Some(&36), Some(&1.65)));
 /// ```
 pub struct TreeMap<K: TreeKey + ?Sized, V, S: Storage<K, V>> {
-    tree: Tree<S::Item>,
+    tree: LeafTree<S::Item>,
     /// Goes after the tree, whose pairs are dropped first.
     retired: Retired<K, V>,
 }
@@ -168,7 +168,7 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
     /// ```
     pub fn new() -> Self {
         Self {
-            tree: Tree::empty(),
+            tree: LeafTree::empty(),
             retired: Retired::new(),
         }
     }
