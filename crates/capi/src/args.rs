@@ -25,7 +25,7 @@ pub(crate) unsafe fn handle<'a, T>(pointer: *const T, name: &str) -> Outcome<&'a
     unsafe { pointer.as_ref() }.ok_or_else(|| null(name))
 }
 
-/// Works as [`handle`], for the one thread that uses it.
+/// Returns the value behind a handle, for the one thread that uses it.
 ///
 /// # Safety
 ///
@@ -73,7 +73,7 @@ pub(crate) fn room(bytes: usize, what: &str) -> Outcome {
 ///
 /// # Safety
 ///
-/// As [`array`].
+/// ARRAY.
 pub(crate) unsafe fn bytes<'a>(
     pointer: *const std::ffi::c_void,
     len: usize,

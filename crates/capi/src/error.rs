@@ -244,12 +244,12 @@ pub(crate) fn call(err: *mut fyris_error, body: impl FnOnce() -> Outcome) -> fyr
     }
 }
 
-/// Works as [`call`] for a function that returns a handle.
+/// Runs the body of a function of the API that returns a handle.
 pub(crate) fn make<T>(err: *mut fyris_error, body: impl FnOnce() -> Outcome<T>) -> *mut T {
     run(err, body).map_or(std::ptr::null_mut(), |made| Box::into_raw(Box::new(made)))
 }
 
-/// Works as [`call`] for a function that answers something else, and `otherwise` when it cannot.
+/// Runs the body of a function of the API that answers something else, and `otherwise` when it cannot.
 pub(crate) fn answer<T>(otherwise: T, body: impl FnOnce() -> Outcome<T>) -> T {
     run(std::ptr::null_mut(), body).unwrap_or(otherwise)
 }

@@ -185,7 +185,7 @@ impl Error {
         move |errno| Error::of(errno, what, None)
     }
 
-    /// Works like [`Error::os`], for a call that asks for so many bytes.
+    /// Names the call that a system error came from, and how many bytes it asked for.
     pub(crate) fn os_needing(what: &'static str, bytes: u64) -> impl Fn(Errno) -> Error {
         move |errno| match Error::of(errno, what, None) {
             Error::NoSpace { what, .. } => Error::NoSpace {
@@ -196,7 +196,7 @@ impl Error {
         }
     }
 
-    /// Works like [`Error::os`], for a call that names a file.
+    /// Names the call that a system error came from, and the file that it named.
     pub(crate) fn os_at(what: &'static str, path: &Path) -> impl Fn(Errno) -> Error {
         move |errno| Error::of(errno, what, Some(path))
     }

@@ -206,7 +206,7 @@ unsafe impl Send for ForkProbe {}
 unsafe impl Sync for ForkProbe {}
 
 impl ForkProbe {
-    /// Works like [`ForkMark::forked`].
+    /// Returns whether this is a forked child of the process that made the mark.
     ///
     /// # Safety
     ///

@@ -167,7 +167,8 @@ impl Striped {
         }
     }
 
-    /// Works like [`Striped::exact`], but gives up after `tries` repetitions.
+    /// Returns the count at one moment during the call; `None` if that is not found in `tries` repetitions.
+    /// Linearizable.
     pub fn try_exact(&self, tries: u32) -> Option<i64> {
         Self::begin_sum();
         let mut backoff = Backoff::new();

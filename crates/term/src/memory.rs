@@ -21,7 +21,7 @@ fn try_it(bytes: usize) -> bool {
     got
 }
 
-/// Works as [`is_there`] for values of a type.
+/// Returns whether there is memory for so many values of a type.
 #[inline]
 pub fn is_there_for<T>(count: usize) -> bool {
     is_there(count.saturating_mul(size_of::<T>()))

@@ -105,7 +105,7 @@ impl Trunk {
         self.word(word::UNLINKED).load(Ordering::Relaxed) != 0 && self.is_known_unlinked()
     }
 
-    /// As [`Trunk::is_unlinked`]; false if it cannot be told.
+    /// Returns whether the name leads elsewhere, or nowhere; false if that cannot be told.
     #[cold]
     pub(crate) fn is_known_unlinked(&self) -> bool {
         self.is_unlinked().unwrap_or(false)

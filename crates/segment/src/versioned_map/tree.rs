@@ -72,7 +72,7 @@ pub(super) fn find<'a>(bytes: &'a [u8], header: &Header, key: &[u8]) -> MapResul
     })
 }
 
-/// Works like [`find`], and also returns the way.
+/// Finds the leaf responsible for a key, the way to it, and the key's place in it.
 pub(super) fn find_path<'a>(
     bytes: &'a [u8],
     header: &Header,

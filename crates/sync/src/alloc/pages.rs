@@ -52,11 +52,11 @@ impl Pages {
         Self::try_zeroed(size).unwrap_or_else(|| handle_alloc_error(Self::layout(size)))
     }
 
-    /// Works like [`Pages::zeroed`]; `None` when there is no memory.
+    /// Allocates at least `size` bytes of zeros; `None` when there is no memory.
     ///
     /// # Panics
     ///
-    /// As there.
+    /// If `size` is zero or larger than half the address space.
     pub fn try_zeroed(size: usize) -> Option<Self> {
         assert!(size > 0);
         let layout = Self::layout(size);
@@ -72,7 +72,7 @@ impl Pages {
         })
     }
 
-    /// Works like [`Pages::zeroed`], but takes large memory fresh from the kernel, which clears each page when it is
+    /// Allocates at least `size` bytes of zeros, large memory fresh from the kernel, which clears each page when it is
     /// touched first: no time that grows with the size. For memory of which little may be used for long. `None` if
     /// there is not so much.
     ///

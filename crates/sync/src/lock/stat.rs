@@ -233,7 +233,8 @@ impl<L: Kept> StatGuard<'_, L> {
         })
     }
 
-    /// Works like [`StatGuard::count`], for one of several locks that an operation takes one after another.
+    /// Counts this acquisition as that of one of several locks that an operation takes one after another, and returns
+    /// the statistic.
     #[inline]
     pub fn count_several(&mut self) -> i64 {
         let waited = if self.waited { StatLock::CONTENDED } else { 0 };

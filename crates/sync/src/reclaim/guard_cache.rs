@@ -111,7 +111,7 @@ impl<G, B> Slot<G, B> {
         self.bag.with_mut(|bag| f(unsafe { &mut *bag }))
     }
 
-    /// Works like [`Slot::with_bag`] for a thread that need not be pinned.
+    /// Shows the bag to the slot's thread, which need not be pinned.
     pub(super) fn with_bag_locked<R>(&self, f: impl FnOnce(&mut B) -> R) -> R {
         // SAFETY: under the lock (invariant BAG), under which nothing is called that takes it again.
         self.guard.with(|_| unsafe { self.with_bag(f) })

@@ -108,7 +108,7 @@ pub(super) fn process() -> u64 {
     FORKS.load(Ordering::Relaxed) & u64::from(u32::MAX)
 }
 
-/// Works like [`process`], and sees to it that forks are counted from now on.
+/// Returns a number of this process that its parent does not have, and sees to it that forks are counted from now on.
 #[inline]
 pub(super) fn watched_process() -> u64 {
     #[cfg(unix)]

@@ -184,7 +184,7 @@ pub fn freed(bytes: usize) {
     scheme::freed(bytes);
 }
 
-/// Works like [`flush`], but leaves to the allocator what it keeps.
+/// Frees the blocks that [`flush`] frees, and leaves to the allocator what it keeps.
 #[doc(hidden)]
 pub fn free_waiting() {
     scheme::flush();

@@ -64,7 +64,7 @@ impl Layout {
         width < self.line - at.col - at.closing && width + at.written + at.closing <= self.most
     }
 
-    /// Works like [`Layout::fits`], for an item behind a comma.
+    /// Returns whether an item of this width fits on the line behind a comma.
     fn fits_behind_comma(&self, width: i64, at: At) -> bool {
         let with_comma = width + 1;
         if at.closing == 0 {
