@@ -14,10 +14,10 @@ use crate::resource_ref;
 use crate::slot::Content;
 
 /// A place in the values of a record, and the bytes that come there.
-type Edit<'b> = (Range<usize>, &'b [u8]);
+type Edit<B> = (Range<usize>, B);
 
-/// Edits, or what becomes one, at different places: an object has few.
-type Few<T> = SmallVec<[(Range<usize>, T); 4]>;
+/// Edits that are made one after another: an object has few.
+type Few<B> = SmallVec<[Edit<B>; 4]>;
 
 impl RecordPtr {
     /// Returns a block that is a copy. The record has no keepers and is not freed meanwhile.
@@ -80,50 +80,40 @@ fn keeps_blobs(blobs: &[Blob], element: &[u8]) -> bool {
     resource_ref::without(blobs).len() == blobs.len() && !value::refers_to_blobs(element)
 }
 
-/// Returns a copy of `old`, which has no keepers, with other bytes at places in its values, which ascend; `None` if
-/// that is too large.
+/// Returns a copy of `old`, which has no keepers, with other bytes at places in its values, put in one after another;
+/// `None` if that is too large.
+///
+/// The bytes are made before the copy is: what was just copied cannot be read without waiting for it.
 #[inline(always)]
-fn spliced(old: RecordPtr, edits: &[Edit<'_>]) -> Option<NewRecord> {
-    let fit = |(place, bytes): &Edit<'_>| place.len() == bytes.len();
+fn spliced<B: AsRef<[u8]>>(old: RecordPtr, edits: &[Edit<B>]) -> Option<NewRecord> {
+    let fit = |(place, bytes): &Edit<B>| place.len() == bytes.as_ref().len();
     // An inline object may stay one, and a block may become one, if it is built anew.
     if edits.iter().all(fit) && !old.is_materialized() {
         let copy = old.copied();
         for (place, bytes) in edits {
             // SAFETY: no other thread has the copy.
-            assert!(unsafe { copy.put(place, bytes) });
+            assert!(unsafe { copy.put(place, bytes.as_ref()) });
         }
         return Some(NewRecord(Content::one(copy)));
     }
-    resized(old, edits)
-}
-
-/// Returns a copy of `old` in which each element at a position has been replaced by what `new` makes of its bytes, one
-/// after another; `None` if one is not, or takes another number of bytes.
-#[inline(always)]
-fn replaced<B: AsRef<[u8]>>(
-    old: RecordPtr,
-    keypos: usize,
-    positions: impl Iterator<Item = usize>,
-    mut new: impl FnMut(usize, &[u8]) -> Option<B>,
-) -> Option<NewRecord> {
-    if old.is_materialized() {
-        return None;
-    }
-    let copy = NewRecord(Content::one(old.copied()));
-    for (at, position) in positions.enumerate() {
-        let place = place_of(copy.ptr(), keypos, position)?;
-        // SAFETY: the copy lives until the end of this function at least.
-        let bytes = new(at, unsafe { &copy.ptr().values()[place.clone()] })?;
-        // SAFETY: no other thread has the copy, and what `new` was given is not looked at any more.
-        if !unsafe { copy.ptr().put(&place, bytes.as_ref()) } {
-            return None;
+    let mut edits: SmallVec<[Edit<&[u8]>; 4]> = edits
+        .iter()
+        .map(|(place, bytes)| (place.clone(), bytes.as_ref()))
+        .collect();
+    // Stable: of a place the last counts.
+    edits.sort_by_key(|(place, _)| place.start);
+    edits.dedup_by(|next, last| {
+        let same = next.0 == last.0;
+        if same {
+            last.1 = next.1;
         }
-    }
-    Some(copy)
+        same
+    });
+    resized(old, &edits)
 }
 
 #[inline(never)]
-fn resized(old: RecordPtr, edits: &[Edit<'_>]) -> Option<NewRecord> {
+fn resized(old: RecordPtr, edits: &[Edit<&[u8]>]) -> Option<NewRecord> {
     with_scratch(|scratch| {
         let Scratch { values, blobs, .. } = scratch;
         // SAFETY: the caller holds `old`.
@@ -161,23 +151,12 @@ pub(crate) fn overwritten(
 pub(crate) fn all_overwritten<'b>(
     old: RecordPtr,
     keypos: usize,
-    elements: impl Iterator<Item = (usize, &'b [u8])> + Clone,
+    elements: impl Iterator<Item = (usize, &'b [u8])>,
 ) -> Option<NewRecord> {
-    let positions = elements.clone().map(|(position, _)| position);
-    let mut all = elements.clone();
-    let next = |_, _: &[u8]| all.next().map(|(_, bytes)| bytes);
-    if let Some(new) = replaced(old, keypos, positions, next) {
-        return Some(new);
-    }
     let mut edits: Few<&[u8]> = SmallVec::new();
     for (position, bytes) in elements {
-        let place = place_of(old, keypos, position)?;
-        match edits.iter_mut().find(|(at, _)| *at == place) {
-            Some((_, before)) => *before = bytes,
-            None => edits.push((place, bytes)),
-        }
+        edits.push((place_of(old, keypos, position)?, bytes));
     }
-    edits.sort_unstable_by_key(|(place, _)| place.start);
     spliced(old, &edits)
 }
 
@@ -218,37 +197,20 @@ pub(crate) fn counted(
 pub(crate) fn all_counted<S: Fn(i64) -> Option<i64>>(
     old: RecordPtr,
     keypos: usize,
-    steps: impl Iterator<Item = (usize, S)> + Clone,
+    steps: impl Iterator<Item = (usize, S)>,
     all: &mut [i64],
 ) -> Option<NewRecord> {
-    let positions = steps.clone().map(|(position, _)| position);
-    let mut rest = steps.clone();
-    let next = |at, bytes: &[u8]| {
-        all[at] = (rest.next()?.1)(value::as_int(bytes)?)?;
-        Some(IntBytes::new(all[at]))
-    };
-    if let Some(new) = replaced(old, keypos, positions, next) {
-        return Some(new);
-    }
-    let mut edits: Few<i64> = SmallVec::new();
     // SAFETY: the caller holds `old`.
     let values = unsafe { old.values() };
-    for ((position, step), result) in steps.zip(all) {
+    let mut edits: Few<IntBytes> = SmallVec::new();
+    for (at, (position, step)) in steps.enumerate() {
         let place = place_of(old, keypos, position)?;
-        let now = match edits.iter_mut().find(|(at, _)| *at == place) {
-            Some((_, now)) => now,
-            None => {
-                let before = value::as_int(&values[place.start..])?;
-                edits.push((place, before));
-                &mut edits.last_mut()?.1
-            }
+        let before = match edits.iter().rposition(|(earlier, _)| *earlier == place) {
+            Some(earlier) => all[earlier],
+            None => value::as_int(&values[place.start..])?,
         };
-        *now = step(*now)?;
-        *result = *now;
+        all[at] = step(before)?;
+        edits.push((place, IntBytes::new(all[at])));
     }
-    edits.sort_unstable_by_key(|(place, _)| place.start);
-    let bytes: SmallVec<[IntBytes; 4]> = edits.iter().map(|(_, now)| IntBytes::new(*now)).collect();
-    let places = edits.into_iter().map(|(place, _)| place);
-    let edits: Few<&[u8]> = places.zip(bytes.iter().map(IntBytes::as_bytes)).collect();
     spliced(old, &edits)
 }
