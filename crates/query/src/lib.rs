@@ -1,3 +1,7 @@
+#![doc = include_str!("../README.md")]
+//!
+//! # Inside
+//!
 //! Match patterns and match specifications: parse, check, plan, compile, run.
 //!
 //! # Why a crate
@@ -103,8 +107,3 @@ pub use program::plan::{KeyRange, Plan, PlanKind, TableOrder};
 pub use run::machine::Machine;
 pub use run::object::ObjectView;
 pub use spec::{MatchSpec, Wanted, test_ms};
-
-/// Runs the README's example.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct ReadmeExample;

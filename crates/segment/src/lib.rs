@@ -1,3 +1,7 @@
+#![doc = include_str!("../README.md")]
+//!
+//! # Inside
+//!
 //! Version-controlled shared memory between processes.
 //!
 //! # Why
@@ -139,8 +143,3 @@ pub use versioned_map::{MapError, VersionedMap};
 
 /// Bytes in a page, the grain of tracking and of commits.
 pub const PAGE: usize = 4096;
-
-/// The README's example, run with the tests.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

@@ -1,3 +1,7 @@
+#![doc = include_str!("../README.md")]
+//!
+//! # Inside
+//!
 //! A concurrent in-memory term store: ETS as a library.
 //!
 //! # What it is
@@ -32,7 +36,8 @@
 //! * `record`: one immutable block of bytes an object;
 //! * `keys`: the two ways of comparing the key in it;
 //! * `slot`, `chain`, `pending`: what an index entry is: an object, several, or a commit under way;
-//! * `table_data`, `ops`: the operations over any index;
+//! * `table_data`, `displaced`, `ops`: a table's content, the one path by which it is written, the operations over any
+//!   index;
 //! * `query`: match specifications over tables, in slices, chunks and threads;
 //! * `table_shared`: a table, whose content one pointer reaches;
 //! * `catalog`, `registry`: tables by number and name, owners and heirs;
@@ -95,8 +100,3 @@ pub use table::{
     RangeOptions, Setting, Table,
 };
 pub use view::Step;
-
-/// The README's example, run with the tests.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

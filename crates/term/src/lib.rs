@@ -1,3 +1,7 @@
+#![doc = include_str!("../README.md")]
+//!
+//! # Inside
+//!
 //! Erlang terms: values, order and equality, text, external format, and the bytes that stores keep.
 //!
 //! Nothing here knows of tables or threads. The crate is the bottom floor of Fyris and useful by itself.
@@ -70,8 +74,3 @@ pub use terms::Terms;
 ///
 /// A level is a tuple, a list, a map or a closure around a term: `1` has none, `[]` and `{1}` have one, `{[1]}` two.
 pub const MAX_DEPTH: usize = 1000;
-
-/// Runs the README's example.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct ReadmeExample;
