@@ -8,9 +8,12 @@ export LOOM_MAX_PREEMPTIONS=${LOOM_MAX_PREEMPTIONS:-2} SHUTTLE_SILENCE_WARNINGS=
 with() { RUSTFLAGS="--cfg $1 --cfg fyris_small" cargo test --locked --profile quick "${@:2}" --target-dir "$target/$1"; }
 with loom -p fyris-sync --lib reclaim
 with loom -p fyris-sync --lib lock::
-with loom -p fyris-index --test loom --test loom_lists --test loom_linear --test loom_skip --test loom_ravl --test loom_judy
+with loom -p fyris-index --test loom
+with loom -p fyris-classic --test loom_lists --test loom_linear --test loom_skip --test loom_ravl
+with loom -p fyris-judy --test loom_judy
 with loom -p fyris --lib ops::model
 with loom -p fyris-segment --test loom
 with shuttle -p fyris-sync --lib lock::
-with shuttle -p fyris-index --test shuttle --test shuttle_lists --test shuttle_skip --test shuttle_ravl --test shuttle_judy \
-  --test ca_shuttle
+with shuttle -p fyris-index --test shuttle
+with shuttle -p fyris-classic --test shuttle_lists --test shuttle_skip --test shuttle_ravl --test ca_shuttle
+with shuttle -p fyris-judy --test shuttle_judy

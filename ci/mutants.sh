@@ -48,60 +48,60 @@ move_forgets_units      |                    | -p fyris-index --test user_code a
 tree_pair_is_slot       |                    | -p fyris-index --test inline_tree
 ordered_run_too_far     |                    | -p fyris-index --test ordered_conformance runs
 unlock_is_release       |                    | -p fyris-index --test ordered_conformance crossing --profile quick
-list_mark_ignored       |                    | -p fyris-index --lib list::
-list_run_unsorted       |                    | -p fyris-index --test list_conformance runs_in
-list_mark_overwrites    | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_lists a_node
-list_freed_in_list      | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_lists
-list_placeholder_overlooked | --cfg loom --cfg fyris_small | -p fyris-index --test loom_lists two_writers
-split_claimed_twice     | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_lists a_head
-split_begins_unlinked   | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_lists a_head
-linear_split_stays      |                    | -p fyris-index --test linear_conformance adapting
-linear_scan_unsorted    |                    | -p fyris-index --test linear_conformance adapting
-linear_scan_repeats     | --cfg fyris_small  | -p fyris-index --test linear_conformance scans_under
-linear_one_lock_shared  | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_linear under_the_lock_of --profile quick
-skip_unpublished        | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_skip an_entry
-skip_dead_is_locked     | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_skip taken_out
-skip_unvalidated        | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_skip put_in
-skip_unlinks_bottom_up  | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_skip a_node_is_found
-skip_linked_unlocked    | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_skip put_in
-skip_run_begins_late    |                    | -p fyris-index --test skip_conformance scans
-ravl_unpublished        | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_ravl an_entry
-ravl_unvalidated        | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_ravl a_reader
-ravl_shrinks_unmarked   | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_ravl a_reader
-ravl_locks_any_version  | --cfg shuttle --cfg fyris_small | -p fyris-index --test shuttle_ravl a_writer
-ravl_gap_unchecked      | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_ravl two_writers
-ravl_walk_unchecked     | --cfg shuttle --cfg fyris_small | -p fyris-index --test shuttle_ravl keeps
-ravl_snapshot_undrained | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_ravl a_snapshot
-ravl_copy_unshared      |                    | -p fyris-index --lib a_snapshot_stays
-ravl_unrepaired         |                    | -p fyris-index --lib relaxed_avl
-judy_bit_counts_itself  |                    | -p fyris-index --lib judy::
-judy_count_stays_below  |                    | -p fyris-index --lib judy::
-judy_leaf_too_narrow    |                    | -p fyris-index --lib judy::
-judy_prefix_outlives    |                    | -p fyris-index --test judy emptied
-judy_shared_unpublished | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_judy a_reader_is_in_a_leaf
-judy_shared_freed_early | --cfg loom --cfg fyris_small    | -p fyris-index --test loom_judy a_reader_is_in_a_leaf
-judy_shared_bit_seen_once | --cfg loom --cfg fyris_small  | -p fyris-index --test loom_judy a_value_is_seen
-judy_shared_gone_unchecked | --cfg loom --cfg fyris_small | -p fyris-index --test loom_judy a_key_is_put
-judy_shared_parts_unlocked | --cfg loom --cfg fyris_small | -p fyris-index --test loom_judy a_branch_is_put
-judy_shared_only_child_takes_note | --cfg loom --cfg fyris_small | -p fyris-index --test loom_judy what_a_branch
-judy_shared_count_stays_below |           | -p fyris-index --lib judy::concurrent
-judy_shared_bit_counts_itself |           | -p fyris-index --lib judy::concurrent
-judy_shared_narrow_unchecked |            | -p fyris-index --lib judy::concurrent
-judy_words_uncounted    |                    | -p fyris-index --test judy_bytes sorted_map
-judy_root_in_pointer    |                    | -p fyris-index --test judy_bytes the_last_word
-judy_array_outlives     |                    | -p fyris-index --test judy_bytes sorted_map
-judy_length_forgotten   |                    | -p fyris-index --lib judy::strings
-judy_one_is_no_pair     |                    | -p fyris-index --lib judy::zeroless
-judy_hash_is_key        | --cfg fyris_small  | -p fyris-index --test judy_conformance judyeh::model
-levels_share_buckets    |                    | -p fyris-index --lib levels::
-sequential_rotation_loses |                  | -p fyris-index --lib sequential
-btree_prefix_is_key     |                    | -p fyris-index --lib sequential
-ca_join_forgets         |                    | -p fyris-index --lib ca::tests
-ca_scan_skips_base      |                    | -p fyris-index --lib ca::tests
-ca_scan_meets_twice     |                    | -p fyris-index --lib ca::tests
-ca_scan_skips_base      | --cfg shuttle --cfg fyris_small | -p fyris-index --test ca_shuttle
-ordered_skip_dead_check | --cfg shuttle --cfg fyris_small | -p fyris-index --test ca_shuttle
-stat_reads_dead         |                    | -p fyris-index --lib ca::tests
+list_mark_ignored       |                    | -p fyris-classic --lib list::
+list_run_unsorted       |                    | -p fyris-classic --test list_conformance runs_in
+list_mark_overwrites    | --cfg loom --cfg fyris_small    | -p fyris-classic --test loom_lists a_node
+list_freed_in_list      | --cfg loom --cfg fyris_small    | -p fyris-classic --test loom_lists
+list_placeholder_overlooked | --cfg loom --cfg fyris_small | -p fyris-classic --test loom_lists two_writers
+split_claimed_twice     | --cfg loom --cfg fyris_small    | -p fyris-classic --test loom_lists a_head
+split_begins_unlinked   | --cfg loom --cfg fyris_small    | -p fyris-classic --test loom_lists a_head
+linear_split_stays      |                    | -p fyris-classic --test linear_conformance adapting
+linear_scan_unsorted    |                    | -p fyris-classic --test linear_conformance adapting
+linear_scan_repeats     | --cfg fyris_small  | -p fyris-classic --test linear_conformance scans_under
+linear_one_lock_shared  | --cfg loom --cfg fyris_small    | -p fyris-classic --test loom_linear under_the_lock_of --profile quick
+skip_unpublished        | --cfg loom --cfg fyris_small    | -p fyris-classic --test loom_skip an_entry
+skip_dead_is_locked     | --cfg loom --cfg fyris_small    | -p fyris-classic --test loom_skip taken_out
+skip_unvalidated        | --cfg loom --cfg fyris_small    | -p fyris-classic --test loom_skip put_in
+skip_unlinks_bottom_up  | --cfg loom --cfg fyris_small    | -p fyris-classic --test loom_skip a_node_is_found
+skip_linked_unlocked    | --cfg loom --cfg fyris_small    | -p fyris-classic --test loom_skip put_in
+skip_run_begins_late    |                    | -p fyris-classic --test skip_conformance scans
+ravl_unpublished        | --cfg loom --cfg fyris_small    | -p fyris-classic --test loom_ravl an_entry
+ravl_unvalidated        | --cfg loom --cfg fyris_small    | -p fyris-classic --test loom_ravl a_reader
+ravl_shrinks_unmarked   | --cfg loom --cfg fyris_small    | -p fyris-classic --test loom_ravl a_reader
+ravl_locks_any_version  | --cfg shuttle --cfg fyris_small | -p fyris-classic --test shuttle_ravl a_writer
+ravl_gap_unchecked      | --cfg loom --cfg fyris_small    | -p fyris-classic --test loom_ravl two_writers
+ravl_walk_unchecked     | --cfg shuttle --cfg fyris_small | -p fyris-classic --test shuttle_ravl keeps
+ravl_snapshot_undrained | --cfg loom --cfg fyris_small    | -p fyris-classic --test loom_ravl a_snapshot
+ravl_copy_unshared      |                    | -p fyris-classic --lib a_snapshot_stays
+ravl_unrepaired         |                    | -p fyris-classic --lib relaxed_avl
+judy_bit_counts_itself  |                    | -p fyris-judy --lib
+judy_count_stays_below  |                    | -p fyris-judy --lib
+judy_leaf_too_narrow    |                    | -p fyris-judy --lib
+judy_prefix_outlives    |                    | -p fyris-judy --test judy emptied
+judy_shared_unpublished | --cfg loom --cfg fyris_small    | -p fyris-judy --test loom_judy a_reader_is_in_a_leaf
+judy_shared_freed_early | --cfg loom --cfg fyris_small    | -p fyris-judy --test loom_judy a_reader_is_in_a_leaf
+judy_shared_bit_seen_once | --cfg loom --cfg fyris_small  | -p fyris-judy --test loom_judy a_value_is_seen
+judy_shared_gone_unchecked | --cfg loom --cfg fyris_small | -p fyris-judy --test loom_judy a_key_is_put
+judy_shared_parts_unlocked | --cfg loom --cfg fyris_small | -p fyris-judy --test loom_judy a_branch_is_put
+judy_shared_only_child_takes_note | --cfg loom --cfg fyris_small | -p fyris-judy --test loom_judy what_a_branch
+judy_shared_count_stays_below |           | -p fyris-judy --lib concurrent
+judy_shared_bit_counts_itself |           | -p fyris-judy --lib concurrent
+judy_shared_narrow_unchecked |            | -p fyris-judy --lib concurrent
+judy_words_uncounted    |                    | -p fyris-judy --test judy_bytes sorted_map
+judy_root_in_pointer    |                    | -p fyris-judy --test judy_bytes the_last_word
+judy_array_outlives     |                    | -p fyris-judy --test judy_bytes sorted_map
+judy_length_forgotten   |                    | -p fyris-judy --lib strings
+judy_one_is_no_pair     |                    | -p fyris-judy --lib zeroless
+judy_hash_is_key        | --cfg fyris_small  | -p fyris-judy --test judy_conformance judyeh::model
+levels_share_buckets    |                    | -p fyris-classic --lib levels::
+sequential_rotation_loses |                  | -p fyris-classic --lib sequential
+btree_prefix_is_key     |                    | -p fyris-classic --lib sequential
+ca_join_forgets         |                    | -p fyris-classic --lib ca::tests
+ca_scan_skips_base      |                    | -p fyris-classic --lib ca::tests
+ca_scan_meets_twice     |                    | -p fyris-classic --lib ca::tests
+ca_scan_skips_base      | --cfg shuttle --cfg fyris_small | -p fyris-classic --test ca_shuttle
+ordered_skip_dead_check | --cfg shuttle --cfg fyris_small | -p fyris-classic --test ca_shuttle
+stat_reads_dead         |                    | -p fyris-classic --lib ca::tests
 stat_reads_dead         | --cfg loom         | -p fyris-sync --profile quick --lib lock::stat
 stat_readers_store      | --cfg loom         | -p fyris-sync --profile quick --lib lock::stat
 range_keeps_run         |                    | -p fyris-index --test tree_range

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the tests of sync, index and store under AddressSanitizer and ThreadSanitizer, with tiny tables so that rare
+# Runs the tests of sync, the indexes and store under AddressSanitizer and ThreadSanitizer, with tiny tables so that rare
 # branches are common, and those of segments under AddressSanitizer. Usage: ci/sanitize.sh [address|thread]...   (both
 # when none is given)
 #
@@ -60,7 +60,7 @@ sanitize() { # sanitize SANITIZER
     if [ "$1" = thread ] && [ ! -e "$(rustc --print sysroot)/lib/rustlib/src/rust/library/Cargo.lock" ]; then
         rustup component add rust-src
     fi
-    for crate in sync index store; do
+    for crate in sync index classic judy store; do
         package=$([ "$crate" = store ] && echo fyris || echo "fyris-$crate")
         # shellcheck disable=SC2046 # words are wanted
         run "$package" "$1" "sanitize-$1" "--cfg fyris_sanitize --cfg fyris_small" \

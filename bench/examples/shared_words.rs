@@ -9,8 +9,9 @@ use std::hint::black_box;
 use std::sync::Barrier;
 use std::thread::scope;
 
+use fyris_judy::ConcurrentJudy;
+
 use congee::Congee;
-use fyris_index::ConcurrentJudy;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;

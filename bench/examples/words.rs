@@ -30,7 +30,7 @@ mod measure {
     use blart::TreeMap;
     use congee::Congee;
     use fyris_harness::memory::allocated;
-    use fyris_index::JudyMap;
+    use fyris_judy::JudyMap;
 
     use super::judyl::JudyL;
 

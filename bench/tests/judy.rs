@@ -8,7 +8,7 @@ mod judyl;
 
 use std::ops::Bound;
 
-use fyris_index::JudyMap;
+use fyris_judy::JudyMap;
 use judyl::JudyL;
 
 /// The global allocator, which the library's memory comes from.

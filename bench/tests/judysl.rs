@@ -11,7 +11,7 @@ mod judysl;
 
 use std::ops::Bound;
 
-use fyris_index::JudyBytes;
+use fyris_judy::JudyBytes;
 use judysl::JudySL;
 
 /// The global allocator, which the library's memory comes from.

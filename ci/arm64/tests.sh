@@ -13,8 +13,9 @@ export FYRIS_ORACLE_CASES=${FYRIS_ORACLE_CASES:-2000} FYRIS_ORACLE_PAIRS=${FYRIS
 
 step() { printf '\n== arm64: %s\n' "$*"; }
 
-step "sync, term, index, query, store"
-cargo test --locked --lib --tests -p fyris-sync -p fyris-term -p fyris-index -p fyris-query -p fyris -- \
+step "sync, term, index, classic, judy, query, store"
+cargo test --locked --lib --tests -p fyris-sync -p fyris-term -p fyris-index -p fyris-classic -p fyris-judy \
+  -p fyris-query -p fyris -- \
   --skip pins_hold_without_membarrier
 
 export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER=$PWD/ci/arm64/vm.sh

@@ -102,7 +102,7 @@ fi
 
 sources=$({
   echo "$profile"
-  for folder in $crate $repo/crates/sync $repo/crates/term $repo/crates/index $repo/crates/query $repo/crates/store; do
+  for folder in $crate $(printf "$repo/crates/%s " sync term index classic judy query store); do
     find $folder/src $folder/Cargo.toml -type f | LC_ALL=C sort
   done | xargs sha256sum $repo/Cargo.toml $crate/Cargo.lock
 } | sha256sum)

@@ -6,7 +6,8 @@
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
-use fyris_index::JudyBytes;
+use fyris_judy::JudyBytes;
+
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: &[u8]| {

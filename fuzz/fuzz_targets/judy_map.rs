@@ -6,7 +6,8 @@
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
-use fyris_index::JudyMap;
+use fyris_judy::JudyMap;
+
 use libfuzzer_sys::fuzz_target;
 
 /// Returns the key of a number in a shape: neighbours, the highest words, one level, prefixes, spread.

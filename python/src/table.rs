@@ -18,7 +18,19 @@ mod ets;
 mod query;
 
 /// The one store of this process, and its owner, who lives as long as the process.
-static OWNER: LazyLock<Owner> = LazyLock::new(|| Store::new().owner());
+static OWNER: LazyLock<Owner> = LazyLock::new(|| new_store().owner());
+
+/// Makes a store that knows the indexes of all crates.
+fn new_store() -> Store {
+    #[cfg_attr(not(feature = "classic"), expect(unused_mut))]
+    let mut store = Store::new();
+    #[cfg(feature = "classic")]
+    {
+        fyris_classic::register(&mut store).expect("new names");
+        fyris_judy::register(&mut store).expect("new names");
+    }
+    store
+}
 
 /// A table of Erlang terms, shared by all threads of this process.
 ///

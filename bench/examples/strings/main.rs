@@ -34,7 +34,7 @@ mod measure {
 
     use blart::TreeMap;
     use fyris_harness::memory::allocated;
-    use fyris_index::JudyBytes;
+    use fyris_judy::JudyBytes;
     use rart::{AdaptiveRadixTree, VectorKey};
 
     use super::judysl::JudySL;

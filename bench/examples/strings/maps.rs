@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use blart::TreeMap;
-use fyris_index::JudyBytes;
+use fyris_judy::JudyBytes;
 use rart::{AdaptiveRadixTree, VectorKey};
 
 use super::judysl::JudySL;

@@ -9,7 +9,7 @@ use std::process::ExitCode;
 
 use fyris::dump::{DumpError, LoadOptions};
 use fyris::index::{Figure, Figures};
-use fyris::{InfoValue, Options, Owner, Store, Table, TableType, Term};
+use fyris::{InfoValue, Options, Owner, Table, TableType, Term};
 
 /// Objects that are put into the table at a time.
 const AT_ONCE: usize = 1000;
@@ -49,7 +49,7 @@ enum InfoFailure {
 
 /// Runs the command; the exit status is 0, or 1 after an error.
 pub fn run(args: &InfoArgs) -> ExitCode {
-    let owner = Store::new().owner();
+    let owner = crate::new_store().owner();
     let told = load(args, &owner).and_then(|table| tell(&table, &mut io::stdout().lock()));
     match told {
         Ok(()) => ExitCode::SUCCESS,

@@ -34,7 +34,7 @@ fn every_subject_answers_right_in_every_case() {
 
 #[test]
 fn every_index_is_chosen_by_its_name() {
-    for name in fyris::Store::new().index_names() {
+    for name in fyris_harness::judy::store().index_names() {
         let line = format!(
             "fyris-bench core --json --runs 1 --entries 500 --ops 500 --threads 2 --keys u64 --case {POINTS} --subject {name}"
         );
@@ -50,7 +50,7 @@ fn every_index_by_name_answers_right_in_the_programs_of_the_judy_study() {
     let timed = "insert_sequential,insert_random,lookup_sequential,lookup_random,traverse,update_counter,delete";
     let line = format!("bench judy --json --runs 1 --entries 800 --subject fyris --case {timed}");
     let lines = fyris_harness::run(&args(&line), &Registry::own("test")).expect("right answers");
-    for name in fyris::Store::new().index_names() {
+    for name in fyris_harness::judy::store().index_names() {
         let of_index = lines.iter().filter(|line| line.index == Some(name));
         assert_eq!(of_index.clone().count(), 2 * 7, "{name}: two sizes");
         assert!(of_index.clone().all(|line| line.figure() > 0.0), "{name}");

@@ -3,7 +3,7 @@
 use fyris_sync::reclaim::Guard;
 
 use crate::catree::Stats;
-use crate::table_lock::TableLock;
+use crate::table_lock::{TableLock, kind};
 use crate::{Batch, Entry, Index};
 
 /// A number or a word that an index reports.
@@ -87,7 +87,8 @@ impl Figures {
     }
 
     /// Adds the table lock's.
-    pub(crate) fn table_lock<T>(self, lock: &TableLock<T>) -> Self {
+    #[must_use]
+    pub fn table_lock<T>(self, lock: &TableLock<T>) -> Self {
         let groups = lock.reader_groups();
         self.word("lock", kind(groups))
             .known("reader_groups", groups)
@@ -111,7 +112,8 @@ impl Figures {
     }
 
     /// Adds those of a contention adapting tree.
-    pub(crate) fn adapting(self, stats: &Stats) -> Self {
+    #[must_use]
+    pub fn adapting(self, stats: &Stats) -> Self {
         self.count("base_nodes", stats.leaves as u64)
             .count("routing_nodes", stats.inner_nodes as u64)
             .count("routing_layers", stats.depth as u64 - 1)
@@ -121,14 +123,6 @@ impl Figures {
             .count("size_splits", stats.size_splits)
             .count("size_joins", stats.size_joins)
             .count("rebuilds", stats.rebuilds)
-    }
-}
-
-/// Returns the name of the kind of a lock with reader groups or without.
-pub(crate) const fn kind(reader_groups: Option<usize>) -> &'static str {
-    match reader_groups {
-        Some(_) => "freq_r",
-        None => "normal",
     }
 }
 

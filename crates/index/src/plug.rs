@@ -7,17 +7,19 @@
 
 use std::hash::Hash;
 use std::ops::Bound;
+#[cfg(feature = "libraries")]
 use std::sync::Arc;
 
 use fyris_sync::lock::Mutex;
 use fyris_sync::reclaim::{Guard, LocalGuard, pin};
 
+#[cfg(feature = "libraries")]
 use crate::library::Status;
 use crate::ordered::TreeKey;
 use crate::{Action, Batch, Entry, Figures, Index, IndexOptions, OrderedIndex, Range};
 
 /// The features of an index beyond finding and changing the entry of a key. An operation that needs what an index lacks
-/// fails with an error that names it.
+/// fails with an error that names it, and so does an option that would do nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Features {
@@ -25,6 +27,10 @@ pub struct Features {
     pub iteration: bool,
     /// Several threads may be in [`Index::upsert`] at a time. Otherwise they are let in one after another.
     pub concurrent_writers: bool,
+    /// It has a use for [`IndexOptions::bucket_locks`].
+    pub bucket_locks: bool,
+    /// It has a use for [`IndexOptions::reader_groups`].
+    pub reader_groups: bool,
 }
 
 impl Features {
@@ -32,6 +38,8 @@ impl Features {
     pub const ALL: Features = Features {
         iteration: true,
         concurrent_writers: true,
+        bucket_locks: true,
+        reader_groups: true,
     };
 
     /// Removes iteration from the features.
@@ -49,6 +57,24 @@ impl Features {
         Features {
             concurrent_writers: false,
             ..self
+        }
+    }
+
+    /// Removes bucket locks from the features.
+    #[must_use]
+    pub fn without_bucket_locks(self) -> Features {
+        Features {
+            bucket_locks: false,
+            ..self
+        }
+    }
+
+    /// Removes all locks with options from the features: bucket locks and reader groups.
+    #[must_use]
+    pub fn without_lock_options(self) -> Features {
+        Features {
+            reader_groups: false,
+            ..self.without_bucket_locks()
         }
     }
 }
@@ -93,6 +119,20 @@ pub unsafe trait IndexFactory: Send + Sync + 'static {
         &self,
         options: &IndexOptions,
     ) -> Option<Box<dyn DynOrderedIndex<E>>>;
+}
+
+/// Knows indexes by name, so that tables can be made on them: a store does. A crate of indexes puts its own in with a
+/// function `register`.
+pub trait Registry {
+    /// The reason why a name is refused.
+    type Error;
+
+    /// Makes the indexes of a factory known under a name.
+    ///
+    /// # Errors
+    ///
+    /// The name is taken, or is none.
+    fn add(&mut self, name: &str, factory: impl IndexFactory) -> Result<(), Self::Error>;
 }
 
 /// [`Index`] behind a pointer; its methods do what those of the same name do. Their names differ, so that both traits
@@ -272,6 +312,7 @@ pub struct Plugged<D: ?Sized> {
     /// Held by a writer of an index that takes one at a time.
     writer: Mutex<()>,
     /// Of an index from a library.
+    #[cfg(feature = "libraries")]
     status: Option<Arc<Status>>,
     index: Box<D>,
 }
@@ -282,11 +323,13 @@ impl<D: ?Sized> Plugged<D> {
         Self {
             features,
             writer: Mutex::new(()),
+            #[cfg(feature = "libraries")]
             status: None,
             index,
         }
     }
 
+    #[cfg(feature = "libraries")]
     /// Makes an index from a library, with these features; `status` is that of the index.
     pub fn from_library(index: Box<D>, features: Features, status: Arc<Status>) -> Self {
         Self {
@@ -295,6 +338,7 @@ impl<D: ?Sized> Plugged<D> {
         }
     }
 
+    #[cfg(feature = "libraries")]
     /// Returns the state of an index from a library that has been found at fault.
     #[inline]
     pub fn failed(&self) -> Option<&Status> {

@@ -20,7 +20,7 @@ pub fn read<T: ?Sized>(ptr: *const T) {
 
 /// Fetches the line at `ptr` to write it.
 #[inline(always)]
-pub(crate) fn write<T: ?Sized>(ptr: *const T) {
+pub fn write<T: ?Sized>(ptr: *const T) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: as in `read`.
     unsafe {

@@ -9,7 +9,7 @@ use crate::IndexOptions;
 
 /// The kinds of locks in Table 1 of the 2013 paper on the scalability of ETS (section 5.2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum LockKind {
+pub enum LockKind {
     /// *normal*: readers are counted in the flag word.
     Normal,
     /// *freq_r*: readers are noted in groups; so many of them, the default number for zero.
@@ -18,7 +18,7 @@ pub(crate) enum LockKind {
 
 impl LockKind {
     /// Returns the kind of a lock that is read often, or not, with the options' number of reader groups.
-    pub(crate) fn new(often: bool, options: &IndexOptions) -> Self {
+    pub fn new(often: bool, options: &IndexOptions) -> Self {
         if often {
             Self::FrequentReads(options.reader_groups.unwrap_or(0))
         } else {
@@ -29,19 +29,20 @@ impl LockKind {
 
 type Lock<T> = RwLock<RawFair<Chosen>, T>;
 /// The value of a lock, while other threads may read it.
-pub(crate) type Reading<'a, T> = RwLockReadGuard<'a, RawFair<Chosen>, T>;
+pub type Reading<'a, T> = RwLockReadGuard<'a, RawFair<Chosen>, T>;
 /// The value of a lock, while this thread has it alone.
-pub(crate) type Writing<'a, T> = RwLockWriteGuard<'a, RawFair<Chosen>, T>;
+pub type Writing<'a, T> = RwLockWriteGuard<'a, RawFair<Chosen>, T>;
 
 /// A value behind a lock, which counts how often it was not free.
-pub(crate) struct TableLock<T> {
+pub struct TableLock<T> {
     /// Written by threads that found the lock taken.
     conflicts: AtomicU64,
     lock: Lock<T>,
 }
 
 impl<T> TableLock<T> {
-    pub(crate) fn new(kind: LockKind, value: T) -> Self {
+    /// Puts a value behind a lock that is free.
+    pub fn new(kind: LockKind, value: T) -> Self {
         let readers = match kind {
             LockKind::Normal => Chosen::word(),
             LockKind::FrequentReads(groups) => Chosen::groups(groups),
@@ -54,7 +55,7 @@ impl<T> TableLock<T> {
 
     /// Locks for reading, waiting if need be.
     #[inline]
-    pub(crate) fn read(&self) -> Reading<'_, T> {
+    pub fn read(&self) -> Reading<'_, T> {
         match self.lock.try_read() {
             Some(value) => value,
             None => self.count(Lock::read),
@@ -63,20 +64,20 @@ impl<T> TableLock<T> {
 
     /// Locks for writing, waiting if need be.
     #[inline]
-    pub(crate) fn write(&self) -> Writing<'_, T> {
+    pub fn write(&self) -> Writing<'_, T> {
         self.write_at_once()
             .unwrap_or_else(|| self.write_after_conflict())
     }
 
     /// Locks for writing if no other thread has the lock. [`TableLock::write_after_conflict`] is to follow if not.
     #[inline]
-    pub(crate) fn write_at_once(&self) -> Option<Writing<'_, T>> {
+    pub fn write_at_once(&self) -> Option<Writing<'_, T>> {
         self.lock.try_write()
     }
 
     /// Locks for writing, and counts a conflict.
     #[cold]
-    pub(crate) fn write_after_conflict(&self) -> Writing<'_, T> {
+    pub fn write_after_conflict(&self) -> Writing<'_, T> {
         self.count(Lock::write)
     }
 
@@ -88,7 +89,7 @@ impl<T> TableLock<T> {
     }
 
     /// Returns how often the lock was not free for a thread that wanted it.
-    pub(crate) fn conflicts(&self) -> u64 {
+    pub fn conflicts(&self) -> u64 {
         self.conflicts.load(Ordering::Relaxed)
     }
 
@@ -99,12 +100,20 @@ impl<T> TableLock<T> {
     }
 
     /// Returns the number of reader groups, if the lock has them.
-    pub(crate) fn reader_groups(&self) -> Option<usize> {
+    pub fn reader_groups(&self) -> Option<usize> {
         self.groups().map(Groups::number)
     }
 
     /// Returns the number of bytes on the heap.
-    pub(crate) fn memory(&self) -> usize {
+    pub fn memory(&self) -> usize {
         self.groups().map_or(0, Groups::memory)
+    }
+}
+
+/// Returns the name of the kind of a lock with reader groups or without.
+pub const fn kind(reader_groups: Option<usize>) -> &'static str {
+    match reader_groups {
+        Some(_) => "freq_r",
+        None => "normal",
     }
 }

@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use fyris_index::conformance::{self as suite, Object};
 use fyris_index::plug::{DynIndex, Features, Plugged};
 use fyris_index::reclaim::Guard;
-use fyris_index::{Action, Batch, Entry, Index, LockedBTree, OrderedIndex, Range};
+use fyris_index::{Action, Batch, Entry, Index, Ordered, OrderedIndex, Range};
 
 /// A promise that is broken.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -40,7 +40,7 @@ enum Fault {
 }
 
 struct Broken {
-    index: LockedBTree<Object>,
+    index: Ordered<Object>,
     fault: Fault,
 }
 
@@ -51,7 +51,7 @@ impl Broken {
 }
 
 /// Puts in an entry, or takes one out, without a look at what is there.
-fn set(index: &LockedBTree<Object>, key: u64, action: Action<Object>, pin: &impl Guard) {
+fn set(index: &Ordered<Object>, key: u64, action: Action<Object>, pin: &impl Guard) {
     index.upsert(&key, pin, |_| (action, ()));
 }
 
@@ -173,7 +173,7 @@ impl OrderedIndex<Object> for Broken {
 /// threads, so the test is run up to 100 times.
 fn fails(fault: Fault, test: impl Fn(&dyn Fn() -> Broken)) {
     let make = || Broken {
-        index: LockedBTree::default(),
+        index: Ordered::default(),
         fault,
     };
     let panics = |_| catch_unwind(AssertUnwindSafe(|| test(&make))).is_err();
@@ -229,7 +229,7 @@ fn order() {
 fn writers_come_one_after_another() {
     suite::protection(&|| -> Plugged<dyn DynIndex<Object>> {
         let index = Broken {
-            index: LockedBTree::default(),
+            index: Ordered::default(),
             fault: Fault::Unprotected,
         };
         Plugged::new(Box::new(index), Features::ALL.without_concurrent_writers())

@@ -1,24 +1,17 @@
 //! The indexes that tables can be made on, by name.
 //!
-//! `hash` and `ordered` are compiled into every operation ([`AnyTableData`]); the others are made by factories and
-//! reached through a pointer ([`fyris_index::plug`]). The factories of this library are one line each in [`built_in`];
-//! a program adds its own by [`Store::register_index`](crate::Store::register_index). An index from a shared library
-//! ([`fyris_index::library`]) is named by the library's path, and made like those of a factory.
+//! `hash` and `ordered` are compiled into every operation ([`AnyTableData`]); the others are made by factories of other
+//! crates, which a program makes known ([`Registry`](fyris_index::plug::Registry)), and reached through a pointer
+//! ([`fyris_index::plug`]). An index from a shared library ([`fyris_index::library`]) is named by the library's path,
+//! and made like those of a factory.
 
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use fyris_index::ca::CaTrees;
-use fyris_index::judy::{Measured, Padded};
 use fyris_index::library::{Fault, Library};
-use fyris_index::locked::{LockedHashes, LockedStrings, LockedTrees};
 use fyris_index::plug::{DynIndex, DynOrderedIndex, Features, IndexFactory, PlugKey, Plugged};
-use fyris_index::sequential::{Avl, Treap};
-use fyris_index::{
-    Build, HashIndex, IndexOptions, Ordered, btree, linear_hash, michael_hash, relaxed_avl,
-    skip_list, split_ordered,
-};
+use fyris_index::{Build, HashIndex, IndexOptions, Ordered};
 use fyris_term::Atom;
 
 use crate::error::{Error, Result};
@@ -94,13 +87,6 @@ pub(crate) enum RequestedIndex {
     Library(String),
 }
 
-/// An option that only some indexes with locks have a use for.
-#[derive(Clone, Copy)]
-pub(crate) enum LockOption {
-    BucketLocks,
-    ReaderGroups,
-}
-
 /// The index of a table: its name, and what makes it.
 #[derive(Clone)]
 pub(crate) struct Choice {
@@ -126,27 +112,12 @@ impl Choice {
         matches!(self.maker, Maker::Library(_))
     }
 
-    /// Returns what operations need and the index may lack.
+    /// Returns what operations and options need and the index may lack.
     pub(crate) fn features(&self) -> Features {
         match &self.maker {
-            Maker::Hash | Maker::Ordered => Features::ALL,
+            Maker::Hash | Maker::Ordered => Features::ALL.without_lock_options(),
             Maker::Factory(factory) => factory.features(),
             Maker::Library(library) => library.features(),
-        }
-    }
-
-    /// Returns whether an option has a use here: of an index of another crate or of a library that is not known, so
-    /// it may have.
-    pub(crate) fn has_use_for(&self, option: LockOption) -> bool {
-        match &self.maker {
-            Maker::Library(_) => true,
-            Maker::Hash | Maker::Ordered => false,
-            Maker::Factory(_) => match (self.name, option) {
-                ("linear_hash", _) => true,
-                ("relaxed_avl" | "skip_list" | "michael_hash" | "split_ordered", _) => false,
-                (name, LockOption::BucketLocks) => !built_in().iter().any(|(own, _)| *own == name),
-                (_, LockOption::ReaderGroups) => true,
-            },
         }
     }
 
@@ -225,39 +196,18 @@ pub(crate) fn library_fault(path: &str, what: Fault) -> Error {
     }
 }
 
-/// Returns the indexes of this library that are made by factories.
-fn built_in() -> [(&'static str, Arc<dyn Factory>); 13] {
-    [
-        ("btree", Arc::new(btree::LockedBTrees)),
-        ("linear_hash", Arc::new(linear_hash::LinearHashes)),
-        ("michael_hash", Arc::new(michael_hash::MichaelHashes)),
-        ("relaxed_avl", Arc::new(relaxed_avl::RelaxedAvlTrees)),
-        ("skip_list", Arc::new(skip_list::SkipLists)),
-        ("split_ordered", Arc::new(split_ordered::SplitOrderedLists)),
-        ("avl", Arc::new(LockedTrees::<Avl>::new())),
-        ("treap", Arc::new(LockedTrees::<Treap>::new())),
-        ("judysl", Arc::new(LockedStrings::<Padded>::new())),
-        ("judyesl", Arc::new(LockedStrings::<Measured>::new())),
-        ("judyeh", Arc::new(LockedHashes)),
-        ("ca_avl", Arc::new(CaTrees::<Avl>::new())),
-        ("ca_treap", Arc::new(CaTrees::<Treap>::new())),
-    ]
-}
-
 /// The indexes that the tables of a store can be made on.
 pub(crate) struct Indexes(RwLock<HashMap<Atom, Maker>>);
 
 impl Indexes {
     pub(crate) fn new() -> Indexes {
         let compiled = [("hash", Maker::Hash), ("ordered", Maker::Ordered)];
-        let made = built_in().map(|(name, factory)| (name, Maker::Factory(factory)));
-        let all = compiled.into_iter().chain(made);
-        let named = |(name, maker)| Some((atom(name).ok()?, maker));
-        Indexes(RwLock::new(all.filter_map(named).collect()))
+        let named = compiled.map(|(name, maker)| (Atom::word(name), maker));
+        Indexes(RwLock::new(HashMap::from(named)))
     }
 
     /// Adds an index.
-    pub(crate) fn register(&self, name: &str, factory: impl IndexFactory) -> Result<()> {
+    pub(crate) fn add(&self, name: &str, factory: impl IndexFactory) -> Result<()> {
         let name = atom(name)?;
         let mut indexes = self.0.write().unwrap_or_else(PoisonError::into_inner);
         if indexes.contains_key(&name) {

@@ -11,7 +11,7 @@ use fyris_term::{Atom, Term};
 
 use crate::error::{Error, Result};
 use crate::ids::{ProcessId, Protection, TableType};
-use crate::indexes::{Choice, Indexes, LockOption, RequestedIndex};
+use crate::indexes::{Choice, Indexes, RequestedIndex};
 use crate::record::brief;
 use crate::table_data::AnyTableData;
 
@@ -159,14 +159,9 @@ impl Options {
         Options { capacity, ..self }
     }
 
-    /// `{index, Name}`: sets the structure that holds the table: `hash` and `ordered`, the defaults; `avl`, `treap` and
-    /// `btree`, trees under one lock ([`locked`](crate::index::locked)); `ca_avl` and `ca_treap`, contention adapting
-    /// trees ([`ca`](crate::index::ca)); `relaxed_avl` ([`relaxed_avl`](crate::index::relaxed_avl)); `skip_list`
-    /// ([`skip_list`](crate::index::skip_list)); `linear_hash`, `split_ordered` and `michael_hash`, for sets and bags;
-    /// `judysl` and `judyesl`, for ordered sets, and `judyeh`, for sets and bags, Judy arrays under one lock
-    /// ([`judy`](crate::index::judy)); or an index of the program's own ([`Store::register_index`]).
-    ///
-    /// [`Store::register_index`]: crate::Store::register_index
+    /// `{index, Name}`: sets the structure that holds the table: `hash` or `ordered`, the defaults, or one that the store
+    /// has been given ([`Registry`](crate::index::plug::Registry)): those of the crates `fyris-classic` and `fyris-judy`,
+    /// or of the program's own. [`Store::index_names`](crate::Store::index_names) has all of them.
     pub fn index(self, name: &str) -> Options {
         Options {
             index: Some(RequestedIndex::Name(name.to_owned())),
@@ -413,20 +408,21 @@ impl Options {
 
     /// Refuses options that would do nothing.
     fn check_locks(&self, index: &Choice) -> Result<()> {
+        let features = index.features();
         let given = [
             (
-                LockOption::BucketLocks,
                 "bucket_locks",
+                features.bucket_locks,
                 self.bucket_locks.is_some(),
             ),
             (
-                LockOption::ReaderGroups,
                 "reader_groups",
+                features.reader_groups,
                 self.reader_groups.is_some(),
             ),
         ];
-        for (option, name, is_given) in given {
-            if is_given && !index.has_use_for(option) {
+        for (name, has_use, is_given) in given {
+            if is_given && !has_use {
                 let text = format!("{{{name},_}}: the index {} has no {name}", index.name());
                 return Err(Error::BadOption(text));
             }

@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use fyris_index::plug::IndexFactory;
+use fyris_index::plug::{IndexFactory, Registry};
 use fyris_sync::reclaim::{Guard, pin};
 use fyris_term::Atom;
 
@@ -28,6 +28,33 @@ use crate::table::Table;
 /// table takes no lock. A deleted table stops at once for every caller, and its name is free.
 #[derive(Clone)]
 pub struct Store(pub(crate) Arc<Inner>);
+
+/// Every index is asked for the entries of both kinds of tables, so a factory serves any
+/// [`PlugEntry`](crate::index::plug::PlugEntry). It may make indexes that lack a feature; operations that need it then
+/// fail with [`Error::LacksFeature`]. A name is for tables with `{index, Name}` ([`Options::index`]) that are made from
+/// then on. The crates `fyris-classic` and `fyris-judy` have indexes, and are examples of what an index takes.
+///
+/// ```
+/// use fyris::index::plug::Registry;
+/// use fyris::{Options, Store, term};
+/// use fyris_classic::btree::LockedBTrees;
+///
+/// let mut store = Store::new();
+/// store.add("my_btree", LockedBTrees)?;
+/// let owner = store.owner();
+/// let table = owner.new_table("t", &Options::ordered_set().index("my_btree"))?;
+/// table.insert(&term!({1, "one"}))?;
+/// assert_eq!(table.first()?, Some(term!(1)));
+/// # Ok::<(), fyris::Error>(())
+/// ```
+impl Registry for Store {
+    /// [`Error::NameTaken`]; [`Error::Atom`].
+    type Error = Error;
+
+    fn add(&mut self, name: &str, factory: impl IndexFactory) -> Result<()> {
+        self.0.indexes.add(name, factory)
+    }
+}
 
 impl Default for Store {
     fn default() -> Store {
@@ -77,38 +104,15 @@ impl Store {
         self.0.ended(process);
     }
 
-    /// Makes an index known under a name, for tables with `{index, Name}` ([`Options::index`]) that are made from now
-    /// on. Every index is asked for the entries of both kinds of tables, so `factory` serves any
-    /// [`PlugEntry`](crate::index::plug::PlugEntry).
-    ///
-    /// [`btree`](crate::index::btree), which every store knows, is an example of an index and of its factory. A factory
-    /// may make indexes that lack a feature; operations that need it then fail with [`Error::LacksFeature`].
+    /// Returns the names of the indexes that tables can be made on by [`Options::index`], in alphabetical order: `hash`
+    /// and `ordered`, and those that were added ([`Registry`]). Not each serves every type of table.
     ///
     /// ```
-    /// use fyris::{Options, Store, index::btree::LockedBTrees, term};
-    ///
-    /// let store = Store::new();
-    /// store.register_index("my_btree", LockedBTrees)?;
-    /// let owner = store.owner();
-    /// let table = owner.new_table("t", &Options::ordered_set().index("my_btree"))?;
-    /// table.insert(&term!({1, "one"}))?;
-    /// assert_eq!(table.first()?, Some(term!(1)));
+    /// let mut store = fyris::Store::new();
+    /// assert_eq!(store.index_names(), ["hash", "ordered"]);
+    /// fyris_classic::register(&mut store)?;
+    /// assert!(store.index_names().contains(&"skip_list"));
     /// # Ok::<(), fyris::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`Error::NameTaken`]; [`Error::Atom`].
-    pub fn register_index(&self, name: &str, factory: impl IndexFactory) -> Result<()> {
-        self.0.indexes.register(name, factory)
-    }
-
-    /// Returns the names of the indexes that tables can be made on by [`Options::index`], in alphabetical order: those
-    /// of this library and those that were registered. Not each serves every type of table.
-    ///
-    /// ```
-    /// let names = fyris::Store::new().index_names();
-    /// assert!(names.contains(&"hash") && names.contains(&"skip_list"));
     /// ```
     pub fn index_names(&self) -> Vec<&'static str> {
         self.0.indexes.names()

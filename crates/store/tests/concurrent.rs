@@ -25,7 +25,7 @@ impl Drop for Halt<'_> {
 
 /// Returns both default indexes, keys that are told apart exactly in the tree, and indexes behind a pointer.
 fn tables() -> Vec<Table> {
-    let owner = Box::leak(Box::new(Store::new().owner()));
+    let owner = Box::leak(Box::new(common::store().owner()));
     let table = |o: Options| owner.new_table("t", &o.public()).unwrap();
     vec![
         table(Options::set()),

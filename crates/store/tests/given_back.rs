@@ -1,9 +1,11 @@
 //! The memory of a table that was emptied or deleted goes back to the machine within a second, also of an idle program.
 #![cfg(all(target_os = "linux", not(any(fyris_small, fyris_sanitize, miri))))]
 
+mod common;
+
 use std::time::{Duration, Instant};
 
-use fyris::{Options, Owner, Store, Table, term};
+use fyris::{Options, Owner, Table, term};
 
 const OBJECTS: usize = 50_000;
 
@@ -51,7 +53,7 @@ fn a_table_gives_its_memory_back() {
             (0..OBJECTS).for_each(|key| table.delete_key(&term!(key as i64)).unwrap());
         }),
     ];
-    let owner = Store::new().owner();
+    let owner = common::store().owner();
     let before = resident();
     // `split_ordered` keeps its buckets when it is emptied key by key.
     let others = [

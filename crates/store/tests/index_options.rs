@@ -7,7 +7,7 @@ use std::ops::Deref;
 
 use common::{int, tuple};
 use fyris::index::{Figure, Figures};
-use fyris::{BucketLocks, Error, InfoValue, Options, Owner, Store, Table, Term, WriteConcurrency};
+use fyris::{BucketLocks, Error, InfoValue, Options, Owner, Table, Term, WriteConcurrency};
 
 fn parse(text: &str) -> fyris::Result<Options> {
     Options::parse(&Term::parse(text).expect("a term"), |_| None)
@@ -25,7 +25,7 @@ impl Deref for Owned {
 }
 
 fn table(options: &str) -> Owned {
-    let owner = Store::new().owner();
+    let owner = common::store().owner();
     let table = owner.new_table("t", &parse(options).expect("options"));
     Owned(table.expect("a table"), owner)
 }
@@ -216,7 +216,7 @@ fn wrong_values_are_refused_and_right_ones_named() {
         assert!(matches!(error, Error::BadOption(_)), "{text}");
         assert!(text.contains(option) && text.contains(says), "{text}");
     }
-    let owner = Store::new().owner();
+    let owner = common::store().owner();
     for wrong in [
         Options::set().bucket_locks(BucketLocks::Fixed(3)),
         Options::set().bucket_locks(BucketLocks::Fixed(1 << 16)),
@@ -230,7 +230,7 @@ fn wrong_values_are_refused_and_right_ones_named() {
 
 #[test]
 fn numbers_of_locks_that_are_not_there_are_refused() {
-    let owner = Store::new().owner();
+    let owner = common::store().owner();
     let made = |options: &str| owner.new_table("t", &parse(options).expect("options"));
     for (index, option) in [
         ("hash", "bucket_locks"),

@@ -87,7 +87,7 @@ fn sum(objects: &[Term]) -> i64 {
 }
 
 fn cases(others: i64, large: bool) -> Vec<Case> {
-    let owner = Box::leak(Box::new(Store::new().owner()));
+    let owner = Box::leak(Box::new(common::store().owner()));
     let options = [
         Options::set(),
         Options::ordered_set(),

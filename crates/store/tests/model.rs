@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Command, Dialect, KINDS, command, int, key_of, settled, tuple};
-use fyris::{Store, TableType};
+use fyris::TableType;
 use fyris_term::Term;
 use num_bigint::BigInt;
 use proptest::prelude::*;
@@ -293,7 +293,7 @@ fn number(term: &Term) -> Result<BigInt, Bad> {
 }
 
 fn check(d: Dialect, index: &str, commands: &[Command]) {
-    let owner = Store::new().owner();
+    let owner = common::store().owner();
     let options = common::options(d.kind, d.keypos).index(index);
     let table = owner.new_table("t", &options).expect("a table");
     let mut model = Model { d, objects: vec![] };

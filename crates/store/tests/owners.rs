@@ -302,7 +302,7 @@ fn options_as_new_reads_them() {
     assert!(!info("[{write_concurrency, true}]").decentralized_counters);
     assert!(!info("[{decentralized_counters, true}]").decentralized_counters);
     assert_eq!(info("[{index, ordered}]").index, "ordered");
-    let owner = Store::new().owner();
+    let owner = common::store().owner();
     for (wrong, text) in [
         (
             Options::ordered_set().index("hash"),

@@ -6,10 +6,13 @@ mod common;
 use std::ops::Bound;
 
 use common::{int, tuple};
-use fyris::index::btree::LockedBTrees;
-use fyris::index::plug::{DynIndex, DynOrderedIndex, Features, IndexFactory, PlugEntry};
-use fyris::index::{IndexOptions, LockedBTree};
-use fyris::{Cursor, Error, MatchSpec, Options, RangeOptions, Store, Table, TableType, Term, pin};
+use fyris::index::IndexOptions;
+use fyris::index::plug::{DynIndex, DynOrderedIndex, Features, IndexFactory, PlugEntry, Registry};
+use fyris::{
+    Cursor, Error, MatchSpec, Options, Owner, RangeOptions, Store, Table, TableType, Term, pin,
+};
+use fyris_classic::LockedBTree;
+use fyris_classic::btree::LockedBTrees;
 
 fn types() -> [Options; 4] {
     [
@@ -53,51 +56,27 @@ fn content(table: &Table) -> Vec<Term> {
     all
 }
 
-/// The types of tables that an index serves.
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Serves {
-    All,
-    Unordered,
-    Ordered,
-}
-use Serves::{All, Ordered, Unordered};
-
-impl Serves {
-    fn serves(self, table_type: TableType) -> bool {
-        match self {
-            All => true,
-            Unordered => table_type != TableType::OrderedSet,
-            Ordered => table_type == TableType::OrderedSet,
+/// Returns whether an index serves a type of table.
+fn serves(index: &str, table_type: TableType) -> bool {
+    match index {
+        "hash" | "judyeh" | "linear_hash" | "michael_hash" | "split_ordered" => {
+            table_type != TableType::OrderedSet
         }
+        "judyesl" | "judysl" => table_type == TableType::OrderedSet,
+        _ => true,
     }
 }
-
-/// The indexes behind a pointer, and what they serve.
-const INDEXES: [(&str, Serves); 13] = [
-    ("avl", All),
-    ("btree", All),
-    ("ca_avl", All),
-    ("ca_treap", All),
-    ("judyeh", Unordered),
-    ("judyesl", Ordered),
-    ("judysl", Ordered),
-    ("linear_hash", Unordered),
-    ("michael_hash", Unordered),
-    ("relaxed_avl", All),
-    ("skip_list", All),
-    ("split_ordered", Unordered),
-    ("treap", All),
-];
 
 /// The same commands on a table of each type, on the default index and on another.
 #[test]
 fn every_index_answers_alike() {
-    let owner = Store::new().owner();
-    let each = |(index, serves): (_, Serves)| types().map(|options| (index, serves, options));
-    for (index, serves, options) in INDEXES.into_iter().flat_map(each) {
+    let store = common::store();
+    let owner = store.owner();
+    let each = |index| types().map(|options| (index, options));
+    for (index, options) in store.index_names().into_iter().flat_map(each) {
         let default = owner.new_table("default", &options).expect("a table");
         let plugged = owner.new_table("plugged", &options.index(index));
-        if !serves.serves(default.table_type()) {
+        if !serves(index, default.table_type()) {
             assert!(matches!(plugged, Err(Error::BadIndex { .. })));
             continue;
         }
@@ -132,14 +111,15 @@ fn every_index_answers_alike() {
 /// An order of keys is that of the index.
 #[test]
 fn ordered_sets_are_in_order() {
-    let ordered = INDEXES
-        .into_iter()
-        .filter(|(_, serves)| serves.serves(TableType::OrderedSet));
-    ordered.for_each(|(index, _)| is_in_order(index));
+    let store = common::store();
+    for index in store.index_names() {
+        if serves(index, TableType::OrderedSet) {
+            is_in_order(&store.owner(), index);
+        }
+    }
 }
 
-fn is_in_order(index: &str) {
-    let owner = Store::new().owner();
+fn is_in_order(owner: &Owner, index: &str) {
     let options = Options::ordered_set().index(index);
     let table = owner.new_table("t", &options).expect("a table");
     (0..1000).for_each(|i| table.insert(&object(i * 7 % 1000, i)).expect("inserts"));
@@ -184,10 +164,8 @@ unsafe impl IndexFactory for NoScans {
 
 #[test]
 fn what_an_index_lacks_is_named() {
-    let store = Store::new();
-    store
-        .register_index("no_scans", NoScans)
-        .expect("a new name");
+    let mut store = Store::new();
+    store.add("no_scans", NoScans).expect("a new name");
     let owner = store.owner();
     let options = Options::set().index("no_scans");
     let table = owner.new_table("t", &options).expect("a table");
@@ -232,20 +210,13 @@ fn what_an_index_lacks_is_named() {
 
 #[test]
 fn a_name_is_taken_once() {
-    let store = Store::new();
-    store
-        .register_index("mine", LockedBTrees)
-        .expect("a new name");
-    let built_in = INDEXES.map(|(name, _)| name);
-    for name in ["mine", "hash", "ordered"].into_iter().chain(built_in) {
-        let again = store.register_index(name, LockedBTrees);
+    let mut store = common::store();
+    store.add("mine", LockedBTrees).expect("a new name");
+    for name in store.index_names() {
+        let again = store.add(name, LockedBTrees);
         assert!(matches!(again, Err(Error::NameTaken(_))));
     }
-    assert!(
-        store
-            .register_index(&"x".repeat(256), LockedBTrees)
-            .is_err()
-    );
+    assert!(store.add(&"x".repeat(256), LockedBTrees).is_err());
     let other = Store::new().owner();
     assert!(matches!(
         other.new_table("t", &Options::set().index("mine")),

@@ -1,13 +1,15 @@
 //! Places in the order of keys: `nth`, `rank`, `count_between`.
 #![allow(missing_docs)]
 
+mod common;
+
 use std::ops::Bound;
 
-use fyris::{Error, Options, Store, Table, Term};
+use fyris::{Error, Options, Table, Term};
 use proptest::prelude::*;
 
 fn ordered(index: &str) -> Table {
-    let owner = Box::leak(Box::new(Store::new().owner()));
+    let owner = Box::leak(Box::new(common::store().owner()));
     owner
         .new_table("t", &Options::ordered_set().index(index).public())
         .expect("a table")
@@ -93,7 +95,7 @@ proptest! {
 
 #[test]
 fn other_indexes_say_that_they_do_not_count() {
-    let owner = Store::new().owner();
+    let owner = common::store().owner();
     for options in [
         Options::set(),
         Options::ordered_set(),

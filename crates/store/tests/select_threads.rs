@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 use common::{int, key_of, tuple};
-use fyris::{MatchSpec, Options, Owner, Store, Table, TableType};
+use fyris::{MatchSpec, Options, Owner, Table, TableType};
 use fyris_term::Term;
 
 fn spec(text: &str) -> MatchSpec {
@@ -22,7 +22,7 @@ fn number(term: &Term) -> i64 {
 }
 
 fn owner() -> Owner {
-    Store::new().owner()
+    common::store().owner()
 }
 
 fn tables(owner: &Owner) -> Vec<Table> {

@@ -20,6 +20,18 @@ use crate::term::{fyris_term, parse};
 /// stores in its children.
 pub struct fyris_store(Owner);
 
+/// Makes a store that knows the indexes of all crates.
+fn new_store() -> Store {
+    #[cfg_attr(not(feature = "classic"), expect(unused_mut))]
+    let mut store = Store::new();
+    #[cfg(feature = "classic")]
+    {
+        fyris_classic::register(&mut store).expect("new names");
+        fyris_judy::register(&mut store).expect("new names");
+    }
+    store
+}
+
 /// Makes a new store without tables.
 ///
 /// Fails with FYRIS_E_FORKED.
@@ -30,7 +42,7 @@ pub struct fyris_store(Owner);
 pub extern "C" fn fyris_store_new(err: *mut fyris_error) -> *mut fyris_store {
     make(err, || {
         not_forked()?;
-        Ok(fyris_store(Store::new().owner()))
+        Ok(fyris_store(new_store().owner()))
     })
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use fyris::dump::{self, LoadOptions, SaveOptions};
-use fyris::{Info, Options, Owner, Store, Table};
+use fyris::{Info, Options, Owner, Table};
 use fyris_term::{Atom, Term};
 
 use super::columns::Columns;
@@ -35,7 +35,7 @@ impl Session {
     /// Returns a session with a store of its own and no table.
     pub(crate) fn new() -> Session {
         Session {
-            me: Store::new().owner(),
+            me: crate::new_store().owner(),
             current: None,
             known: Shared::default(),
             columns: Columns::default(),

@@ -2,12 +2,13 @@
 
 use std::ops::Bound;
 
-use fyris_index::judy::{JudyEntries, JudyHashes, Measured, Padded};
-use fyris_index::sequential::{Avl, SearchTree, Treap};
-use fyris_index::{
-    Action, Batch, Build, CaTree, Entry, Index, IndexOptions, LinearHash, Locked, LockedBTree,
-    MichaelHash, RelaxedAvl, SharedCaTree, SkipList, SplitOrdered,
+use fyris_classic::sequential::{Avl, SearchTree, Treap};
+use fyris_classic::{
+    CaTree, LinearHash, Locked, LockedBTree, MichaelHash, RelaxedAvl, SharedCaTree, SkipList,
+    SplitOrdered,
 };
+use fyris_index::{Action, Batch, Build, Entry, Index, IndexOptions};
+use fyris_judy::{JudyEntries, JudyHashes, Measured, Padded};
 use fyris_sync::reclaim::{Guard, Retire, pin};
 
 use super::contender::Contender;

@@ -3,7 +3,7 @@
 use std::cell::UnsafeCell;
 use std::ops::Bound;
 
-use fyris_index::JudyMap;
+use fyris_judy::JudyMap;
 
 use super::subject::{Seen, Subject};
 

@@ -9,7 +9,8 @@ use std::ops::Bound;
 use fyris_index::Action;
 use fyris_index::map::ConcurrentMap;
 use fyris_index::tree::InlineTree;
-use fyris_index::{BytesMap, BytesTree, ConcurrentJudy, InlineMap};
+use fyris_index::{BytesMap, BytesTree, InlineMap};
+use fyris_judy::ConcurrentJudy;
 use fyris_sync::reclaim::pin;
 
 use super::contender::Contender;

@@ -9,9 +9,17 @@ use super::{JudyCase, Pass, TableKind};
 use crate::clock::cpu_now;
 use crate::error::BenchError;
 
+/// Makes a store that knows the indexes of all crates.
+pub fn store() -> Store {
+    let mut store = Store::new();
+    fyris_classic::register(&mut store).expect("new names");
+    fyris_judy::register(&mut store).expect("new names");
+    store
+}
+
 /// Returns the indexes of a store, each with the type of table that it is measured in: `ordered_set` if it serves one.
 pub(super) fn indexes() -> Result<Vec<(&'static str, TableType)>, BenchError> {
-    let store = Store::new();
+    let store = store();
     let owner = store.owner();
     let serves = |index: &str, table_type| {
         owner
@@ -41,7 +49,7 @@ pub(super) struct OwnedTable {
 }
 
 fn empty(kind: TableKind) -> Result<OwnedTable, BenchError> {
-    let owner = Store::new().owner();
+    let owner = store().owner();
     let options = Options::new(kind.table_type).index(kind.index.unwrap_or_default());
     let table = owner.new_table("judy", &options).map_err(broken)?;
     Ok(OwnedTable {

@@ -10,8 +10,7 @@
 //!
 //! # The subjects
 //!
-//! Every index that a store knows by name ([`Store::index_names`](::fyris::Store::index_names)), in an `ordered_set` if
-//! it serves one, else in a `set`; and `ets`, a `set` and an `ordered_set`, where Erlang is installed. All take turns,
+//! Every index that a store can know by name ([`store`]), in an `ordered_set` if it serves one, else in a `set`; and `ets`, a `set` and an `ordered_set`, where Erlang is installed. All take turns,
 //! run by run. A subject for which a larger table would take too long, by what the last ones took, is left out of it,
 //! and that is said.
 //!
@@ -26,6 +25,8 @@ mod figures;
 mod fyris;
 mod order;
 mod table;
+
+pub use self::fyris::store;
 
 use ::fyris::TableType;
 

@@ -13,7 +13,7 @@ use super::{Tree, as_node};
 use crate::key::probe::Probe;
 
 /// A base node splits above this statistic, and joins below the negative of it (ETS's figures).
-pub(crate) const LIMIT: i64 = if cfg!(fyris_small) { 200 } else { 1000 };
+pub const LIMIT: i64 = if cfg!(fyris_small) { 200 } else { 1000 };
 
 /// The reason for a base node to change its shape.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -43,8 +43,13 @@ fn reason<B: Base>(statistic: i64, left: Option<usize>, held: &HeldBase<'_, B>) 
 impl<B: Base> Tree<B> {
     /// Counts the acquisition, adapts if it is time to, and unlocks. `left`: the number of entries left after one was
     /// removed. The base node holds what it should.
+    ///
+    /// # Safety
+    ///
+    /// `base_ref` was found in this tree by `probe`, under `pin`, and `held` is its lock. No reference to what only
+    /// the lock's holder may look at is left.
     #[inline]
-    pub(crate) fn settle<'p>(
+    pub unsafe fn settle<'p>(
         &'p self,
         base_ref: BaseRef<'p, B>,
         mut held: HeldBase<'p, B>,
@@ -59,7 +64,11 @@ impl<B: Base> Tree<B> {
     }
 
     /// Works like [`Tree::settle`] for a base node that an operation over several of them has only read.
-    pub(crate) fn settle_several<'p>(
+    ///
+    /// # Safety
+    ///
+    /// As for [`Tree::settle`].
+    pub unsafe fn settle_several<'p>(
         &'p self,
         base_ref: BaseRef<'p, B>,
         mut held: HeldBase<'p, B>,
@@ -102,7 +111,8 @@ impl<B: Base> Tree<B> {
         if why != Why::Contended {
             return self.join(why, base_ref, held, probe, pin);
         }
-        if base_ref.base.len() < 2 {
+        // SAFETY: its lock is held.
+        if unsafe { base_ref.base.entries() } < 2 {
             return;
         }
         let bounds = self.find_position(probe, pin).bounds();
@@ -215,7 +225,9 @@ impl<B: Base> Tree<B> {
         if why == Why::Few && other_held.learnt().forced {
             return Some(held);
         }
-        if low.len() + high.len() > B::JOIN_MAX && low.len() * high.len() > 0 {
+        // SAFETY: both locks are held.
+        let (below, above) = unsafe { (low.entries(), high.entries()) };
+        if below + above > B::JOIN_MAX && below * above > 0 {
             return Some(held);
         }
         let Some(parent_held) = parent.lock.lock() else {

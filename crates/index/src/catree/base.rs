@@ -13,10 +13,9 @@ use crate::key::probe::Fence;
 /// A base node: the entries of a range of keys, which never changes, under one lock.
 ///
 /// The tree above decides when a base node is split or joined, and puts its successors into the inner nodes. The
-/// structure on top of the tree finds a base node ([`Tree::lock_base`](super::Tree::lock_base), or `find_base` for
-/// readers without the lock), changes what it holds, and settles ([`Tree::settle`](super::Tree::settle)). A node that
-/// decides by itself to be replaced says so by [`Tree::replace_by_one`](super::Tree::replace_by_one) or
-/// [`Tree::replace_by_two`](super::Tree::replace_by_two).
+/// structure on top of the tree finds a base node ([`Tree::lock_base`](super::Tree::lock_base), or
+/// [`Tree::find_base`](super::Tree::find_base) for readers without the lock), changes what it holds, and settles
+/// ([`Tree::settle`](super::Tree::settle)). `ordered`, whose leaves may be full, replaces them by itself as well.
 ///
 /// # Readers
 ///
@@ -34,9 +33,10 @@ use crate::key::probe::Fence;
 /// # Safety
 ///
 /// `split` and `join` return nodes that the caller alone can reach, and that stay valid until they are
-/// disposed of or reclaimed. An implementation whose keys or separators are wrong makes the tree lose keys, and does
+/// disposed of or reclaimed. The lock of a node, which stays the same, has one holder at a time, and none once it has
+/// been marked dead. An implementation whose keys or separators are wrong makes the tree lose keys, and does
 /// nothing worse.
-pub(crate) unsafe trait Base: Retire + Sized {
+pub unsafe trait Base: Retire + Sized {
     /// The keys of the entries.
     type Key: TreeKey + ?Sized;
     /// The lock of a node.
@@ -50,9 +50,13 @@ pub(crate) unsafe trait Base: Retire + Sized {
     /// Returns the lock.
     fn lock(&self) -> &Self::Lock;
 
-    /// Returns how many entries there are. The caller holds the lock. A node that joins however many there are
-    /// ([`Base::JOIN_MAX`]) need not count beyond two.
-    fn len(&self) -> usize;
+    /// Returns how many entries there are. A node that joins however many there are ([`Base::JOIN_MAX`]) need not count
+    /// beyond two.
+    ///
+    /// # Safety
+    ///
+    /// The caller holds the lock.
+    unsafe fn entries(&self) -> usize;
 
     /// Prefetches the lines that a reader of the node looks at first.
     #[inline]
@@ -90,31 +94,35 @@ pub(crate) unsafe trait Base: Retire + Sized {
 }
 
 /// Two nodes that take the place of one.
-pub(crate) struct Halves<B: Base> {
-    pub(crate) low: NonNull<B>,
+pub struct Halves<B: Base> {
+    /// The lower half.
+    pub low: NonNull<B>,
     /// The separator between them. Owned by the tree from when it is published; until then it is not dropped.
-    pub(crate) sep: Sep<B::Key>,
-    pub(crate) high: NonNull<B>,
+    pub sep: Sep<B::Key>,
+    /// The upper half.
+    pub high: NonNull<B>,
 }
 
 /// The ends of the range of keys that a node covers; `None`: an end of the tree.
-pub(crate) struct Bounds<'p, K: TreeKey + ?Sized> {
-    pub(crate) low: Option<Fence<'p, K>>,
-    pub(crate) high: Option<Fence<'p, K>>,
+pub struct Bounds<'p, K: TreeKey + ?Sized> {
+    /// The lower end, which is in the range.
+    pub low: Option<Fence<'p, K>>,
+    /// The upper end, which is not.
+    pub high: Option<Fence<'p, K>>,
 }
 
 /// The knowledge of contention that a base node hands over to its successor.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Learnt {
+pub struct Learnt {
     /// The statistic of the lock.
-    pub(crate) statistic: i64,
+    pub statistic: i64,
     /// Contention made the node small: only the lack of contention joins it again.
-    pub(crate) forced: bool,
+    pub forced: bool,
 }
 
 /// The lock of a base node: a mutual exclusion lock, or the writing side of a reader-writer lock, that collects
 /// statistics and knows when its node is dead.
-pub(crate) trait BaseLock {
+pub trait BaseLock {
     /// The lock, held alone. Dropping it unlocks.
     type Held<'a>: Held
     where
@@ -128,7 +136,7 @@ pub(crate) trait BaseLock {
 }
 
 /// The lock of a base node, held alone.
-pub(crate) trait Held {
+pub trait Held {
     /// Counts this acquisition, which waited or did not, and returns the statistic.
     fn count(&mut self) -> i64;
 
@@ -164,7 +172,7 @@ impl BaseLock for StatLock {
 }
 
 /// The statistics lock over a reader-writer lock of a kind that its maker chooses.
-pub(crate) type SharedLock = StatRwLock<RawFair<Chosen>>;
+pub type SharedLock = StatRwLock<RawFair<Chosen>>;
 
 /// The flag is [`Learnt::forced`].
 impl BaseLock for SharedLock {

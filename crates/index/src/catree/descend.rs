@@ -9,15 +9,17 @@ use crate::key::probe::{Fence, Probe};
 use crate::simd::{self, Lanes, Vectors, Words};
 
 /// The end of a descent: a base node, the node above it, and the index of the base node among the children of that.
-pub(crate) struct BaseRef<'p, B: Base> {
+pub struct BaseRef<'p, B: Base> {
     pub(crate) parent: &'p Inner<B::Key>,
     pub(crate) at: usize,
-    pub(crate) base: &'p B,
+    /// The base node.
+    pub base: &'p B,
 }
 
 /// A base node, and the fences of the node above it (none: an end of the tree).
-pub(crate) struct Position<'p, B: Base> {
-    pub(crate) base_ref: BaseRef<'p, B>,
+pub struct Position<'p, B: Base> {
+    /// The base node, and where it is.
+    pub base_ref: BaseRef<'p, B>,
     low: Option<Fence<'p, B::Key>>,
     high: Option<Fence<'p, B::Key>>,
 }
@@ -38,7 +40,7 @@ impl<'p, B: Base> BaseRef<'p, B> {
 
 impl<'p, B: Base> Position<'p, B> {
     /// Returns the separator to the left of the base node.
-    pub(crate) fn low(&self) -> Option<Fence<'p, B::Key>> {
+    pub fn low(&self) -> Option<Fence<'p, B::Key>> {
         let BaseRef { parent, at, .. } = self.base_ref;
         if at > 0 {
             Some(parent.fence(at - 1))
@@ -48,7 +50,7 @@ impl<'p, B: Base> Position<'p, B> {
     }
 
     /// Returns the separator to the right of the base node.
-    pub(crate) fn high(&self) -> Option<Fence<'p, B::Key>> {
+    pub fn high(&self) -> Option<Fence<'p, B::Key>> {
         let BaseRef { parent, at, .. } = self.base_ref;
         if at + 1 < parent.len() {
             Some(parent.fence(at))
@@ -78,7 +80,7 @@ impl<'p, B: Base> Position<'p, B> {
 impl<B: Base> Tree<B> {
     /// Returns the base node that covers the probe.
     #[inline]
-    pub(crate) fn find_base<'p>(
+    pub fn find_base<'p>(
         &'p self,
         probe: &impl Probe<B::Key>,
         pin: &'p impl Guard,
@@ -108,7 +110,7 @@ impl<B: Base> Tree<B> {
     }
 
     /// Works like [`Tree::find_base`], with the fences.
-    pub(crate) fn find_position<'p>(
+    pub fn find_position<'p>(
         &'p self,
         probe: &impl Probe<B::Key>,
         pin: &'p impl Guard,
@@ -138,7 +140,7 @@ impl<B: Base> Tree<B> {
     ///
     /// Inlined whatever the compiler thinks of it: a call takes 32 instructions more, of the 300 of a write.
     #[inline(always)]
-    pub(crate) fn lock_base<'p>(
+    pub fn lock_base<'p>(
         &'p self,
         probe: &impl Probe<B::Key>,
         pin: &'p impl Guard,
@@ -164,7 +166,7 @@ impl<B: Base> Tree<B> {
     #[cold]
     fn wait_for<'p>(&'p self, base: &'p B) -> Option<HeldBase<'p, B>> {
         let held = base.lock().wait()?;
-        self.counters.waits();
+        self.count_wait();
         Some(held)
     }
 

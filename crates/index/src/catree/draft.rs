@@ -14,7 +14,7 @@ const ROOM: usize = FANOUT + 2;
 const KEY_PREFIX: usize = size_of::<u64>();
 
 /// A separator on its way into a node: an owned value, and its key prefix where that is all of it.
-pub(crate) struct Sep<K: TreeKey + ?Sized> {
+pub struct Sep<K: TreeKey + ?Sized> {
     pub(super) key_prefix: u64,
     /// Initialised, or of no size.
     pub(super) sep: MaybeUninit<K::Sep>,
@@ -31,7 +31,7 @@ impl<K: TreeKey + ?Sized> Sep<K> {
     }
 
     /// Makes a separator of two keys.
-    pub(crate) fn between(low: &K, high: &K) -> Self {
+    pub fn between(low: &K, high: &K) -> Self {
         Self {
             key_prefix: high.key_prefix(0),
             sep: MaybeUninit::new(K::separate(low, high)),

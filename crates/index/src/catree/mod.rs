@@ -5,11 +5,13 @@
 //! A contention adapting tree (Sagonas and Winblad, "More Scalable Ordered Set for ETS Using Adaptation", Erlang
 //! Workshop 2014) keeps its keys in base nodes, each under a lock that counts how often it was waited for. A base node
 //! whose lock is contended splits, one whose lock is not joins its neighbour, so the grain of locking follows the load.
-//! This does not depend on the contents of a base node: they are left to the structures on top.
+//! This does not depend on the contents of a base node: they are left to the structures on top. The leaves of
+//! [`ordered`](crate::ordered) are such nodes; of another crate are the search trees of `fyris-classic` (`ca_avl`,
+//! `ca_treap`), which use what is public here.
 //!
 //! # How
 //!
-//! * `base` says what the tree asks of a base node ([`Base`]) and of its lock ([`BaseLock`](base::BaseLock)). The lock
+//! * `base` says what the tree asks of a base node ([`Base`]) and of its lock ([`BaseLock`]). The lock
 //!   that it is made for is [`fyris_sync::lock::StatLock`], or the same over a reader-writer lock.
 //! * `inner`: routing by separators that never change in place; child pointers do. `draft`: a node under construction.
 //! * `descend` finds the base node that covers a place in the order of keys.
@@ -64,10 +66,10 @@ mod stats;
 #[cfg(all(test, not(any(loom, shuttle))))]
 mod tests;
 
-pub(crate) use adapt::LIMIT;
-pub(crate) use base::{Base, BaseLock, Bounds, Halves, Held, Learnt, SharedLock};
-pub(crate) use descend::{BaseRef, Position};
-pub(crate) use draft::Sep;
+pub use adapt::LIMIT;
+pub use base::{Base, BaseLock, Bounds, Halves, Held, Learnt, SharedLock};
+pub use descend::{BaseRef, Position};
+pub use draft::Sep;
 pub(crate) use inner::{Inner, Node};
 pub use stats::Stats;
 
@@ -79,8 +81,8 @@ use stats::Counters;
 /// Children of an inner node.
 const FANOUT: usize = if cfg!(fyris_small) { 4 } else { 57 };
 
-/// A contention adapting tree. See the module.
-pub(crate) struct Tree<B: Base> {
+/// A contention adapting tree. See the [module](self).
+pub struct Tree<B: Base> {
     root: AtomicPtr<Inner<B::Key>>,
     pub(crate) counters: Counters,
     /// Invariant: a thread may put things in that others take out.
@@ -94,7 +96,11 @@ unsafe impl<B: Base + Send + Sync> Sync for Tree<B> {}
 
 impl<B: Base> Tree<B> {
     /// Makes an empty tree: one inner node above a base node without entries, which the tree owns from here on.
-    pub(crate) fn new(base: NonNull<B>) -> Self {
+    ///
+    /// # Safety
+    ///
+    /// Only the caller can reach the node, which is valid until it is disposed of or reclaimed.
+    pub unsafe fn new(base: NonNull<B>) -> Self {
         assert!(
             !B::Key::EXACT || size_of::<<B::Key as TreeKey>::Sep>() == 0,
             "an exact key has no separators but key prefixes"

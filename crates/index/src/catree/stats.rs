@@ -39,7 +39,7 @@ pub(crate) struct Counters {
     pub(super) bases: Striped,
     inner_nodes: Striped,
     inner_bytes: Striped,
-    conflicts: Striped,
+    pub(super) conflicts: Striped,
     pub(super) contention_splits: Striped,
     pub(super) contention_joins: Striped,
     pub(super) size_splits: Striped,
@@ -65,12 +65,6 @@ impl Counters {
         self.inner_bytes.add(-(node.bytes() as i64));
     }
 
-    /// Counts a thread that waits for a base node.
-    #[cold]
-    pub(crate) fn waits(&self) {
-        self.conflicts.add(1);
-    }
-
     /// Counts a base node that a split added.
     pub(super) fn base_came(&self) {
         if self.bases.add(1) == INFLATE_AT {
@@ -85,8 +79,24 @@ fn count(counter: &Striped) -> u64 {
 }
 
 impl<B: Base> Tree<B> {
+    /// Counts entries that have come, or gone if the number is negative.
+    #[inline]
+    pub fn count_entries(&self, change: i64) {
+        self.counters.entries.add(change);
+    }
+
+    /// Counts a thread that waits for the lock of a base node.
+    #[cold]
+    pub fn count_wait(&self) {
+        self.counters.conflicts.add(1);
+    }
+
     /// Returns the number of entries; exact while no thread writes.
-    pub(crate) fn len(&self) -> usize {
+    #[expect(
+        clippy::len_without_is_empty,
+        reason = "a number, wrong while threads write"
+    )]
+    pub fn len(&self) -> usize {
         count(&self.counters.entries) as usize
     }
 
@@ -96,12 +106,12 @@ impl<B: Base> Tree<B> {
     }
 
     /// Returns the number of base nodes; exact while no thread writes.
-    pub(crate) fn bases(&self) -> usize {
+    pub fn bases(&self) -> usize {
         count(&self.counters.bases) as usize
     }
 
     /// Returns the number of bytes allocated for the tree, without what base nodes and entries name. O(1).
-    pub(crate) fn memory(&self) -> usize {
+    pub fn memory(&self) -> usize {
         let c = &self.counters;
         let bases = self.bases() * size_of::<B>();
         let counters = c.entries.memory() + c.rebuilds.memory();
@@ -109,7 +119,7 @@ impl<B: Base> Tree<B> {
     }
 
     /// Returns the shape of the tree; each figure exact while no thread writes.
-    pub(crate) fn stats(&self, pin: &impl Guard) -> Stats {
+    pub fn stats(&self, pin: &impl Guard) -> Stats {
         let c = &self.counters;
         Stats {
             leaves: self.bases(),

@@ -96,7 +96,7 @@ unsafe impl<K: TreeKey + Copy, L: ReadLock> Base for Map<K, L> {
         &self.lock
     }
 
-    fn len(&self) -> usize {
+    unsafe fn entries(&self) -> usize {
         // SAFETY: the caller holds the lock, and no reference to the pairs.
         unsafe { self.pairs() }.len()
     }
@@ -129,7 +129,8 @@ unsafe impl<K: TreeKey + Copy, L: ReadLock> Base for Map<K, L> {
 }
 
 fn empty<K: TreeKey + Copy, L: ReadLock>() -> Tree<Map<K, L>> {
-    Tree::new(Map::alloc(BTreeMap::new(), Learnt::default()))
+    // SAFETY: just allocated; valid until it is reclaimed.
+    unsafe { Tree::new(Map::alloc(BTreeMap::new(), Learnt::default())) }
 }
 
 /// The contention that an operation pretends to have met at the lock.
@@ -175,7 +176,8 @@ impl<K: TreeKey + Copy, L: ReadLock> Tree<Map<K, L>> {
             Pretend::Contended => held.set_statistic(StatLock::EXTREME),
             Pretend::Calm => held.set_statistic(-StatLock::EXTREME),
         }
-        self.settle(base_ref, held, Some(left), &probe, pin);
+        // SAFETY: `probe` led to the base node, whose lock is `held`.
+        unsafe { self.settle(base_ref, held, Some(left), &probe, pin) };
         old
     }
 
@@ -228,7 +230,8 @@ fn several<L: ReadLock>() {
         for key in (0..KEYS).step_by(KEYS as usize / 8) {
             let probe = ByKey(&key);
             let (base_ref, held) = tree.lock_base(&probe, &pin);
-            tree.settle_several(base_ref, held, &probe, &pin);
+            // SAFETY: `probe` led to the base node, whose lock is `held`.
+            unsafe { tree.settle_several(base_ref, held, &probe, &pin) };
         }
     }
     let after = tree.stats(&pin);

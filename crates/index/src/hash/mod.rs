@@ -84,7 +84,7 @@ use smallvec::SmallVec;
 use self::bucket::Bucket;
 pub(crate) use self::entries::Entries;
 use self::table::Table;
-pub(crate) use self::word::spread;
+pub use self::word::spread;
 use crate::capacity::{CapacityError, or_panic};
 use crate::made::for_all;
 use crate::{Action, Batch, Build, Entry, Figures, Index, IndexOptions, Range};

@@ -82,7 +82,7 @@ pub(super) fn half(word: u64, bits: u32) -> usize {
 ///
 /// An odd factor loses nothing: different hashes stay different.
 #[inline]
-pub(crate) fn spread(hash: u64) -> u64 {
+pub fn spread(hash: u64) -> u64 {
     hash.wrapping_mul(0x9E37_79B9_7F4A_7C15)
 }
 

@@ -20,8 +20,7 @@ use std::sync::Arc;
 
 mod compound;
 mod fixed;
-pub(crate) mod place;
-pub(crate) mod probe;
+pub mod probe;
 
 pub use compound::ArrayElement;
 pub use fixed::FixedSep;
@@ -243,7 +242,7 @@ impl<T: ByteKey + ?Sized> TreeKey for T {
 
 /// Returns bytes `skip..skip + 8` as a big-endian number, padded with zeros.
 #[inline]
-pub(crate) fn byte_key_prefix(bytes: &[u8], skip: usize) -> u64 {
+pub fn byte_key_prefix(bytes: &[u8], skip: usize) -> u64 {
     if let Some(eight) = bytes.get(skip..skip + 8) {
         let mut word = [0; 8];
         word.copy_from_slice(eight);

@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use super::{Separator, TreeKey};
 
 /// A place in the order of keys. If it equals a separator it lies to the right of it.
-pub(crate) trait Probe<K: TreeKey + ?Sized> {
+pub trait Probe<K: TreeKey + ?Sized> {
     /// Works like [`TreeKey::key_prefix`].
     fn key_prefix(&self, skip: usize) -> u64;
     /// Compares the place with a separator.
@@ -40,11 +40,11 @@ pub(crate) trait Probe<K: TreeKey + ?Sized> {
 }
 
 /// The place of a key, which may be in the tree or come into it.
-pub(crate) struct ByKey<'a, Q: ?Sized>(pub(crate) &'a Q);
+pub struct ByKey<'a, Q: ?Sized>(pub &'a Q);
 
 /// The place of a bound, which may be bytes that no key is: just below the first key that goes on with zeros, which it
 /// [may be taken for](crate::ordered::ByteKey::PREFIX_FREE).
-pub(crate) struct ByBound<'a, Q: ?Sized>(pub(crate) &'a Q);
+pub struct ByBound<'a, Q: ?Sized>(pub &'a Q);
 
 macro_rules! probes {
     ($($probe:ident: $is_key:expr;)*) => {$(
@@ -90,8 +90,10 @@ probes! {
 
 /// Before all keys, or behind them.
 #[derive(Clone, Copy)]
-pub(crate) enum End {
+pub enum End {
+    /// Before all keys.
     First,
+    /// Behind all keys.
     Last,
 }
 
@@ -124,10 +126,11 @@ impl<K: TreeKey + ?Sized> Probe<K> for End {
 
 /// A bound of a node's key range: a separator of an inner node above it, which stays readable while the thread is
 /// pinned (invariant RECLAIM), even when the node has been replaced.
-pub(crate) struct Fence<'p, K: TreeKey + ?Sized> {
+pub struct Fence<'p, K: TreeKey + ?Sized> {
     /// The separator's key prefix; all there is where keys are [`TreeKey::EXACT`].
-    pub(crate) key_prefix: u64,
-    pub(crate) sep: &'p K::Sep,
+    pub key_prefix: u64,
+    /// The separator.
+    pub sep: &'p K::Sep,
 }
 
 impl<K: TreeKey + ?Sized> Fence<'_, K> {
@@ -149,9 +152,11 @@ impl<K: TreeKey + ?Sized> Clone for Fence<'_, K> {
 impl<K: TreeKey + ?Sized> Copy for Fence<'_, K> {}
 
 /// The place of a fence: at it, or just below it.
-pub(crate) struct ByFence<'p, K: TreeKey + ?Sized> {
-    pub(crate) fence: Fence<'p, K>,
-    pub(crate) below: bool,
+pub struct ByFence<'p, K: TreeKey + ?Sized> {
+    /// The fence.
+    pub fence: Fence<'p, K>,
+    /// Just below it.
+    pub below: bool,
 }
 
 impl<K: TreeKey + ?Sized> ByFence<'_, K> {

@@ -29,7 +29,8 @@ impl<I: Item> LeafTree<I> {
     /// Makes an empty tree.
     pub(crate) fn empty() -> Self {
         let word = word(0, Learnt::default());
-        Self::new(Leaf::alloc(word, &Parts::new(), 0, 0))
+        // SAFETY: just allocated; valid until it is reclaimed.
+        unsafe { Self::new(Leaf::alloc(word, &Parts::new(), 0, 0)) }
     }
 
     /// Takes all items out, in order; they are the caller's then. Each with its key prefix, as its leaf has it.
@@ -60,7 +61,7 @@ unsafe impl<I: Item> Base for Leaf<I> {
     }
 
     #[inline]
-    fn len(&self) -> usize {
+    unsafe fn entries(&self) -> usize {
         self.view().len()
     }
 

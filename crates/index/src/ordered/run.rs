@@ -129,7 +129,8 @@ impl<I: Item> LeafTree<I> {
             rest.done += 1;
         }
         let left = removed.then(|| leaf_ref.base.view().len());
-        self.settle(leaf_ref, held, left, &probe, pin);
+        // SAFETY: `probe` led to the leaf, whose lock is `held`.
+        unsafe { self.settle(leaf_ref, held, left, &probe, pin) };
         rest.done
     }
 

@@ -68,11 +68,13 @@ impl<I: Item> LeafTree<I> {
             Action::Remove if found => {
                 leaf_ref.base.remove(view.perm, pos);
                 self.counters.entries.add(-1);
-                self.settle(leaf_ref, held, Some(view.len() - 1), &probe, pin);
+                // SAFETY: `probe` led to the leaf, whose lock is `held`.
+                unsafe { self.settle(leaf_ref, held, Some(view.len() - 1), &probe, pin) };
                 None
             }
             Action::Remove | Action::Keep => {
-                self.settle(leaf_ref, held, None, &probe, pin);
+                // SAFETY: as above.
+                unsafe { self.settle(leaf_ref, held, None, &probe, pin) };
                 None
             }
         };
@@ -109,7 +111,8 @@ impl<I: Item> LeafTree<I> {
         } = new;
         // SAFETY: `held` is the leaf's lock, and `view` was loaded under it.
         let slot = unsafe { leaf_ref.base.write(view.perm, pos, found, key_prefix, item) };
-        self.settle(leaf_ref, held, None, probe, pin);
+        // SAFETY: `probe` led to the leaf, whose lock is `held`.
+        unsafe { self.settle(leaf_ref, held, None, probe, pin) };
         slot
     }
 

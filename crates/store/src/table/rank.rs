@@ -14,7 +14,7 @@ use crate::view::View;
 
 /// # Places in the order of keys
 ///
-/// The Judy arrays of strings, `judysl` and `judyesl`, know how many keys are before a key
+/// The Judy arrays of strings, `judysl` and `judyesl` of the crate `fyris-judy`, know how many keys are before a key
 /// ([`Options::index`](crate::Options::index)). On a table on another index these calls fail with
 /// [`Error::LacksFeature`], as it would have to look at all keys.
 ///
@@ -26,7 +26,8 @@ impl Table {
     ///
     /// ```
     /// # use fyris::{Error, Options, Store, Term};
-    /// # let store = Store::new();
+    /// # let mut store = Store::new();
+    /// fyris_judy::register(&mut store)?;
     /// # let owner = store.owner();
     /// let table = owner.new_table("scores", &Options::ordered_set().index("judyesl"))?;
     /// for score in [70, 20, 50, 90] {

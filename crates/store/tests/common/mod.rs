@@ -6,9 +6,17 @@
 
 #![allow(dead_code)]
 
-use fyris::{Options, Owner, Table, TableType};
+use fyris::{Options, Owner, Store, Table, TableType};
 use fyris_term::Term;
 use proptest::prelude::*;
+
+/// Makes a store that knows the indexes of all crates.
+pub(crate) fn store() -> Store {
+    let mut store = Store::new();
+    fyris_classic::register(&mut store).expect("new names");
+    fyris_judy::register(&mut store).expect("new names");
+    store
+}
 
 #[derive(Clone, Debug)]
 pub(crate) struct Command {

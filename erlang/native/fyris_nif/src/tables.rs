@@ -15,7 +15,19 @@ use crate::sys::{self, Env, Term};
 use crate::{atoms, load, process, watch};
 
 /// All tables of this machine.
-static STORE: LazyLock<Store> = LazyLock::new(Store::new);
+static STORE: LazyLock<Store> = LazyLock::new(new_store);
+
+/// Makes a store that knows the indexes of all crates.
+fn new_store() -> Store {
+    #[cfg_attr(not(feature = "classic"), expect(unused_mut))]
+    let mut store = Store::new();
+    #[cfg(feature = "classic")]
+    {
+        fyris_classic::register(&mut store).expect("new names");
+        fyris_judy::register(&mut store).expect("new names");
+    }
+    store
+}
 
 /// Returns the store.
 #[inline]

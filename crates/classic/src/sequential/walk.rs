@@ -1,0 +1,135 @@
+//! Walks over the entries of a search tree in their order, both ways.
+
+use std::cmp::Ordering;
+use std::ops::Bound;
+
+use fyris_index::key::TreeKey;
+use fyris_index::prefetch;
+use fyris_index::{Batch, Entry, Range};
+use smallvec::SmallVec;
+
+use super::node::{HIGH, LOW, Link, Node, Side, Target};
+
+/// A walk: upwards, or downwards if `BACK`.
+pub(super) struct Walk<'t, E, const BACK: bool> {
+    /// The nodes that are still to be met and whose subtree the walk has entered, the next one last.
+    ahead: SmallVec<[&'t Node<E>; 48]>,
+}
+
+impl<'t, E: Entry<Key: TreeKey>, const BACK: bool> Walk<'t, E, BACK> {
+    /// The side that a walk comes to first.
+    const NEAR: Side = if BACK { HIGH } else { LOW };
+    /// The order of a key and those that a walk meets before it.
+    const BEHIND: Ordering = if BACK {
+        Ordering::Less
+    } else {
+        Ordering::Greater
+    };
+
+    /// Begins a walk at a bound.
+    ///
+    /// # Safety
+    ///
+    /// No thread changes the tree during `'t`.
+    pub(super) unsafe fn new(root: Link<E>, from: Bound<&E::Key>) -> Self {
+        let mut walk = Self {
+            ahead: SmallVec::new(),
+        };
+        let (key, meets) = match from {
+            Bound::Unbounded => {
+                walk.enter(root);
+                return walk;
+            }
+            Bound::Included(key) => (key, true),
+            Bound::Excluded(key) => (key, false),
+        };
+        let (target, mut link) = (Target::new(key), root);
+        // SAFETY: the caller's contract: the nodes of the tree live and do not change (invariant ONE_LINK).
+        while let Some(node) = unsafe { link.as_ref() } {
+            let order = target.cmp(node);
+            if order == Self::BEHIND || order == Ordering::Equal && !meets {
+                link = node.children[HIGH - Self::NEAR];
+                continue;
+            }
+            walk.ahead.push(node);
+            if order == Ordering::Equal {
+                break;
+            }
+            link = node.children[Self::NEAR];
+        }
+        walk
+    }
+
+    /// Enters a subtree of the tree that `new` was given.
+    fn enter(&mut self, mut link: Link<E>) {
+        // SAFETY: as in `new`, whose caller's contract lasts for `'t`.
+        while let Some(node) = unsafe { link.as_ref() } {
+            prefetch::read(node.children[HIGH - Self::NEAR]);
+            self.ahead.push(node);
+            link = node.children[Self::NEAR];
+        }
+    }
+
+    /// Appends `want` entries up to a bound, one at least; returns whether there are more.
+    pub(super) fn append(mut self, to: Bound<&E::Key>, want: usize, out: &mut Batch<E>) -> bool {
+        let to = to.map(Target::new);
+        for left in (0..=want.max(1)).rev() {
+            let Some(node) = self.next().filter(|node| Self::is_before(node, &to)) else {
+                return false;
+            };
+            if left > 0 {
+                out.push(node.entry());
+            }
+        }
+        true
+    }
+
+    /// Returns whether a walk that ends at the bound meets the node.
+    fn is_before(node: &Node<E>, to: &Bound<Target<'_, E::Key>>) -> bool {
+        match to {
+            Bound::Unbounded => true,
+            Bound::Included(to) => to.cmp(node) != Self::BEHIND.reverse(),
+            Bound::Excluded(to) => to.cmp(node) == Self::BEHIND,
+        }
+    }
+}
+
+impl<'t, E: Entry<Key: TreeKey>, const BACK: bool> Iterator for Walk<'t, E, BACK> {
+    type Item = &'t Node<E>;
+
+    fn next(&mut self) -> Option<&'t Node<E>> {
+        let node = self.ahead.pop()?;
+        self.enter(node.children[HIGH - Self::NEAR]);
+        Some(node)
+    }
+}
+
+/// Appends the entries of a range. See [`SequentialTree::scan`](super::SequentialTree::scan).
+///
+/// # Safety
+///
+/// No thread changes the tree.
+pub(super) unsafe fn scan<E: Entry<Key: TreeKey>>(
+    root: Link<E>,
+    (from, to): Range<'_, E::Key>,
+    want: usize,
+    out: &mut Batch<E>,
+) -> bool {
+    // SAFETY: the caller's contract.
+    unsafe { Walk::<E, false>::new(root, from) }.append(to, want, out)
+}
+
+/// Works like [`scan`], downwards.
+///
+/// # Safety
+///
+/// As for `scan`.
+pub(super) unsafe fn scan_back<E: Entry<Key: TreeKey>>(
+    root: Link<E>,
+    (from, to): Range<'_, E::Key>,
+    want: usize,
+    out: &mut Batch<E>,
+) -> bool {
+    // SAFETY: the caller's contract.
+    unsafe { Walk::<E, true>::new(root, to) }.append(from, want, out)
+}

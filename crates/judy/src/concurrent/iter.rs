@@ -1,0 +1,117 @@
+//! Iterators over a [`ConcurrentJudy`](super::ConcurrentJudy).
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::iter::FusedIterator;
+
+use fyris_index::inline::Word;
+use fyris_index::key::PrefixKey;
+
+use super::map::ConcurrentJudy;
+use super::order::Pair;
+
+/// Pairs that the first look brings, and the most that a later one does.
+const FIRST: usize = 8;
+const MOST: usize = 128;
+
+/// The pairs of a [`ConcurrentJudy`] in a range, in the order of keys, from either end. See
+/// [`ConcurrentJudy::range`].
+pub struct Range<'a, K, V> {
+    map: &'a ConcurrentJudy<K, V>,
+    /// The first and the last word of what is left, if anything may be.
+    left: Option<(u64, u64)>,
+    front: End,
+    back: End,
+}
+
+/// All pairs of a [`ConcurrentJudy`]. See [`ConcurrentJudy::iter`].
+pub type Iter<'a, K, V> = Range<'a, K, V>;
+
+/// Pairs that were read beforehand at one end.
+struct End {
+    pairs: VecDeque<Pair>,
+    next_look: usize,
+}
+
+impl End {
+    fn new() -> Self {
+        Self {
+            pairs: VecDeque::new(),
+            next_look: FIRST,
+        }
+    }
+}
+
+impl<'a, K: PrefixKey, V: Word> Range<'a, K, V> {
+    pub(super) fn new(map: &'a ConcurrentJudy<K, V>, words: Option<(u64, u64)>) -> Self {
+        Self {
+            map,
+            left: words,
+            front: End::new(),
+            back: End::new(),
+        }
+    }
+
+    fn pair(&self, (key, value): Pair) -> (K, V) {
+        // SAFETY: values are only ever put in as words of `V`.
+        (K::from_key_prefix(key), unsafe { V::from_word(value) })
+    }
+}
+
+/// Returns the next pair of one end, from which the other is `to`.
+fn take<K: PrefixKey, V: Word>(
+    map: &ConcurrentJudy<K, V>,
+    end: &mut End,
+    from: u64,
+    to: u64,
+    is_back: bool,
+) -> Option<Pair> {
+    if end.pairs.is_empty() {
+        let (look, pairs) = (end.next_look, &mut end.pairs);
+        end.next_look = (2 * look).min(MOST);
+        // The one pair of a range of one key is the same from both ends.
+        map.tree()
+            .walk(from, to, look, |pair| pairs.push_back(pair));
+    }
+    let pair = end.pairs.pop_front()?;
+    let is_beyond = if is_back { pair.0 < to } else { pair.0 > to };
+    (!is_beyond).then_some(pair)
+}
+
+impl<K: PrefixKey, V: Word> Iterator for Range<'_, K, V> {
+    type Item = (K, V);
+
+    #[inline]
+    fn next(&mut self) -> Option<(K, V)> {
+        let (from, to) = self.left.take()?;
+        let pair = take(self.map, &mut self.front, from, to, false)?;
+        self.left = pair
+            .0
+            .checked_add(1)
+            .filter(|from| *from <= to)
+            .map(|from| (from, to));
+        Some(self.pair(pair))
+    }
+}
+
+impl<K: PrefixKey, V: Word> DoubleEndedIterator for Range<'_, K, V> {
+    #[inline]
+    fn next_back(&mut self) -> Option<(K, V)> {
+        let (from, to) = self.left.take()?;
+        let pair = take(self.map, &mut self.back, to, from, true)?;
+        self.left = pair
+            .0
+            .checked_sub(1)
+            .filter(|to| from <= *to)
+            .map(|to| (from, to));
+        Some(self.pair(pair))
+    }
+}
+
+impl<K: PrefixKey, V: Word> FusedIterator for Range<'_, K, V> {}
+
+impl<K, V> fmt::Debug for Range<'_, K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Range").finish_non_exhaustive()
+    }
+}
