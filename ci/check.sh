@@ -4,8 +4,13 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 cargo fmt --all --check
 cargo clippy --locked --workspace --all-targets -- -D warnings
-# Without the default features, as a program with an allocator of its own has it.
-cargo clippy --locked -p fyris --no-default-features -- -D warnings
+# Without the default features: mimalloc, shared libraries as indexes, the classic indexes.
+for crate in fyris fyris-index fyris-cli; do
+  cargo clippy --locked -p $crate --no-default-features -- -D warnings
+done
+if cargo tree --locked -p fyris -e normal | grep -E 'fyris-(classic|judy)' >&2; then
+  exit 1
+fi
 RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps
 # Workspaces of their own: in form, and their locks in step with the crates that they use.
 for own in bench fuzz erlang/native/fyris_nif python; do

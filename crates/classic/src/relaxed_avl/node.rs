@@ -178,7 +178,7 @@ impl<'g> NodeRef<'g> {
     /// Returns the version.
     #[inline]
     pub(super) fn version(self) -> Version {
-        // Acquire: pairs with the Release of `Locked::drop`: the links that came with the version are seen; and what is
+        // Acquire: pairs with the Release in `unlock`: the links that came with the version are seen; and what is
         // loaded later is not older than it.
         Version(self.node().version.load(Ordering::Acquire))
     }

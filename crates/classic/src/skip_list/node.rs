@@ -109,7 +109,7 @@ impl<'g> NodeRef<'g> {
     }
 
     fn word(self) -> u64 {
-        // PROTECT: pairs with the Release in `Locked::drop` and in `set_next`: the entry is seen whole.
+        // PROTECT: pairs with the Release in `unlock` and in `set_next`: the entry is seen whole.
         self.node().word.load(PROTECT)
     }
 
