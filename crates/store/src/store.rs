@@ -64,6 +64,10 @@ impl Default for Store {
 
 impl Store {
     /// Makes a store without tables.
+    ///
+    /// ```
+    /// assert!(fyris::Store::new().all().is_empty());
+    /// ```
     pub fn new() -> Store {
         Store(Arc::new(Inner::new()))
     }
@@ -72,11 +76,26 @@ impl Store {
     /// inherited or new, is [`Error::Forked`], as another thread of the parent may have had locked, or half changed,
     /// what it needs: the child may `exec` or `_exit`, and drop what it has. A process that forks before it makes its
     /// first store may use stores in its children.
+    ///
+    /// ```
+    /// assert!(!fyris::Store::is_forked());
+    /// ```
     pub fn is_forked() -> bool {
         fork::is_child()
     }
 
     /// Makes a new owner: when it is dropped, its tables go to their heirs or are deleted.
+    ///
+    /// ```
+    /// use fyris::{Options, Store};
+    ///
+    /// let store = Store::new();
+    /// let owner = store.owner();
+    /// let table = owner.new_table("t", &Options::set())?;
+    /// drop(owner);
+    /// assert!(table.member(&1).is_err());
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn owner(&self) -> Owner {
         let (sender, receiver) = channel();
         // A send fails when the owner is gone, and then no thread waits for the event.
@@ -93,6 +112,19 @@ impl Store {
     /// table becomes known by that, without events. Only a known process can be an heir or be given a table.
     ///
     /// The id `ProcessId(u64::MAX)` is reserved.
+    ///
+    /// ```
+    /// use fyris::{Event, Options, ProcessId, Store, Term};
+    /// use std::sync::mpsc::channel;
+    ///
+    /// let (store, (sender, events)) = (Store::new(), channel());
+    /// let (giver, taker) = (store.owner(), ProcessId(7));
+    /// store.register(taker, Some(Box::new(move |event| drop(sender.send(event)))));
+    /// let table = giver.new_table("gift", &Options::set())?;
+    /// table.give_away(taker, Term::atom("yours"))?;
+    /// assert!(matches!(events.recv(), Ok(Event::Transfer { .. })));
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn register(&self, process: ProcessId, sink: Option<Sink>) {
         self.0.register(process, sink);
     }
@@ -100,6 +132,17 @@ impl Store {
     /// Handles the end of a process: its tables go to their heirs or are deleted, its fixes are released.
     ///
     /// When this returns, all of that has happened and all events about it are sent.
+    ///
+    /// ```
+    /// use fyris::{Atom, Options, ProcessId, Store};
+    ///
+    /// let (store, process) = (Store::new(), ProcessId(7));
+    /// let name = Atom::new("t")?;
+    /// store.create(process, name, &Options::set().named())?;
+    /// store.ended(process);
+    /// assert_eq!(store.whereis(name), None);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn ended(&self, process: ProcessId) {
         self.0.ended(process);
     }
@@ -120,6 +163,15 @@ impl Store {
 
     /// `new/2`: makes a table for `caller`.
     ///
+    /// ```
+    /// use fyris::{Atom, Options, ProcessId, Store, term};
+    ///
+    /// let store = Store::new();
+    /// let table = store.create(ProcessId(1), Atom::new("t")?, &Options::set())?;
+    /// table.insert(&term!({1, "one"}))?;
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::NameTaken`], [`Error::BadIndex`], [`Error::LibraryIndex`], [`Error::BadOption`],
@@ -130,6 +182,17 @@ impl Store {
     }
 
     /// Returns the table registered under `name`, made with `options` if there is none.
+    ///
+    /// ```
+    /// use fyris::{Atom, Options, ProcessId, Store};
+    ///
+    /// let (store, name) = (Store::new(), Atom::new("settings")?);
+    /// let first = store.open(ProcessId(1), name, &Options::set().public())?;
+    /// let second = store.open(ProcessId(2), name, &Options::set())?;
+    /// assert_eq!(first.id(), second.id());
+    /// assert!(store.open(ProcessId(1), name, &Options::bag()).is_err());
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -156,6 +219,18 @@ impl Store {
 
     /// Returns a handle of a table for `caller`, which goes on working after a rename.
     ///
+    /// ```
+    /// use fyris::{Options, ProcessId, Store, term};
+    ///
+    /// let store = Store::new();
+    /// let owner = store.owner();
+    /// let ours = owner.new_table("t", &Options::set())?;
+    /// let theirs = store.table(ProcessId(7), ours.id())?;
+    /// ours.insert(&term!({1, 2}))?;
+    /// assert!(theirs.member(&1)? && theirs.insert(&term!({2, 3})).is_err());
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::NoSuchTable`].
@@ -175,6 +250,17 @@ impl Store {
     ///
     /// Found by name it stops working when the table is renamed, at that moment: it never shows what was put in under
     /// another name, and nothing is put in through it afterwards.
+    ///
+    /// ```
+    /// use fyris::{Atom, Options, Store, index::reclaim::pin, term};
+    ///
+    /// let store = Store::new();
+    /// let owner = store.owner();
+    /// owner.new_table("t", &Options::set().named())?.insert(&term!({1, 2}))?;
+    /// let pin = pin();
+    /// assert!(store.borrow(owner.id(), Atom::new("t")?, &pin)?.member(&1)?);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -198,6 +284,16 @@ impl Store {
     }
 
     /// `whereis/1`: returns the id of the table registered under `name`.
+    ///
+    /// ```
+    /// use fyris::{Atom, Options, Store};
+    ///
+    /// let store = Store::new();
+    /// let owner = store.owner();
+    /// let table = owner.new_table("t", &Options::set().named())?;
+    /// assert_eq!(store.whereis(Atom::new("t")?), Some(table.id()));
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn whereis(&self, name: Atom) -> Option<TableId> {
         self.0
             .find_living(TableRef::Name(name), &pin())
@@ -206,6 +302,16 @@ impl Store {
     }
 
     /// `all/0`: returns every table, by name if it is a named one. Exact at one moment.
+    ///
+    /// ```
+    /// use fyris::{Atom, Options, Store, TableRef};
+    ///
+    /// let store = Store::new();
+    /// let owner = store.owner();
+    /// owner.new_table("t", &Options::set().named())?;
+    /// assert_eq!(store.all(), [TableRef::Name(Atom::new("t")?)]);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn all(&self) -> Vec<TableRef> {
         self.0.all()
     }
@@ -272,6 +378,16 @@ impl Owner {
 
     /// Makes a table.
     ///
+    /// ```
+    /// use fyris::{Options, Store, term};
+    ///
+    /// let owner = Store::new().owner();
+    /// let table = owner.new_table("squares", &Options::ordered_set())?;
+    /// table.insert(&term!({3, 9}))?;
+    /// assert!(owner.new_table("t", &Options::set().index("no such index")).is_err());
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::NameTaken`], [`Error::BadIndex`], [`Error::LibraryIndex`], [`Error::BadOption`],
@@ -281,6 +397,15 @@ impl Owner {
     }
 
     /// Returns the table registered under `name`, made with `options` if there is none.
+    ///
+    /// ```
+    /// use fyris::{Options, Store};
+    ///
+    /// let owner = Store::new().owner();
+    /// let first = owner.open("settings", &Options::set())?;
+    /// assert_eq!(owner.open("settings", &Options::set())?.id(), first.id());
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -301,6 +426,15 @@ impl Owner {
 
     /// Returns a handle of the table registered under a name. A name that is no atom becomes none.
     ///
+    /// ```
+    /// use fyris::{Options, Store};
+    ///
+    /// let owner = Store::new().owner();
+    /// owner.new_table("t", &Options::set().named())?;
+    /// assert!(owner.named("t").is_ok() && owner.named("u").is_err());
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::NoSuchTable`]; [`Error::NoSuchName`].
@@ -317,6 +451,19 @@ impl Owner {
     }
 
     /// Waits for the next event, at most for `timeout`.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use fyris::{Event, Options, Store, Term};
+    ///
+    /// let store = Store::new();
+    /// let (giver, taker) = (store.owner(), store.owner());
+    /// giver.new_table("t", &Options::set())?.give_away(taker.id(), Term::atom("yours"))?;
+    /// assert!(matches!(taker.event(Duration::from_secs(1)), Some(Event::Transfer { .. })));
+    /// assert!(taker.try_event().is_none());
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn event(&self, timeout: Duration) -> Option<Event> {
         self.events().recv_timeout(timeout).ok()
     }
