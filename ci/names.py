@@ -48,9 +48,6 @@ TESTS = re.compile(
 )
 FIELD = re.compile(rf"^ */// Returns\b.*\n(?: *(?:///|#\[).*\n)* *{VISIBLE}\w+: ", re.M)
 
-# Crates whose types have yet to get names of their own.
-LATER = ("crates/classic", "crates/index", "crates/judy")
-
 failures = []
 
 
@@ -180,9 +177,7 @@ def types(sources, crate):
         code = BODY.sub(lambda m: re.sub(r"\btype \w+", blank, m[0]), code)
         for m in TYPE.finditer(code):
             at[crate(source.file), m[1]].setdefault(source.file, line_of(code, m.start(1)))
-    for (of, name), files in at.items():
-        if of in LATER:
-            continue
+    for (_, name), files in at.items():
         for file, line in list(files.items())[1:]:
             fail(file, line, f"a type {name} is in {next(iter(files))} too")
 

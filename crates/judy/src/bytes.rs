@@ -4,11 +4,11 @@ use std::borrow::Cow;
 use std::marker::PhantomData;
 use std::ops::{Bound, RangeBounds};
 
-use super::bytes_iter::{Iter, Keys, Range, Values};
+use super::bytes_iter::{BytesIter, BytesKeys, BytesRange, BytesValues};
 use super::class::{Account, Use};
 use super::jp::Slot;
 use super::map::NodeBytes;
-use super::strings::{Ended, Place, Split, Strings, bytes_of, rest};
+use super::strings::{Ended, Split, Strings, WordPlace, bytes_of, rest};
 use super::tail::{self, Tails};
 use super::zeroless::{decode, encode, encode_bound};
 
@@ -109,7 +109,7 @@ impl<V> JudyBytes<V> {
     /// Returns the place of an encoded key's value.
     #[inline]
     fn place(&self, key: &[u8]) -> Option<*mut V> {
-        let Place { word, slot, offset } = self.strings.find(key)?;
+        let WordPlace { word, slot, offset } = self.strings.find(key)?;
         if Ended::ends(word) {
             return Some(slot.cast());
         }
@@ -121,8 +121,8 @@ impl<V> JudyBytes<V> {
     }
 
     /// Lends a pair, whose encoded key has these bytes before its last word.
-    pub(super) fn lend(&self, mut above: Vec<u8>, found: Place) -> (Vec<u8>, &V) {
-        let Place { word, slot, .. } = found;
+    pub(super) fn lend(&self, mut above: Vec<u8>, found: WordPlace) -> (Vec<u8>, &V) {
+        let WordPlace { word, slot, .. } = found;
         bytes_of::<Ended>(word, &mut above);
         // SAFETY: the value of a key of this map, which is borrowed for as long.
         unsafe {
@@ -167,7 +167,7 @@ impl<V> JudyBytes<V> {
             let value = value.take().expect("a key has one value");
             tail::make(word, value, behind, account)
         };
-        let Place { word, slot, .. } = self.strings.insert(key, make)?;
+        let WordPlace { word, slot, .. } = self.strings.insert(key, make)?;
         // SAFETY: the place of a value of this map, which is ours alone.
         let place = unsafe { &mut *tail::value(word, slot).cast::<V>() };
         value.map(|value| std::mem::replace(place, value))
@@ -274,19 +274,19 @@ impl<V> JudyBytes<V> {
     }
 
     /// Returns the pairs in the order of keys, from either end.
-    pub fn iter(&self) -> Iter<'_, V> {
-        Range::new(self, Bound::Unbounded, Bound::Unbounded, self.len())
+    pub fn iter(&self) -> BytesIter<'_, V> {
+        BytesRange::new(self, Bound::Unbounded, Bound::Unbounded, self.len())
     }
 
     /// Returns the pairs of a range in the order of keys, from either end; none if it ends before it begins. The number
     /// of pairs left is known ([`ExactSizeIterator`]).
-    pub fn range<Q: AsRef<[u8]> + ?Sized>(&self, range: impl RangeBounds<Q>) -> Range<'_, V> {
+    pub fn range<Q: AsRef<[u8]> + ?Sized>(&self, range: impl RangeBounds<Q>) -> BytesRange<'_, V> {
         let (from, to) = (
             encode_bound(range.start_bound()),
             encode_bound(range.end_bound()),
         );
         let left = self.count(borrowed(&from), borrowed(&to));
-        Range::new(
+        BytesRange::new(
             self,
             from.map(Cow::into_owned),
             to.map(Cow::into_owned),
@@ -295,13 +295,13 @@ impl<V> JudyBytes<V> {
     }
 
     /// Returns the keys in order, from either end.
-    pub fn keys(&self) -> Keys<'_, V> {
-        Keys::new(self.iter())
+    pub fn keys(&self) -> BytesKeys<'_, V> {
+        BytesKeys::new(self.iter())
     }
 
     /// Returns the values in the order of keys, from either end.
-    pub fn values(&self) -> Values<'_, V> {
-        Values::new(self.iter())
+    pub fn values(&self) -> BytesValues<'_, V> {
+        BytesValues::new(self.iter())
     }
 }
 

@@ -5,33 +5,33 @@ use std::iter::FusedIterator;
 use std::ops::{Bound, Index};
 
 use super::JudyBytes;
-use super::strings::Walk;
+use super::strings::StringsWalk;
 use super::tail::Tails;
 
 /// An encoded bound that is kept until a walk begins.
 type Kept = Bound<Vec<u8>>;
 
 /// The pairs of a [`JudyBytes`] in a range, in the order of keys, from either end. See [`JudyBytes::range`].
-pub struct Range<'a, V> {
+pub struct BytesRange<'a, V> {
     map: &'a JudyBytes<V>,
     from: Kept,
     to: Kept,
     /// What is left between the two ends: so neither has to know where the other is.
     left: usize,
-    front: Option<Walk<'static, Tails>>,
-    back: Option<Walk<'static, Tails>>,
+    front: Option<StringsWalk<'static, Tails>>,
+    back: Option<StringsWalk<'static, Tails>>,
 }
 
 /// All pairs of a [`JudyBytes`]. See [`JudyBytes::iter`].
-pub type Iter<'a, V> = Range<'a, V>;
+pub type BytesIter<'a, V> = BytesRange<'a, V>;
 
 /// The keys of a [`JudyBytes`]. See [`JudyBytes::keys`].
-pub struct Keys<'a, V>(Range<'a, V>);
+pub struct BytesKeys<'a, V>(BytesRange<'a, V>);
 
 /// The values of a [`JudyBytes`]. See [`JudyBytes::values`].
-pub struct Values<'a, V>(Range<'a, V>);
+pub struct BytesValues<'a, V>(BytesRange<'a, V>);
 
-impl<'a, V> Range<'a, V> {
+impl<'a, V> BytesRange<'a, V> {
     pub(super) fn new(map: &'a JudyBytes<V>, from: Kept, to: Kept, left: usize) -> Self {
         Self {
             map,
@@ -52,31 +52,31 @@ impl<'a, V> Range<'a, V> {
         };
         let walk = walk.get_or_insert_with(|| {
             let from = bound.as_ref().map(Vec::as_slice);
-            Walk::new(&self.map.strings, from, Bound::Unbounded, up)
+            StringsWalk::new(&self.map.strings, from, Bound::Unbounded, up)
         });
         let found = walk.next()?;
         Some(self.map.lend(walk.built.clone(), found))
     }
 }
 
-impl<'a, V> Keys<'a, V> {
-    pub(super) fn new(pairs: Range<'a, V>) -> Self {
+impl<'a, V> BytesKeys<'a, V> {
+    pub(super) fn new(pairs: BytesRange<'a, V>) -> Self {
         Self(pairs)
     }
 }
 
-impl<'a, V> Values<'a, V> {
-    pub(super) fn new(pairs: Range<'a, V>) -> Self {
+impl<'a, V> BytesValues<'a, V> {
+    pub(super) fn new(pairs: BytesRange<'a, V>) -> Self {
         Self(pairs)
     }
 }
 
 // SAFETY: as a shared reference to the map: the walks lead to its nodes.
-unsafe impl<V: Sync> Send for Range<'_, V> {}
+unsafe impl<V: Sync> Send for BytesRange<'_, V> {}
 // SAFETY: as above.
-unsafe impl<V: Sync> Sync for Range<'_, V> {}
+unsafe impl<V: Sync> Sync for BytesRange<'_, V> {}
 
-impl<V> Clone for Range<'_, V> {
+impl<V> Clone for BytesRange<'_, V> {
     fn clone(&self) -> Self {
         Self {
             map: self.map,
@@ -126,9 +126,9 @@ macro_rules! iterator {
     };
 }
 
-iterator!(Range, (Vec<u8>, &'a V), range => range, pair => pair);
-iterator!(Keys, Vec<u8>, keys => keys.0, pair => pair.0);
-iterator!(Values, &'a V, values => values.0, pair => pair.1);
+iterator!(BytesRange, (Vec<u8>, &'a V), range => range, pair => pair);
+iterator!(BytesKeys, Vec<u8>, keys => keys.0, pair => pair.0);
+iterator!(BytesValues, &'a V, values => values.0, pair => pair.1);
 
 impl<V> Default for JudyBytes<V> {
     fn default() -> Self {
@@ -162,7 +162,7 @@ impl<K: AsRef<[u8]>, V> FromIterator<(K, V)> for JudyBytes<V> {
 
 impl<'a, V> IntoIterator for &'a JudyBytes<V> {
     type Item = (Vec<u8>, &'a V);
-    type IntoIter = Iter<'a, V>;
+    type IntoIter = BytesIter<'a, V>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.iter()

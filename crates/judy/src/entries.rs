@@ -16,7 +16,7 @@ use fyris_index::{Action, Batch, Entry, Range};
 
 use super::class::Account;
 use super::jp::Slot;
-use super::strings::{Array, Behind, Content, Place, Split, Strings, Walk, rest};
+use super::strings::{Array, Behind, Content, Split, Strings, StringsWalk, WordPlace, rest};
 
 /// The bit of a value that is an array.
 const ARRAY: u64 = 1 << 63;
@@ -110,7 +110,7 @@ impl<E: Entry<Key: PlugKey>, S: Split> Default for JudyEntries<E, S> {
 impl<E: Entry<Key: PlugKey>, S: Split> JudyEntries<E, S> {
     /// Returns the place of a key's entry.
     #[inline]
-    fn place(&self, key: &E::Key) -> Option<Place> {
+    fn place(&self, key: &E::Key) -> Option<WordPlace> {
         let found = key.with_bytes(|bytes| self.strings.find(bytes))?;
         // SAFETY: the value of a key in this set.
         let is_it = S::decides(found.word, key, found.offset)
@@ -118,7 +118,7 @@ impl<E: Entry<Key: PlugKey>, S: Split> JudyEntries<E, S> {
         is_it.then_some(found)
     }
 
-    fn append(mut walk: Walk<'_, Entries<E, S>>, want: usize, out: &mut Batch<E>) -> bool {
+    fn append(mut walk: StringsWalk<'_, Entries<E, S>>, want: usize, out: &mut Batch<E>) -> bool {
         for _ in 0..want.max(1) {
             let Some(found) = walk.next() else {
                 return false;
@@ -204,7 +204,7 @@ impl<E: Entry<Key: PlugKey>, S: Split> SequentialTree for JudyEntries<E, S> {
     fn scan(&self, (from, to): Range<'_, E::Key>, want: usize, out: &mut Batch<E>) -> bool {
         with_bound(from, |from| {
             with_bound(to, |to| {
-                Self::append(Walk::new(&self.strings, from, to, true), want, out)
+                Self::append(StringsWalk::new(&self.strings, from, to, true), want, out)
             })
         })
     }
@@ -212,7 +212,7 @@ impl<E: Entry<Key: PlugKey>, S: Split> SequentialTree for JudyEntries<E, S> {
     fn scan_back(&self, (from, to): Range<'_, E::Key>, want: usize, out: &mut Batch<E>) -> bool {
         with_bound(from, |from| {
             with_bound(to, |to| {
-                Self::append(Walk::new(&self.strings, to, from, false), want, out)
+                Self::append(StringsWalk::new(&self.strings, to, from, false), want, out)
             })
         })
     }

@@ -46,9 +46,9 @@ unsafe impl<E: Entry + Send> Send for JudyHashes<E> {}
 unsafe impl<E: Entry + Send + Sync> Sync for JudyHashes<E> {}
 
 /// The entries of a hash value are counted.
-struct Entries<E>(PhantomData<E>);
+struct HashEntries<E>(PhantomData<E>);
 
-impl<E: Entry> Weigh for Entries<E> {
+impl<E: Entry> Weigh for HashEntries<E> {
     const ALL_ONE: bool = false;
 
     #[inline]
@@ -242,7 +242,7 @@ impl<E: Entry<Key: Ord + Hash>> JudyHashes<E> {
     /// Returns the number of entries below a bound, or at it if they count.
     fn rank(&self, key: &E::Key, with_key: bool) -> usize {
         let word = self.word(key);
-        let (below, slot) = (self.tree.rank::<Entries<E>>(word), self.tree.get(word));
+        let (below, slot) = (self.tree.rank::<HashEntries<E>>(word), self.tree.get(word));
         if slot.is_null() {
             return below;
         }
@@ -312,7 +312,10 @@ impl<E: Entry<Key: Ord + Hash>> SequentialTree for JudyHashes<E> {
                 }
                 (Action::Put(entry), None) => {
                     if slot.is_null() {
-                        let slot = self.tree.insert::<Entries<E>>(word, &mut self.account).0;
+                        let slot = self
+                            .tree
+                            .insert::<HashEntries<E>>(word, &mut self.account)
+                            .0;
                         *slot = Slot::new(entry.into_bits());
                     } else {
                         self.add(word, slot, entry);
@@ -323,7 +326,7 @@ impl<E: Entry<Key: Ord + Hash>> SequentialTree for JudyHashes<E> {
                     if list_of::<E>(*slot).is_some() {
                         self.remove_from(word, slot, at);
                     } else {
-                        self.tree.remove::<Entries<E>>(word, &mut self.account);
+                        self.tree.remove::<HashEntries<E>>(word, &mut self.account);
                     }
                     -1
                 }
@@ -350,7 +353,7 @@ impl<E: Entry<Key: Ord + Hash>> SequentialTree for JudyHashes<E> {
     }
 
     fn nth(&self, n: usize) -> Option<E> {
-        let ((_, slot), at) = self.tree.nth::<Entries<E>>(n)?;
+        let ((_, slot), at) = self.tree.nth::<HashEntries<E>>(n)?;
         // SAFETY: a value of this set, and by COUNTED an index of its list.
         Some(unsafe { entries::<E, _>(*slot, |entries| entries[at]) })
     }

@@ -137,9 +137,7 @@ mod weigh;
 mod zeroless;
 
 pub use bytes::JudyBytes;
-pub use bytes_iter::{
-    Iter as BytesIter, Keys as BytesKeys, Range as BytesRange, Values as BytesValues,
-};
+pub use bytes_iter::{BytesIter, BytesKeys, BytesRange, BytesValues};
 pub use concurrent::ConcurrentJudy;
 pub use entries::JudyEntries;
 pub use hashes::JudyHashes;

@@ -39,15 +39,15 @@ impl<E> Default for Bucket<E> {
 unsafe impl<E> Zeroed for Bucket<E> {}
 
 /// The buckets of a table.
-pub(super) struct Buckets<E> {
+pub(super) struct LinearBuckets<E> {
     count: AtomicUsize,
     levels: Levels<Bucket<E>>,
 }
 
 // SAFETY: chains are reached under locks (UNDER_LOCK), and hand entries from one thread to another.
-unsafe impl<E: Send + Sync> Send for Buckets<E> {}
+unsafe impl<E: Send + Sync> Send for LinearBuckets<E> {}
 // SAFETY: as above.
-unsafe impl<E: Send + Sync> Sync for Buckets<E> {}
+unsafe impl<E: Send + Sync> Sync for LinearBuckets<E> {}
 
 /// The hashes of a bucket: its position, and the last of them.
 #[derive(Clone, Copy)]
@@ -86,7 +86,7 @@ fn pair_of(count: usize) -> (u64, u64) {
     ((2 * split) << shift, (2 * split + 1) << shift)
 }
 
-impl<E: Entry> Buckets<E> {
+impl<E: Entry> LinearBuckets<E> {
     /// Makes `count` empty buckets, a power of two that is not below the least number.
     pub(super) fn new(count: usize) -> Self {
         Self {
@@ -171,7 +171,7 @@ impl<E: Entry> Buckets<E> {
 
     /// # Safety
     ///
-    /// As [`Buckets::chain_mut`]; the segment of the position is there.
+    /// As [`LinearBuckets::chain_mut`]; the segment of the position is there.
     #[expect(clippy::mut_from_ref, reason = "the lock is elsewhere")]
     unsafe fn at(&self, position: u64) -> &mut Cell<E> {
         // SAFETY: the caller's contract.
@@ -197,7 +197,7 @@ impl<E: Entry> Buckets<E> {
     ///
     /// # Safety
     ///
-    /// The caller holds the lock of [`Buckets::next_split`] for writing, and no other thread splits or merges.
+    /// The caller holds the lock of [`LinearBuckets::next_split`] for writing, and no other thread splits or merges.
     pub(super) unsafe fn split(&self) {
         let count = self.count();
         let (old, new) = pair_of(count);
@@ -215,8 +215,8 @@ impl<E: Entry> Buckets<E> {
     ///
     /// # Safety
     ///
-    /// The caller holds the lock of [`Buckets::next_merge`] for writing, no other thread splits or merges, and there
-    /// are more buckets than the least number.
+    /// The caller holds the lock of [`LinearBuckets::next_merge`] for writing, no other thread splits or merges, and
+    /// there are more buckets than the least number.
     pub(super) unsafe fn merge(&self) {
         let count = self.count() - 1;
         let (old, new) = pair_of(count);
@@ -234,7 +234,7 @@ impl<E: Entry> Buckets<E> {
     }
 }
 
-impl<E: Entry> Buckets<E> {
+impl<E: Entry> LinearBuckets<E> {
     /// Calls `f` with each entry, once, and frees the nodes.
     pub(super) fn drain(&mut self, mut f: impl FnMut(E)) {
         for number in 0..self.count() {
@@ -252,8 +252,8 @@ mod tests {
 
     #[test]
     fn buckets_cover_all_hashes_in_order() {
-        for count in Buckets::<Object>::least()..300 {
-            let buckets = Buckets::<Object>::new(Buckets::<Object>::least());
+        for count in LinearBuckets::<Object>::least()..300 {
+            let buckets = LinearBuckets::<Object>::new(LinearBuckets::<Object>::least());
             while buckets.count() < count {
                 // SAFETY: one thread.
                 unsafe { buckets.split() };
@@ -275,8 +275,8 @@ mod tests {
 
     #[test]
     fn the_last_bucket_is_merged_first() {
-        let least = Buckets::<Object>::least();
-        let buckets = Buckets::<Object>::new(least);
+        let least = LinearBuckets::<Object>::least();
+        let buckets = LinearBuckets::<Object>::new(least);
         let small = buckets.memory(0);
         for _ in 0..100 {
             let split = buckets.next_split();

@@ -59,7 +59,7 @@ use fyris_sync::counter::Striped;
 use fyris_sync::lock::Mutex;
 use fyris_sync::reclaim::Guard;
 
-use self::buckets::Buckets;
+use self::buckets::LinearBuckets;
 use self::chain::{Cell, HASH};
 use self::locks::{Locks, Wish};
 
@@ -76,7 +76,7 @@ pub struct LinearHash<E: Entry, S = RandomState> {
     locks: TableLock<Locks>,
     /// Whether the table lock is the lock of all buckets.
     one_lock: bool,
-    buckets: Buckets<E>,
+    buckets: LinearBuckets<E>,
     /// Held by the thread that splits or merges buckets.
     resizing: Mutex<()>,
     hasher: S,
@@ -112,7 +112,7 @@ impl<E: Entry, S: Default> Default for LinearHash<E, S> {
 impl<E: Entry, S: Default> Build for LinearHash<E, S> {
     fn build(options: &IndexOptions) -> Self {
         let locks = Locks::new(options);
-        let buckets = options.capacity.max(Buckets::<E>::least());
+        let buckets = options.capacity.max(LinearBuckets::<E>::least());
         let buckets = buckets.max(locks.number()).next_power_of_two();
         let entries = Striped::new();
         let inflates = options.decentralized_counters.is_none();
@@ -124,7 +124,7 @@ impl<E: Entry, S: Default> Build for LinearHash<E, S> {
         Self {
             locks: TableLock::new(table_lock, locks),
             one_lock,
-            buckets: Buckets::new(buckets),
+            buckets: LinearBuckets::new(buckets),
             resizing: Mutex::new(()),
             hasher: S::default(),
             entries,
@@ -175,7 +175,9 @@ impl<E: Entry, S> LinearHash<E, S> {
                 let _bucket = locks.write_to_resize(self.buckets.next_split());
                 // SAFETY: the lock of the bucket, or of the table, for writing; alone in resizing.
                 unsafe { self.buckets.split() };
-            } else if count < buckets / 2 && buckets > locks.number().max(Buckets::<E>::least()) {
+            } else if count < buckets / 2
+                && buckets > locks.number().max(LinearBuckets::<E>::least())
+            {
                 let _bucket = locks.write_to_resize(self.buckets.next_merge());
                 // SAFETY: as above; more buckets than locks.
                 unsafe { self.buckets.merge() };

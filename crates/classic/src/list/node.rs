@@ -157,7 +157,7 @@ impl Head {
 }
 
 /// What a writer finds in a node.
-pub(crate) enum Content<E> {
+pub(crate) enum NodeContent<E> {
     Entry(E),
     /// The thread that made the node holds it: what key it is for only that thread knows.
     Unknown,
@@ -214,14 +214,14 @@ impl Node {
 
     /// Returns what a writer has to know of the node.
     #[inline]
-    pub(crate) fn content<E: Entry>(&self) -> Content<E> {
+    pub(crate) fn content<E: Entry>(&self) -> NodeContent<E> {
         let word = self.word();
         match entry_of(word) {
-            Some(entry) => Content::Entry(entry),
+            Some(entry) => NodeContent::Entry(entry),
             None if word & DEAD != 0 || cfg!(fyris_mutant = "list_placeholder_overlooked") => {
-                Content::Dead
+                NodeContent::Dead
             }
-            None => Content::Unknown,
+            None => NodeContent::Unknown,
         }
     }
 

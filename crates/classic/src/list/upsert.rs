@@ -5,11 +5,11 @@ use std::ptr::NonNull;
 use fyris_index::{Action, Entry};
 use fyris_sync::reclaim::Guard;
 
-use super::node::Content;
+use super::node::NodeContent;
 use super::{Front, Link, Node, nodes, seek};
 
 /// The place of a key in a list.
-enum Place<'g> {
+enum KeyPlace<'g> {
     /// The node for the key, alive when it was looked at.
     Node(&'g Node),
     /// A node that may be for the key.
@@ -31,12 +31,12 @@ pub(super) fn upsert<E: Entry, R>(
     loop {
         let front = seek(start, |at| at >= order, pin);
         let locked = match find(&front, order, &is_it) {
-            Place::Node(node) => node.lock().map(|handle| (node, handle)),
-            Place::Unknown(node) => {
+            KeyPlace::Node(node) => node.lock().map(|handle| (node, handle)),
+            KeyPlace::Unknown(node) => {
                 node.wait();
                 None
             }
-            Place::Absent => insert(&front, order, &mut spare).map(|node| (node, 0)),
+            KeyPlace::Absent => insert(&front, order, &mut spare).map(|node| (node, 0)),
         };
         if let Some((node, before)) = locked {
             let slot = Slot {
@@ -51,15 +51,15 @@ pub(super) fn upsert<E: Entry, R>(
     }
 }
 
-fn find<'g, E: Entry>(front: &Front<'g>, order: u64, is_it: impl Fn(&E) -> bool) -> Place<'g> {
+fn find<'g, E: Entry>(front: &Front<'g>, order: u64, is_it: impl Fn(&E) -> bool) -> KeyPlace<'g> {
     for (_, node) in nodes(front.first).take_while(|(at, _)| *at == order) {
         match node.content() {
-            Content::Entry(entry) if is_it(&entry) => return Place::Node(node),
-            Content::Entry(_) | Content::Dead => {}
-            Content::Unknown => return Place::Unknown(node),
+            NodeContent::Entry(entry) if is_it(&entry) => return KeyPlace::Node(node),
+            NodeContent::Entry(_) | NodeContent::Dead => {}
+            NodeContent::Unknown => return KeyPlace::Unknown(node),
         }
     }
-    Place::Absent
+    KeyPlace::Absent
 }
 
 /// Puts a placeholder at the front, the one of an earlier attempt if there is one; `None` if the front has changed.

@@ -8,12 +8,12 @@ use fyris_sync::reclaim::Guard;
 
 use crate::place::Place;
 
-use super::node::{HIGH, LOW, Locked, NodeRef, Side, Version};
+use super::node::{AvlNodeRef, HIGH, LOW, LockedAvlNode, Side, Version};
 
 /// A point on a descent: at the version, the keys of the node's subtree on the side include those of the place.
 #[derive(Clone, Copy)]
 pub(super) struct At<'g> {
-    pub(super) node: NodeRef<'g>,
+    pub(super) node: AvlNodeRef<'g>,
     pub(super) version: Version,
     pub(super) side: Side,
 }
@@ -23,7 +23,7 @@ pub(super) enum Step<'g> {
     /// A child.
     Down,
     /// The node of the place.
-    Found(NodeRef<'g>),
+    Found(AvlNodeRef<'g>),
     /// No child: there was no node of the place at a moment of the step.
     Gap,
     /// A change has overtaken the descent, which has to begin anew.
@@ -33,7 +33,7 @@ pub(super) enum Step<'g> {
 impl<'g> At<'g> {
     /// Returns the beginning of a descent: the root is the higher child of its holder, which never shrinks.
     #[inline]
-    pub(super) fn top(holder: NodeRef<'g>) -> Self {
+    pub(super) fn top(holder: AvlNodeRef<'g>) -> Self {
         Self {
             node: holder,
             version: holder.version(),
@@ -72,7 +72,7 @@ impl<'g> At<'g> {
 
     /// Locks the node of a gap; `None` if the gap may not be there any more.
     #[inline]
-    pub(super) fn lock(self) -> Option<Locked<'g>> {
+    pub(super) fn lock(self) -> Option<LockedAvlNode<'g>> {
         let locked = self.node.lock_at(self.version)?;
         let is_free =
             locked.node.child(self.side).is_none() || cfg!(fyris_mutant = "ravl_gap_unchecked");
@@ -83,9 +83,9 @@ impl<'g> At<'g> {
 /// Returns the node of a place, dead or not, or the gap where it would be.
 #[inline]
 pub(super) fn find<'g, E: Entry>(
-    holder: NodeRef<'g>,
+    holder: AvlNodeRef<'g>,
     place: &impl Place<E>,
-) -> Result<NodeRef<'g>, At<'g>> {
+) -> Result<AvlNodeRef<'g>, At<'g>> {
     let mut backoff = Backoff::new();
     loop {
         let mut at = At::top(holder);
@@ -104,10 +104,10 @@ pub(super) fn find<'g, E: Entry>(
 /// Works like [`find`], for a writer: neither the node nor one above it belongs to a snapshot.
 #[inline]
 pub(super) fn find_own<'g, E: Entry>(
-    holder: NodeRef<'g>,
+    holder: AvlNodeRef<'g>,
     place: &impl Place<E>,
     pin: &impl Guard,
-) -> Result<NodeRef<'g>, At<'g>> {
+) -> Result<AvlNodeRef<'g>, At<'g>> {
     let mut backoff = Backoff::new();
     loop {
         let mut at = At::top(holder);

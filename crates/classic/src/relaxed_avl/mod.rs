@@ -115,7 +115,7 @@ use fyris_sync::counter::Striped;
 use fyris_sync::reclaim::Guard;
 
 use self::find::find;
-use self::node::{HIGH, LOW, NodeRef};
+use self::node::{AvlNodeRef, HIGH, LOW};
 use self::snapshot::Gate;
 pub use self::snapshot::Snapshot;
 use fyris_index::key::TreeKey;
@@ -135,7 +135,7 @@ const EVERY: u64 = 16;
 /// A relaxed AVL tree of entries `E`, of which snapshots can be taken if `SNAPSHOTS`. See the [module](self).
 pub struct RelaxedAvl<E: Entry, const SNAPSHOTS: bool = false> {
     /// A node whose higher child is the root, and which lives as long as the index.
-    holder: NodeRef<'static>,
+    holder: AvlNodeRef<'static>,
     entries: Striped,
     /// Open to writers but while a snapshot is taken.
     gate: Gate,
@@ -152,7 +152,7 @@ unsafe impl<E: Entry + Send + Sync, const SNAPSHOTS: bool> Sync for RelaxedAvl<E
 impl<E: Entry, const SNAPSHOTS: bool> Default for RelaxedAvl<E, SNAPSHOTS> {
     fn default() -> Self {
         Self {
-            holder: NodeRef::holder(),
+            holder: AvlNodeRef::holder(),
             entries: Striped::new(),
             gate: Gate::default(),
             entry: PhantomData,
@@ -168,7 +168,7 @@ impl<E: Entry, const SNAPSHOTS: bool> Build for RelaxedAvl<E, SNAPSHOTS> {
 
 impl<E: Entry, const SNAPSHOTS: bool> RelaxedAvl<E, SNAPSHOTS> {
     #[inline]
-    fn holder(&self) -> NodeRef<'_> {
+    fn holder(&self) -> AvlNodeRef<'_> {
         self.holder
     }
 
@@ -250,11 +250,11 @@ where
 
     fn describe(&self, _: &impl Guard) -> Figures {
         let root = self.holder().child(HIGH);
-        Figures::new().count("depth", root.map_or(0, NodeRef::height).into())
+        Figures::new().count("depth", root.map_or(0, AvlNodeRef::height).into())
     }
 
     fn memory(&self) -> usize {
-        let nodes = (1 + self.count()) * NodeRef::BYTES;
+        let nodes = (1 + self.count()) * AvlNodeRef::BYTES;
         size_of::<Self>() + self.entries.memory() + nodes
     }
 

@@ -54,17 +54,17 @@ pub(super) fn other(side: Side) -> Side {
 
 /// A node.
 #[repr(C)]
-pub(super) struct Node {
+pub(super) struct AvlNode {
     version: AtomicU64,
     prefix: u64,
-    children: [AtomicPtr<Node>; 2],
+    children: [AtomicPtr<AvlNode>; 2],
     word: AtomicU64,
-    parent: AtomicPtr<Node>,
+    parent: AtomicPtr<AvlNode>,
 }
 
 /// A node that stays allocated for `'g`: it was reachable under the caller's pin (RECLAIM), or holds the root.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct NodeRef<'g>(NonNull<Node>, PhantomData<&'g Node>);
+pub(super) struct AvlNodeRef<'g>(NonNull<AvlNode>, PhantomData<&'g AvlNode>);
 
 /// What a node was when its version was read.
 #[derive(Clone, Copy)]
@@ -108,14 +108,14 @@ impl Version {
     }
 }
 
-impl<'g> NodeRef<'g> {
+impl<'g> AvlNodeRef<'g> {
     /// Bytes that a node takes.
-    pub(super) const BYTES: usize = size_of::<Node>();
+    pub(super) const BYTES: usize = size_of::<AvlNode>();
 
-    fn allocate(version: u64, prefix: u64, word: u64, parent: *mut Node) -> Self {
-        const { assert!(align_of::<Node>() <= 8) };
-        let node = allocate(size_of::<Node>()).cast::<Node>();
-        let empty = Node {
+    fn allocate(version: u64, prefix: u64, word: u64, parent: *mut AvlNode) -> Self {
+        const { assert!(align_of::<AvlNode>() <= 8) };
+        let node = allocate(size_of::<AvlNode>()).cast::<AvlNode>();
+        let empty = AvlNode {
             version: AtomicU64::new(version),
             prefix,
             children: [AtomicPtr::default(), AtomicPtr::default()],
@@ -133,7 +133,7 @@ impl<'g> NodeRef<'g> {
     }
 
     /// Makes a holder for a snapshot of the tree with this root, and marks the root as shared. No thread writes.
-    pub(super) fn snapshot_of(root: Option<NodeRef<'_>>) -> Self {
+    pub(super) fn snapshot_of(root: Option<AvlNodeRef<'_>>) -> Self {
         let holder = Self::holder();
         if let Some(root) = root {
             root.share();
@@ -160,18 +160,18 @@ impl<'g> NodeRef<'g> {
         // SAFETY: from `allocate`; otherwise the caller's contract.
         unsafe {
             self.0.drop_in_place();
-            free(self.0.cast(), size_of::<Node>());
+            free(self.0.cast(), size_of::<AvlNode>());
         }
     }
 
-    fn node(self) -> &'g Node {
+    fn node(self) -> &'g AvlNode {
         assert_not_reclaimed(self.0.as_ptr());
         // SAFETY: a node stays allocated for `'g`, and all that changes in it is atomic.
         unsafe { self.0.as_ref() }
     }
 
     /// Returns the pointer to retire the node by.
-    pub(super) fn as_ptr(self) -> *mut Node {
+    pub(super) fn as_ptr(self) -> *mut AvlNode {
         self.0.as_ptr()
     }
 
@@ -203,28 +203,28 @@ impl<'g> NodeRef<'g> {
 
     /// Returns a child.
     #[inline]
-    pub(super) fn child(self, side: Side) -> Option<NodeRef<'g>> {
-        // PROTECT: pairs with the Release in `Locked::set_child`: the node is seen whole, and so are the marks that
-        // were set before the link.
+    pub(super) fn child(self, side: Side) -> Option<AvlNodeRef<'g>> {
+        // PROTECT: pairs with the Release in `LockedAvlNode::set_child`: the node is seen whole, and so are the marks
+        // that were set before the link.
         Self::at(self.node().children[side].load(PROTECT))
     }
 
     /// Returns the parent, unless the node is the holder: the node that links it, or has done so until just now.
     #[inline]
-    pub(super) fn parent(self) -> Option<NodeRef<'g>> {
-        // PROTECT: pairs with the Release in `Locked::set_child`.
+    pub(super) fn parent(self) -> Option<AvlNodeRef<'g>> {
+        // PROTECT: pairs with the Release in `LockedAvlNode::set_child`.
         Self::at(self.node().parent.load(PROTECT))
     }
 
     #[inline]
-    fn at(node: *mut Node) -> Option<Self> {
+    fn at(node: *mut AvlNode) -> Option<Self> {
         let node = NonNull::new(node)?;
         assert_not_reclaimed(node.as_ptr());
         Some(Self(node, PhantomData))
     }
 
     /// Returns the side on which the node is linked by this one.
-    pub(super) fn side_of(self, child: NodeRef<'_>) -> Option<Side> {
+    pub(super) fn side_of(self, child: AvlNodeRef<'_>) -> Option<Side> {
         [LOW, HIGH]
             .into_iter()
             .find(|side| self.child(*side) == Some(child))
@@ -233,7 +233,7 @@ impl<'g> NodeRef<'g> {
     /// Returns the heights that the children are known by, 0 for none.
     #[inline]
     pub(super) fn heights(self) -> [u8; 2] {
-        [LOW, HIGH].map(|side| self.child(side).map_or(0, NodeRef::height))
+        [LOW, HIGH].map(|side| self.child(side).map_or(0, AvlNodeRef::height))
     }
 
     /// Prefetches a child.
@@ -263,17 +263,17 @@ impl<'g> NodeRef<'g> {
 
     /// Waits for the lock of the node and takes it; `None` if the node is unlinked.
     #[inline]
-    pub(super) fn lock(self) -> Option<Locked<'g>> {
+    pub(super) fn lock(self) -> Option<LockedAvlNode<'g>> {
         let version = lock_bit(&self.node().version, LOCKED, UNLINKED);
-        (version & UNLINKED == 0).then_some(Locked {
+        (version & UNLINKED == 0).then_some(LockedAvlNode {
             node: self,
             version,
         })
     }
 
-    /// Works like [`NodeRef::lock`]; `None` also if a key that belonged to the node at `version` does not any more.
+    /// Works like [`AvlNodeRef::lock`]; `None` also if a key that belonged to the node at `version` does not any more.
     #[inline]
-    pub(super) fn lock_at(self, version: Version) -> Option<Locked<'g>> {
+    pub(super) fn lock_at(self, version: Version) -> Option<LockedAvlNode<'g>> {
         let locked = self.lock()?;
         let is_still = cfg!(fyris_mutant = "ravl_locks_any_version")
             || Version(locked.version).covers(version);
@@ -281,7 +281,7 @@ impl<'g> NodeRef<'g> {
     }
 }
 
-impl Keyed for NodeRef<'_> {
+impl Keyed for AvlNodeRef<'_> {
     #[inline]
     fn prefix(self) -> u64 {
         self.node().prefix
@@ -297,13 +297,13 @@ impl Keyed for NodeRef<'_> {
 }
 
 /// A node that this thread has locked. Dropping it unlocks the node.
-pub(super) struct Locked<'g> {
-    pub(super) node: NodeRef<'g>,
+pub(super) struct LockedAvlNode<'g> {
+    pub(super) node: AvlNodeRef<'g>,
     /// The version to leave there.
     version: u64,
 }
 
-impl<'g> Locked<'g> {
+impl<'g> LockedAvlNode<'g> {
     /// Makes a locked leaf that is not in the tree.
     #[inline]
     pub(super) fn leaf<E: Entry>(prefix: u64, entry: E) -> Self {
@@ -320,14 +320,14 @@ impl<'g> Locked<'g> {
 
     fn fresh(prefix: u64, word: u64) -> Self {
         Self {
-            node: NodeRef::allocate(LOCKED, prefix, word, ptr::null_mut()),
+            node: AvlNodeRef::allocate(LOCKED, prefix, word, ptr::null_mut()),
             version: 0,
         }
     }
 
     /// Sets a child, and the parent of that.
     #[inline]
-    pub(super) fn set_child(&self, side: Side, child: Option<NodeRef<'_>>) {
+    pub(super) fn set_child(&self, side: Side, child: Option<AvlNodeRef<'_>>) {
         let order = if cfg!(fyris_mutant = "ravl_unpublished") {
             Ordering::Relaxed
         } else {
@@ -344,7 +344,7 @@ impl<'g> Locked<'g> {
 
     /// Returns a child that no snapshot has: a copy, which it puts into the child's place, if snapshots have the child.
     #[inline]
-    pub(super) fn own_child(&self, side: Side, pin: &impl Guard) -> Option<NodeRef<'g>> {
+    pub(super) fn own_child(&self, side: Side, pin: &impl Guard) -> Option<AvlNodeRef<'g>> {
         let child = self.node.child(side)?;
         if !child.version().is_shared() {
             return Some(child);
@@ -353,7 +353,7 @@ impl<'g> Locked<'g> {
     }
 
     #[cold]
-    fn copy_child(&self, side: Side, child: NodeRef<'g>, pin: &impl Guard) -> NodeRef<'g> {
+    fn copy_child(&self, side: Side, child: AvlNodeRef<'g>, pin: &impl Guard) -> AvlNodeRef<'g> {
         let mut copy = Self::fresh(child.prefix(), child.word());
         copy.version |= u64::from(child.height()) << HEIGHT_SHIFT;
         for side in [LOW, HIGH] {
@@ -415,7 +415,7 @@ impl<'g> Locked<'g> {
     }
 }
 
-impl Drop for Locked<'_> {
+impl Drop for LockedAvlNode<'_> {
     #[inline]
     fn drop(&mut self) {
         // Pairs with the Acquire in `version` and in `lock_bit`; VISIBLE.
@@ -423,9 +423,9 @@ impl Drop for Locked<'_> {
     }
 }
 
-impl Retire for Node {
+impl Retire for AvlNode {
     unsafe fn reclaim(node: *mut Self) {
         // SAFETY: a node's pointer, by the caller's contract reclaimed once.
-        unsafe { NodeRef(NonNull::new_unchecked(node), PhantomData).free() };
+        unsafe { AvlNodeRef(NonNull::new_unchecked(node), PhantomData).free() };
     }
 }

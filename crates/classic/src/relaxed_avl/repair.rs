@@ -4,16 +4,16 @@ use fyris_sync::lock::Backoff;
 use fyris_sync::reclaim::Guard;
 use smallvec::SmallVec;
 
-use super::node::{HIGH, LOW, Locked, NodeRef, Side, other};
+use super::node::{AvlNodeRef, HIGH, LOW, LockedAvlNode, Side, other};
 
 /// The nodes that a thread is to look at before its operation ends (invariant REPAIRED), the next one last.
 pub(super) struct Work<'g>(SmallVec<[Task<'g>; 16]>);
 
 enum Task<'g> {
     /// The node.
-    Check(NodeRef<'g>),
+    Check(AvlNodeRef<'g>),
     /// The parent that the node has when its turn comes.
-    CheckAbove(NodeRef<'g>),
+    CheckAbove(AvlNodeRef<'g>),
 }
 
 impl<'g> Work<'g> {
@@ -23,14 +23,14 @@ impl<'g> Work<'g> {
 
     /// Adds a node whose links have changed.
     #[inline]
-    pub(super) fn check(&mut self, node: NodeRef<'g>) {
+    pub(super) fn check(&mut self, node: AvlNodeRef<'g>) {
         self.0.push(Task::Check(node));
     }
 
     /// Computes the height of a node whose links, or the heights of whose children, have changed; adds the node, and
     /// its parent if the height is another.
     #[inline]
-    pub(super) fn measure(&mut self, locked: &mut Locked<'g>) {
+    pub(super) fn measure(&mut self, locked: &mut LockedAvlNode<'g>) {
         if locked.measure() && !cfg!(fyris_mutant = "ravl_unrepaired") {
             self.0.push(Task::CheckAbove(locked.node));
         }
@@ -50,7 +50,7 @@ enum Shape {
 }
 
 #[inline]
-fn shape_of(node: NodeRef<'_>) -> Shape {
+fn shape_of(node: AvlNodeRef<'_>) -> Shape {
     let version = node.version();
     let [low, high] = node.heights();
     if version.is_unlinked() {
@@ -97,7 +97,7 @@ pub(super) fn repair(mut work: Work<'_>, pin: &impl Guard) {
 
 /// Rotates a node that is tilted: its higher child rises into its place, or that one's inner child does. Those are made
 /// sound first. `None` where another thread has changed the place of the node.
-fn rotate<'g>(node: NodeRef<'g>, pin: &impl Guard, work: &mut Work<'g>) -> Option<()> {
+fn rotate<'g>(node: AvlNodeRef<'g>, pin: &impl Guard, work: &mut Work<'g>) -> Option<()> {
     let parent = node.parent()?.lock()?;
     let side = parent.node.side_of(node)?;
     let sinking = node.lock()?;
@@ -132,10 +132,10 @@ fn rotate<'g>(node: NodeRef<'g>, pin: &impl Guard, work: &mut Work<'g>) -> Optio
 /// Puts the child on the side `up` of a node into its place. The node shrinks: the keys beyond those of the child
 /// belong to the child alone.
 fn turn<'g>(
-    parent: &Locked<'g>,
+    parent: &LockedAvlNode<'g>,
     side: Side,
-    mut sinking: Locked<'g>,
-    mut rising: Locked<'g>,
+    mut sinking: LockedAvlNode<'g>,
+    mut rising: LockedAvlNode<'g>,
     up: Side,
     work: &mut Work<'g>,
 ) {
@@ -154,9 +154,9 @@ fn turn<'g>(
 
 /// Puts the inner child of the child on the side `up` of a node into its place. Both of these shrink.
 fn turn_twice<'g>(
-    parent: &Locked<'g>,
+    parent: &LockedAvlNode<'g>,
     side: Side,
-    [mut sinking, mut rising, mut inner]: [Locked<'g>; 3],
+    [mut sinking, mut rising, mut inner]: [LockedAvlNode<'g>; 3],
     up: Side,
     work: &mut Work<'g>,
 ) {

@@ -13,7 +13,7 @@ use crate::place::{ByKey, Cut};
 
 use super::RelaxedAvl;
 use super::find::find;
-use super::node::{HIGH, NodeRef};
+use super::node::{AvlNodeRef, HIGH};
 use super::walk::Walk;
 
 /// Lets writers in but while a snapshot is taken, and tells when those that are inside are done (invariant QUIET).
@@ -70,7 +70,7 @@ impl<E: Entry<Key: TreeKey>> RelaxedAvl<E, true> {
         let pin = pin_owned();
         let (holder, len) = self.gate.quietly(|| {
             let root = self.holder().child(HIGH);
-            (NodeRef::snapshot_of(root), self.count())
+            (AvlNodeRef::snapshot_of(root), self.count())
         });
         Snapshot {
             holder,
@@ -86,7 +86,7 @@ impl<E: Entry<Key: TreeKey>> RelaxedAvl<E, true> {
 /// Reads take no lock and wait for no writer; all of them see the same entries, which live as long as the snapshot.
 pub struct Snapshot<'t, E: Entry> {
     /// A node of the snapshot's own, whose higher child is the root.
-    holder: NodeRef<'t>,
+    holder: AvlNodeRef<'t>,
     len: usize,
     /// Since before the snapshot was taken, so that its nodes and entries are not freed (invariant FROZEN_SHARED).
     _pin: OwnedGuard,

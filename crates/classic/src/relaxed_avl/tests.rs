@@ -19,7 +19,7 @@ use crate::odd_keys::{COMPARE, Itself, Odd, honest};
 use crate::place::Keyed;
 
 use super::RelaxedAvl;
-use super::node::{HIGH, LOW, NodeRef};
+use super::node::{AvlNodeRef, HIGH, LOW};
 
 type Tree = RelaxedAvl<Object>;
 
@@ -34,7 +34,7 @@ fn checked<E: Entry<Key: TreeKey>, const S: bool>(tree: &RelaxedAvl<E, S>) -> Ve
     entries
 }
 
-fn check<E: Entry<Key: TreeKey>>(node: NodeRef<'_>, entries: &mut Vec<E>) {
+fn check<E: Entry<Key: TreeKey>>(node: AvlNodeRef<'_>, entries: &mut Vec<E>) {
     assert!(node.version().is_steady() && !node.version().is_locked());
     let children = [LOW, HIGH].map(|side| node.child(side));
     for child in children.into_iter().flatten() {

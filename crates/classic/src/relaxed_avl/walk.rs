@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use crate::place::{ByKey, Cut, Keyed, Place};
 
 use super::find::{At, Step};
-use super::node::{HIGH, LOW, NodeRef, Side, other};
+use super::node::{AvlNodeRef, HIGH, LOW, Side, other};
 
 /// Nodes to choose from for each cut.
 const CHOICE: usize = 64;
@@ -21,7 +21,7 @@ const CHOICE: usize = 64;
 /// Between the node that it has met last and the next of these there was no node at some moment, when the way down
 /// ended in a gap. Where the way down is lost, or one of the two has shrunk, the walk begins anew behind the last node.
 pub(super) struct Walk<'g, const BACK: bool> {
-    holder: NodeRef<'g>,
+    holder: AvlNodeRef<'g>,
     /// The nodes to come, the next one last, each with the version at which the walk has passed it.
     ahead: SmallVec<[At<'g>; 32]>,
     /// The node that was met last, whose further subtree is next.
@@ -39,7 +39,10 @@ impl<'g, const BACK: bool> Walk<'g, BACK> {
     };
 
     /// Begins a walk at a cut.
-    pub(super) fn new<E: Entry<Key: TreeKey>>(holder: NodeRef<'g>, from: &Cut<'_, E::Key>) -> Self {
+    pub(super) fn new<E: Entry<Key: TreeKey>>(
+        holder: AvlNodeRef<'g>,
+        from: &Cut<'_, E::Key>,
+    ) -> Self {
         let mut walk = Self {
             holder,
             ahead: SmallVec::new(),
@@ -77,7 +80,7 @@ impl<'g, const BACK: bool> Walk<'g, BACK> {
     }
 
     /// Returns the next node, dead or not.
-    pub(super) fn next<E: Entry<Key: TreeKey>>(&mut self) -> Option<NodeRef<'g>> {
+    pub(super) fn next<E: Entry<Key: TreeKey>>(&mut self) -> Option<AvlNodeRef<'g>> {
         if let Some(last) = self.last.take() {
             let nearest = if BACK { Cut::Last } else { Cut::First };
             if !self.descend::<E>(last, &nearest) || self.has_turned(&last) {
@@ -101,7 +104,7 @@ impl<'g, const BACK: bool> Walk<'g, BACK> {
     }
 
     #[cold]
-    fn seek_behind<E: Entry<Key: TreeKey>>(&mut self, node: NodeRef<'g>) {
+    fn seek_behind<E: Entry<Key: TreeKey>>(&mut self, node: AvlNodeRef<'g>) {
         let entry = node.any_entry::<E>();
         let key = ByKey::new(entry.key());
         self.seek::<E>(&if BACK {
@@ -143,7 +146,11 @@ impl<'g, const BACK: bool> Walk<'g, BACK> {
 
 /// Appends entries that cut the tree into `parts`: chosen among those of its upper levels, by the heights of what lies
 /// below these.
-pub(super) fn cut<E: Entry<Key: TreeKey>>(holder: NodeRef<'_>, parts: usize, out: &mut Batch<E>) {
+pub(super) fn cut<E: Entry<Key: TreeKey>>(
+    holder: AvlNodeRef<'_>,
+    parts: usize,
+    out: &mut Batch<E>,
+) {
     let levels = parts.saturating_mul(CHOICE).saturating_add(1).ilog2();
     let mut upper = Upper {
         entries: Vec::new(),
@@ -172,7 +179,7 @@ struct Upper<E> {
 
 impl<E: Entry<Key: TreeKey>> Upper<E> {
     /// Adds a subtree, without the entries that a rotation has moved to another place meanwhile.
-    fn add(&mut self, root: Option<NodeRef<'_>>, levels: u32) {
+    fn add(&mut self, root: Option<AvlNodeRef<'_>>, levels: u32) {
         let Some(node) = root else { return };
         if levels == 0 {
             self.size += size_of_height(node.height());
@@ -192,7 +199,7 @@ impl<E: Entry<Key: TreeKey>> Upper<E> {
 }
 
 /// Returns about which part of the nodes lies before a place.
-pub(super) fn rank<E: Entry<Key: TreeKey>>(holder: NodeRef<'_>, place: &Cut<'_, E::Key>) -> f64 {
+pub(super) fn rank<E: Entry<Key: TreeKey>>(holder: AvlNodeRef<'_>, place: &Cut<'_, E::Key>) -> f64 {
     let mut backoff = Backoff::new();
     loop {
         let (mut at, mut before, mut part) = (At::top(holder), 0.0, 1.0);
@@ -216,7 +223,7 @@ pub(super) fn rank<E: Entry<Key: TreeKey>>(holder: NodeRef<'_>, place: &Cut<'_, 
 }
 
 /// Estimates which part of the nodes below a node is on its lower side, from the heights.
-fn share_of_low(node: NodeRef<'_>) -> f64 {
+fn share_of_low(node: AvlNodeRef<'_>) -> f64 {
     let [low, high] = node.heights().map(size_of_height);
     low / (low + high)
 }

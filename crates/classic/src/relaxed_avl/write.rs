@@ -10,11 +10,11 @@ use crate::place::ByKey;
 
 use super::RelaxedAvl;
 use super::find::{At, find_own};
-use super::node::{HIGH, LOW, Locked, NodeRef, Side};
+use super::node::{AvlNodeRef, HIGH, LOW, LockedAvlNode, Side};
 use super::repair::{Work, repair};
 
 /// The locked nodes from the higher child of a node down to the next node in the order of keys.
-type Spine<'g> = SmallVec<[Locked<'g>; 8]>;
+type Spine<'g> = SmallVec<[LockedAvlNode<'g>; 8]>;
 
 impl<E: Entry<Key: TreeKey>, const SNAPSHOTS: bool> RelaxedAvl<E, SNAPSHOTS> {
     /// See [`Index::upsert`](fyris_index::Index::upsert).
@@ -49,7 +49,7 @@ impl<E: Entry<Key: TreeKey>, const SNAPSHOTS: bool> RelaxedAvl<E, SNAPSHOTS> {
     /// Runs the closure for a key that is there, in a node that this thread has locked.
     fn change_node<R>(
         &self,
-        locked: Locked<'_>,
+        locked: LockedAvlNode<'_>,
         old: E,
         pin: &impl Guard,
         f: impl FnOnce(Option<E>) -> (Action<E>, R),
@@ -72,7 +72,7 @@ impl<E: Entry<Key: TreeKey>, const SNAPSHOTS: bool> RelaxedAvl<E, SNAPSHOTS> {
     /// Runs the closure for a key that is absent, and stays so while the node above its gap is locked.
     fn fill_gap<R>(
         &self,
-        mut above: Locked<'_>,
+        mut above: LockedAvlNode<'_>,
         gap: At<'_>,
         prefix: u64,
         pin: &impl Guard,
@@ -81,7 +81,7 @@ impl<E: Entry<Key: TreeKey>, const SNAPSHOTS: bool> RelaxedAvl<E, SNAPSHOTS> {
         let (action, result) = f(None);
         if let Action::Put(new) = action {
             self.count_new();
-            let leaf = Locked::leaf(prefix, new);
+            let leaf = LockedAvlNode::leaf(prefix, new);
             above.set_child(gap.side, Some(leaf.node));
             drop(leaf);
             let mut work = Work::new();
@@ -94,7 +94,7 @@ impl<E: Entry<Key: TreeKey>, const SNAPSHOTS: bool> RelaxedAvl<E, SNAPSHOTS> {
 }
 
 /// Takes a dead node out of the tree. Compares no keys. When this returns, no link leads to the node.
-fn take_out(node: NodeRef<'_>, pin: &impl Guard) {
+fn take_out(node: AvlNodeRef<'_>, pin: &impl Guard) {
     let mut backoff = Backoff::new();
     // Another thread takes the node out if it needs its place.
     while !node.is_out() {
@@ -110,7 +110,7 @@ fn take_out(node: NodeRef<'_>, pin: &impl Guard) {
 
 /// Works like [`take_out`], but gives up where another thread has changed the place of the node, or where it has taken
 /// another dead node out of the way.
-fn try_take_out<'g>(node: NodeRef<'g>, pin: &impl Guard, work: &mut Work<'g>) -> Option<()> {
+fn try_take_out<'g>(node: AvlNodeRef<'g>, pin: &impl Guard, work: &mut Work<'g>) -> Option<()> {
     let parent = node.parent()?.lock()?;
     let side = parent.node.side_of(node)?;
     let locked = node.lock()?;
@@ -131,10 +131,10 @@ fn try_take_out<'g>(node: NodeRef<'g>, pin: &impl Guard, work: &mut Work<'g>) ->
 
 /// Takes a node with one child at most out of the tree.
 fn splice(
-    parent: &Locked<'_>,
+    parent: &LockedAvlNode<'_>,
     side: Side,
-    mut locked: Locked<'_>,
-    child: Option<NodeRef<'_>>,
+    mut locked: LockedAvlNode<'_>,
+    child: Option<AvlNodeRef<'_>>,
     pin: &impl Guard,
 ) {
     locked.unlink();
@@ -143,7 +143,7 @@ fn splice(
 }
 
 /// Locks the nodes from the higher child of a node, which is locked, down to the next node.
-fn lock_spine<'g>(top: &Locked<'g>, pin: &impl Guard) -> Option<Spine<'g>> {
+fn lock_spine<'g>(top: &LockedAvlNode<'g>, pin: &impl Guard) -> Option<Spine<'g>> {
     let mut spine = Spine::new();
     let mut next = top.own_child(HIGH, pin);
     while let Some(node) = next {
@@ -156,7 +156,7 @@ fn lock_spine<'g>(top: &Locked<'g>, pin: &impl Guard) -> Option<Spine<'g>> {
 
 /// Takes the last node of a spine, which is dead, out of the tree.
 fn clear_spine<'g>(
-    above: &Locked<'g>,
+    above: &LockedAvlNode<'g>,
     mut spine: Spine<'g>,
     pin: &impl Guard,
     work: &mut Work<'g>,
@@ -172,9 +172,9 @@ fn clear_spine<'g>(
 /// Takes a node with two children out of the tree, and puts a twin of the next node into its place: that one, the last
 /// of the spine, is taken out too, so the keys between the two do not belong to the spine any more.
 fn replace<'g>(
-    parent: &Locked<'g>,
+    parent: &LockedAvlNode<'g>,
     side: Side,
-    mut locked: Locked<'g>,
+    mut locked: LockedAvlNode<'g>,
     mut spine: Spine<'g>,
     pin: &impl Guard,
     work: &mut Work<'g>,
@@ -182,7 +182,7 @@ fn replace<'g>(
     let Some(mut next) = spine.pop() else { return };
     locked.unlink();
     next.unlink();
-    spine.iter_mut().for_each(Locked::shrink);
+    spine.iter_mut().for_each(LockedAvlNode::shrink);
     let mut twin = next.twin();
     twin.set_child(LOW, locked.node.child(LOW));
     let rest = next.node.child(HIGH);
@@ -198,7 +198,7 @@ fn replace<'g>(
 }
 
 /// Unlocks a node that is out of the tree, and retires it.
-fn discard(locked: Locked<'_>, pin: &impl Guard) {
+fn discard(locked: LockedAvlNode<'_>, pin: &impl Guard) {
     let node = locked.node;
     drop(locked);
     // SAFETY: no link leads to the node any more; the thread that has marked it as unlinked is alone in doing so.

@@ -6,7 +6,7 @@ use fyris_index::Entry;
 use fyris_index::key::TreeKey;
 
 use super::balance::{Balance, below, rotated, turns};
-use super::node::{HIGH, LOW, Link, Path, Target};
+use super::node::{ChildLink, HIGH, LOW, Path, SearchKey};
 
 /// The balance of Adelson-Velskii and Landis.
 pub enum Avl {}
@@ -17,7 +17,7 @@ pub enum Avl {}
 ///
 /// No other thread changes the tree.
 #[inline]
-unsafe fn height<E: Entry>(root: Link<E>) -> u16 {
+unsafe fn height<E: Entry>(root: ChildLink<E>) -> u16 {
     if root.is_null() {
         return 0;
     }
@@ -30,7 +30,7 @@ unsafe fn height<E: Entry>(root: Link<E>) -> u16 {
 /// # Safety
 ///
 /// The caller has the tree alone; the node is not null.
-unsafe fn measure<E: Entry>(node: Link<E>) {
+unsafe fn measure<E: Entry>(node: ChildLink<E>) {
     // SAFETY: the node lives (invariant ONE_LINK), and no reference to it is held.
     unsafe {
         let [low, high] = (*node).children;
@@ -43,7 +43,7 @@ unsafe fn measure<E: Entry>(node: Link<E>) {
 /// # Safety
 ///
 /// As for `measure`.
-unsafe fn balanced<E: Entry>(node: Link<E>) -> Link<E> {
+unsafe fn balanced<E: Entry>(node: ChildLink<E>) -> ChildLink<E> {
     // SAFETY: nodes that are in the tree live (invariant ONE_LINK); a child that is higher than another is not null.
     unsafe {
         let [low, high] = (*node).children.map(|child| height(child));
@@ -88,7 +88,11 @@ unsafe fn rebalance<E: Entry>(path: &mut Path<E>) {
 /// # Safety
 ///
 /// The caller has both trees and the node alone; the node is not null.
-unsafe fn join_by<E: Entry>(low: Link<E>, node: Link<E>, high: Link<E>) -> Link<E> {
+unsafe fn join_by<E: Entry>(
+    low: ChildLink<E>,
+    node: ChildLink<E>,
+    high: ChildLink<E>,
+) -> ChildLink<E> {
     // SAFETY: the nodes live (invariant ONE_LINK); what is higher than another tree is not null.
     unsafe {
         let (mut root, lower, side) = if height(low) > height(high) {
@@ -114,18 +118,18 @@ unsafe fn join_by<E: Entry>(low: Link<E>, node: Link<E>, high: Link<E>) -> Link<
 unsafe impl Balance for Avl {
     const LEAF: u16 = 1;
 
-    unsafe fn depth<E: Entry>(root: Link<E>) -> Option<usize> {
+    unsafe fn depth<E: Entry>(root: ChildLink<E>) -> Option<usize> {
         // SAFETY: the caller's contract.
         Some(usize::from(unsafe { height(root) }))
     }
 
     #[inline]
-    unsafe fn added<E: Entry>(path: &mut Path<E>, _: *mut Link<E>) {
+    unsafe fn added<E: Entry>(path: &mut Path<E>, _: *mut ChildLink<E>) {
         // SAFETY: the caller's contract.
         unsafe { rebalance(path) }
     }
 
-    unsafe fn unlink<E: Entry>(path: &mut Path<E>, link: *mut Link<E>) -> Link<E> {
+    unsafe fn unlink<E: Entry>(path: &mut Path<E>, link: *mut ChildLink<E>) -> ChildLink<E> {
         // SAFETY: the nodes live (invariant ONE_LINK), and no reference to them is held.
         unsafe {
             let node = *link;
@@ -150,11 +154,11 @@ unsafe impl Balance for Avl {
         }
     }
 
-    unsafe fn middle<E: Entry<Key: TreeKey>>(root: Link<E>) -> Link<E> {
+    unsafe fn middle<E: Entry<Key: TreeKey>>(root: ChildLink<E>) -> ChildLink<E> {
         root
     }
 
-    unsafe fn join<E: Entry>(low: Link<E>, high: Link<E>) -> Link<E> {
+    unsafe fn join<E: Entry>(low: ChildLink<E>, high: ChildLink<E>) -> ChildLink<E> {
         if high.is_null() {
             return low;
         }
@@ -172,9 +176,9 @@ unsafe impl Balance for Avl {
     }
 
     unsafe fn split<E: Entry<Key: TreeKey>>(
-        root: Link<E>,
-        target: &Target<'_, E::Key>,
-    ) -> [Link<E>; 2] {
+        root: ChildLink<E>,
+        target: &SearchKey<'_, E::Key>,
+    ) -> [ChildLink<E>; 2] {
         let mut parts = [std::ptr::null_mut(); 2];
         // SAFETY: the nodes live (invariant ONE_LINK). Each node on the search path goes to one of the parts, with the
         // child that the search did not go to.
@@ -190,7 +194,7 @@ unsafe impl Balance for Avl {
     }
 
     #[cfg(test)]
-    unsafe fn check<E: Entry>(root: Link<E>) {
+    unsafe fn check<E: Entry>(root: ChildLink<E>) {
         if root.is_null() {
             return;
         }

@@ -4,7 +4,7 @@ use fyris_index::Entry;
 use fyris_index::key::TreeKey;
 use smallvec::SmallVec;
 
-use super::node::{HIGH, Link, Path, Side, Target, side};
+use super::node::{ChildLink, ChildSide, HIGH, Path, SearchKey, side};
 
 /// The rule by which a [`SearchTree`](super::SearchTree) chooses its shape.
 ///
@@ -21,7 +21,7 @@ pub unsafe trait Balance: Send + Sync + 'static {
     /// # Safety
     ///
     /// No other thread changes the tree.
-    unsafe fn depth<E: Entry>(_root: Link<E>) -> Option<usize> {
+    unsafe fn depth<E: Entry>(_root: ChildLink<E>) -> Option<usize> {
         None
     }
 
@@ -31,7 +31,7 @@ pub unsafe trait Balance: Send + Sync + 'static {
     /// # Safety
     ///
     /// The links are those of one tree, which the caller has alone.
-    unsafe fn added<E: Entry>(path: &mut Path<E>, link: *mut Link<E>);
+    unsafe fn added<E: Entry>(path: &mut Path<E>, link: *mut ChildLink<E>);
 
     /// Takes the entry of the node behind `link` out of the tree, and returns the node that is to be freed: that one,
     /// or the one from which it has taken another entry.
@@ -39,21 +39,21 @@ pub unsafe trait Balance: Send + Sync + 'static {
     /// # Safety
     ///
     /// As for `added`; the link is not null.
-    unsafe fn unlink<E: Entry>(path: &mut Path<E>, link: *mut Link<E>) -> Link<E>;
+    unsafe fn unlink<E: Entry>(path: &mut Path<E>, link: *mut ChildLink<E>) -> ChildLink<E>;
 
     /// Returns a node that has about as many entries below as above it. `root` is not null.
     ///
     /// # Safety
     ///
     /// No other thread changes the tree.
-    unsafe fn middle<E: Entry<Key: TreeKey>>(root: Link<E>) -> Link<E>;
+    unsafe fn middle<E: Entry<Key: TreeKey>>(root: ChildLink<E>) -> ChildLink<E>;
 
     /// Makes one tree of two, whose nodes are all above those of the other.
     ///
     /// # Safety
     ///
     /// The caller has both trees alone.
-    unsafe fn join<E: Entry>(below: Link<E>, above: Link<E>) -> Link<E>;
+    unsafe fn join<E: Entry>(below: ChildLink<E>, above: ChildLink<E>) -> ChildLink<E>;
 
     /// Makes two trees of one: the nodes below the target, and the others.
     ///
@@ -61,9 +61,9 @@ pub unsafe trait Balance: Send + Sync + 'static {
     ///
     /// The caller has the tree alone.
     unsafe fn split<E: Entry<Key: TreeKey>>(
-        root: Link<E>,
-        target: &Target<'_, E::Key>,
-    ) -> [Link<E>; 2];
+        root: ChildLink<E>,
+        target: &SearchKey<'_, E::Key>,
+    ) -> [ChildLink<E>; 2];
 
     /// Panics if the shape is not what the rule asks for.
     ///
@@ -71,7 +71,7 @@ pub unsafe trait Balance: Send + Sync + 'static {
     ///
     /// No other thread changes the tree.
     #[cfg(test)]
-    unsafe fn check<E: Entry>(root: Link<E>);
+    unsafe fn check<E: Entry>(root: ChildLink<E>);
 }
 
 /// Turns the edge between a node and its child on one side: the child comes up, and is returned.
@@ -79,7 +79,7 @@ pub unsafe trait Balance: Send + Sync + 'static {
 /// # Safety
 ///
 /// The caller has the tree alone; neither is null.
-pub(super) unsafe fn rotated<E: Entry>(node: Link<E>, up: Side) -> Link<E> {
+pub(super) unsafe fn rotated<E: Entry>(node: ChildLink<E>, up: ChildSide) -> ChildLink<E> {
     // SAFETY: both live (invariant ONE_LINK), and no reference to them is held.
     unsafe {
         let child = (*node).children[up];
@@ -98,13 +98,13 @@ pub(super) unsafe fn rotated<E: Entry>(node: Link<E>, up: Side) -> Link<E> {
 ///
 /// The caller has the tree alone; the node is not null.
 #[inline]
-pub(super) unsafe fn below<E>(node: Link<E>, side: Side) -> *mut Link<E> {
+pub(super) unsafe fn below<E>(node: ChildLink<E>, side: ChildSide) -> *mut ChildLink<E> {
     // SAFETY: the node lives (invariant ONE_LINK).
     unsafe { &raw mut (*node).children[side] }
 }
 
 /// A node on a search path, and the side on which it went on.
-type Turn<E> = (Link<E>, Side);
+type Turn<E> = (ChildLink<E>, ChildSide);
 
 /// Returns the nodes on the search path of the target, from the root to a node without a child where it would go
 /// on.
@@ -113,8 +113,8 @@ type Turn<E> = (Link<E>, Side);
 ///
 /// No other thread changes the tree.
 pub(super) unsafe fn turns<E: Entry<Key: TreeKey>>(
-    mut node: Link<E>,
-    target: &Target<'_, E::Key>,
+    mut node: ChildLink<E>,
+    target: &SearchKey<'_, E::Key>,
 ) -> SmallVec<[Turn<E>; 48]> {
     let mut turns = SmallVec::new();
     while !node.is_null() {

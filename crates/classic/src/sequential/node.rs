@@ -10,37 +10,37 @@ use fyris_sync::alloc;
 use smallvec::SmallVec;
 
 /// A pointer to a node, or null.
-pub(super) type Link<E> = *mut Node<E>;
+pub(super) type ChildLink<E> = *mut TreeNode<E>;
 
 /// The links on a search path, from the root's. Valid as long as none of the nodes that they lie in is freed.
-pub(super) type Path<E> = SmallVec<[*mut Link<E>; 48]>;
+pub(super) type Path<E> = SmallVec<[*mut ChildLink<E>; 48]>;
 
 /// The place of a child in its parent: that of the lower keys, or that of the higher.
-pub(super) type Side = usize;
-pub(super) const LOW: Side = 0;
-pub(super) const HIGH: Side = 1;
+pub(super) type ChildSide = usize;
+pub(super) const LOW: ChildSide = 0;
+pub(super) const HIGH: ChildSide = 1;
 
 /// The bits of a node's word that are the entry.
 const ENTRY_BITS: u32 = 48;
 const ENTRY: u64 = (1 << ENTRY_BITS) - 1;
 
 /// A node: an entry, the key prefix of its key, and 16 bits that belong to the balance.
-pub struct Node<E> {
+pub struct TreeNode<E> {
     key_prefix: u64,
     /// The entry; above it the tag.
     word: u64,
-    pub(super) children: [Link<E>; 2],
+    pub(super) children: [ChildLink<E>; 2],
     entry: PhantomData<E>,
 }
 
 /// A key that is searched for, with its key prefix.
-pub struct Target<'k, K: ?Sized> {
+pub struct SearchKey<'k, K: ?Sized> {
     key: &'k K,
     pub(super) key_prefix: u64,
     is_exact: bool,
 }
 
-impl<'k, K: TreeKey + ?Sized> Target<'k, K> {
+impl<'k, K: TreeKey + ?Sized> SearchKey<'k, K> {
     #[inline]
     pub(super) fn new(key: &'k K) -> Self {
         Self {
@@ -52,7 +52,7 @@ impl<'k, K: TreeKey + ?Sized> Target<'k, K> {
 
     /// Compares the key with that of a node. Looks at the entry only where the key prefixes do not tell.
     #[inline]
-    pub(super) fn cmp<E: Entry<Key = K>>(&self, node: &Node<E>) -> Ordering {
+    pub(super) fn cmp<E: Entry<Key = K>>(&self, node: &TreeNode<E>) -> Ordering {
         match self.key_prefix.cmp(&node.key_prefix) {
             Ordering::Equal if !self.is_exact => self.key.cmp(node.entry().key()),
             order => order,
@@ -62,14 +62,14 @@ impl<'k, K: TreeKey + ?Sized> Target<'k, K> {
 
 /// Returns the side on which a key lies that compares so with a node's.
 #[inline]
-pub(super) fn side(order: Ordering) -> Side {
+pub(super) fn side(order: Ordering) -> ChildSide {
     usize::from(order == Ordering::Greater)
 }
 
-impl<E: Entry> Node<E> {
+impl<E: Entry> TreeNode<E> {
     /// Makes a node without children.
     #[inline]
-    pub(super) fn alloc(key_prefix: u64, entry: E, tag: u16) -> Link<E> {
+    pub(super) fn alloc(key_prefix: u64, entry: E, tag: u16) -> ChildLink<E> {
         let node: NonNull<Self> = alloc::allocate(size_of::<Self>()).cast();
         // SAFETY: just allocated, for a node.
         unsafe {
@@ -89,7 +89,7 @@ impl<E: Entry> Node<E> {
     ///
     /// From `alloc`, unlinked, and freed once.
     #[inline]
-    pub(super) unsafe fn free(node: Link<E>) {
+    pub(super) unsafe fn free(node: ChildLink<E>) {
         // SAFETY: the caller's contract; what comes from `alloc` is not null.
         unsafe { alloc::free(NonNull::new_unchecked(node).cast(), size_of::<Self>()) }
     }

@@ -8,13 +8,13 @@ use fyris_index::key::TreeKey;
 use fyris_index::{Action, Batch, Entry, Range};
 
 use super::balance::{Balance, below, rotated};
-use super::node::{HIGH, LOW, Link, Node, Path, Target, side};
-use super::walk::{self, Walk};
+use super::node::{ChildLink, HIGH, LOW, Path, SearchKey, TreeNode, side};
+use super::walk::{self, TreeWalk};
 use super::{SequentialTree, SplitTree};
 
 /// A binary search tree, kept in shape by `B`. See the [module](super).
 pub struct SearchTree<E: Entry, B> {
-    pub(super) root: Link<E>,
+    pub(super) root: ChildLink<E>,
     balance: PhantomData<fn() -> B>,
 }
 
@@ -24,7 +24,7 @@ unsafe impl<E: Entry + Send, B> Send for SearchTree<E, B> {}
 unsafe impl<E: Entry + Send + Sync, B> Sync for SearchTree<E, B> {}
 
 impl<E: Entry, B> SearchTree<E, B> {
-    fn of(root: Link<E>) -> Self {
+    fn of(root: ChildLink<E>) -> Self {
         Self {
             root,
             balance: PhantomData,
@@ -32,7 +32,7 @@ impl<E: Entry, B> SearchTree<E, B> {
     }
 
     /// Gives up the nodes.
-    fn into_root(mut self) -> Link<E> {
+    fn into_root(mut self) -> ChildLink<E> {
         std::mem::replace(&mut self.root, std::ptr::null_mut())
     }
 }
@@ -57,7 +57,7 @@ impl<E: Entry<Key: TreeKey>, B: Balance> SequentialTree for SearchTree<E, B> {
 
     #[inline]
     fn get(&self, key: &E::Key) -> Option<E> {
-        let (target, mut link) = (Target::new(key), self.root);
+        let (target, mut link) = (SearchKey::new(key), self.root);
         // SAFETY: the nodes live and do not change while `&self` lasts (invariant ONE_LINK).
         while let Some(node) = unsafe { link.as_ref() } {
             match target.cmp(node) {
@@ -70,7 +70,7 @@ impl<E: Entry<Key: TreeKey>, B: Balance> SequentialTree for SearchTree<E, B> {
 
     #[inline]
     fn upsert<R>(&mut self, key: &E::Key, f: impl FnOnce(Option<E>) -> (Action<E>, R)) -> (R, i64) {
-        let (target, mut path) = (Target::new(key), Path::new());
+        let (target, mut path) = (SearchKey::new(key), Path::new());
         let mut link = &raw mut self.root;
         // SAFETY: the nodes live, and `&mut self` makes this the only thread that looks at them (invariant ONE_LINK).
         // No reference to a node is held across a change.
@@ -83,10 +83,10 @@ impl<E: Entry<Key: TreeKey>, B: Balance> SequentialTree for SearchTree<E, B> {
                 path.push(link);
                 link = below(*link, side(order));
             }
-            let (action, out) = f((*link).as_ref().map(Node::entry));
+            let (action, out) = f((*link).as_ref().map(TreeNode::entry));
             let change = match action {
                 Action::Put(entry) if (*link).is_null() => {
-                    *link = Node::alloc(target.key_prefix, entry, B::LEAF);
+                    *link = TreeNode::alloc(target.key_prefix, entry, B::LEAF);
                     B::added(&mut path, link);
                     1
                 }
@@ -95,7 +95,7 @@ impl<E: Entry<Key: TreeKey>, B: Balance> SequentialTree for SearchTree<E, B> {
                     0
                 }
                 Action::Remove if !(*link).is_null() => {
-                    Node::free(B::unlink(&mut path, link));
+                    TreeNode::free(B::unlink(&mut path, link));
                     -1
                 }
                 Action::Remove | Action::Keep => 0,
@@ -106,14 +106,14 @@ impl<E: Entry<Key: TreeKey>, B: Balance> SequentialTree for SearchTree<E, B> {
 
     fn seek(&self, from: Bound<&E::Key>) -> Option<E> {
         // SAFETY: `&self` keeps writers out.
-        let mut walk = unsafe { Walk::<E, false>::new(self.root, from) };
-        walk.next().map(Node::entry)
+        let mut walk = unsafe { TreeWalk::<E, false>::new(self.root, from) };
+        walk.next().map(TreeNode::entry)
     }
 
     fn seek_back(&self, from: Bound<&E::Key>) -> Option<E> {
         // SAFETY: `&self` keeps writers out.
-        let mut walk = unsafe { Walk::<E, true>::new(self.root, from) };
-        walk.next().map(Node::entry)
+        let mut walk = unsafe { TreeWalk::<E, true>::new(self.root, from) };
+        walk.next().map(TreeNode::entry)
     }
 
     fn scan(&self, range: Range<'_, E::Key>, want: usize, out: &mut Batch<E>) -> bool {
@@ -129,7 +129,7 @@ impl<E: Entry<Key: TreeKey>, B: Balance> SequentialTree for SearchTree<E, B> {
 
 impl<E: Entry<Key: TreeKey>, B: Balance> SplitTree for SearchTree<E, B> {
     fn memory_of(entries: usize) -> usize {
-        entries * size_of::<Node<E>>()
+        entries * size_of::<TreeNode<E>>()
     }
 
     fn middle(&self) -> Option<(E, E)> {
@@ -147,7 +147,7 @@ impl<E: Entry<Key: TreeKey>, B: Balance> SplitTree for SearchTree<E, B> {
 
     fn split_off(&mut self, key: &E::Key) -> Self {
         // SAFETY: `&mut self` has the tree alone, and both parts go to trees.
-        let [low, high] = unsafe { B::split(self.root, &Target::new(key)) };
+        let [low, high] = unsafe { B::split(self.root, &SearchKey::new(key)) };
         self.root = low;
         Self::of(high)
     }
@@ -171,7 +171,7 @@ impl<E: Entry, B> Drop for SearchTree<E, B> {
                 }
                 self.root = (*node).children[HIGH];
                 (*node).entry().dispose();
-                Node::free(node);
+                TreeNode::free(node);
             }
         }
     }

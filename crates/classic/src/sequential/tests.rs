@@ -12,7 +12,7 @@ use proptest::prelude::*;
 
 use crate::btree::BTree;
 
-use super::node::{HIGH, LOW, Link};
+use super::node::{ChildLink, HIGH, LOW};
 use super::{Avl, Balance, SearchTree, SequentialTree, SplitTree, Treap};
 
 thread_local! {
@@ -123,7 +123,7 @@ impl<K: Small, B: Balance> Tested<K> for Tree<K, B> {
     }
 }
 
-fn depth<E: Entry>(root: Link<E>) -> u32 {
+fn depth<E: Entry>(root: ChildLink<E>) -> u32 {
     if root.is_null() {
         return 0;
     }

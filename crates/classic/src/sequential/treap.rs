@@ -9,7 +9,7 @@ use fyris_index::Entry;
 use fyris_index::key::TreeKey;
 
 use super::balance::{Balance, below, rotated, turns};
-use super::node::{HIGH, LOW, Link, Path, Target};
+use super::node::{ChildLink, HIGH, LOW, Path, SearchKey};
 
 /// The balance of treaps.
 pub enum Treap {}
@@ -19,7 +19,7 @@ const SAMPLE: usize = 15;
 
 /// Returns a node's priority: the finalizer of MurmurHash3, which maps no two addresses to the same number.
 #[inline]
-fn priority<E>(node: Link<E>) -> u64 {
+fn priority<E>(node: ChildLink<E>) -> u64 {
     let mut word = node.addr() as u64;
     for factor in [0xFF51_AFD7_ED55_8CCD, 0xC4CE_B9FE_1A85_EC53] {
         word = (word ^ word >> 33).wrapping_mul(factor);
@@ -32,7 +32,7 @@ unsafe impl Balance for Treap {
     const LEAF: u16 = 0;
 
     #[inline]
-    unsafe fn added<E: Entry>(path: &mut Path<E>, mut link: *mut Link<E>) {
+    unsafe fn added<E: Entry>(path: &mut Path<E>, mut link: *mut ChildLink<E>) {
         while let Some(above) = path.pop() {
             // SAFETY: the links of a path lie in living nodes or in the tree itself, and are not null; rotating the
             // nodes behind `above` does not move that link.
@@ -47,7 +47,7 @@ unsafe impl Balance for Treap {
         }
     }
 
-    unsafe fn unlink<E: Entry>(_: &mut Path<E>, link: *mut Link<E>) -> Link<E> {
+    unsafe fn unlink<E: Entry>(_: &mut Path<E>, link: *mut ChildLink<E>) -> ChildLink<E> {
         // SAFETY: the nodes live (invariant ONE_LINK), and no reference to them is held.
         unsafe {
             let node = *link;
@@ -58,7 +58,7 @@ unsafe impl Balance for Treap {
     }
 
     /// Returns the median of the nodes of the highest priorities, which are a random sample of all.
-    unsafe fn middle<E: Entry<Key: TreeKey>>(root: Link<E>) -> Link<E> {
+    unsafe fn middle<E: Entry<Key: TreeKey>>(root: ChildLink<E>) -> ChildLink<E> {
         let (mut ahead, mut sample) = (vec![root], Vec::with_capacity(SAMPLE));
         while sample.len() < SAMPLE {
             let Some(at) = (0..ahead.len()).max_by_key(|&at| priority(ahead[at])) else {
@@ -75,7 +75,7 @@ unsafe impl Balance for Treap {
         sample[sample.len() / 2]
     }
 
-    unsafe fn join<E: Entry>(mut low: Link<E>, mut high: Link<E>) -> Link<E> {
+    unsafe fn join<E: Entry>(mut low: ChildLink<E>, mut high: ChildLink<E>) -> ChildLink<E> {
         let mut root = std::ptr::null_mut();
         let mut end = &raw mut root;
         // SAFETY: the nodes live (invariant ONE_LINK); `end` is a link of the last node taken, or `root`.
@@ -97,9 +97,9 @@ unsafe impl Balance for Treap {
     }
 
     unsafe fn split<E: Entry<Key: TreeKey>>(
-        root: Link<E>,
-        target: &Target<'_, E::Key>,
-    ) -> [Link<E>; 2] {
+        root: ChildLink<E>,
+        target: &SearchKey<'_, E::Key>,
+    ) -> [ChildLink<E>; 2] {
         let mut parts = [std::ptr::null_mut(); 2];
         let mut ends = parts.each_mut().map(std::ptr::from_mut);
         // SAFETY: the nodes live (invariant ONE_LINK); the ends are links of the last nodes taken, or `parts`.
@@ -118,7 +118,7 @@ unsafe impl Balance for Treap {
     }
 
     #[cfg(test)]
-    unsafe fn check<E: Entry>(root: Link<E>) {
+    unsafe fn check<E: Entry>(root: ChildLink<E>) {
         if root.is_null() {
             return;
         }

@@ -8,17 +8,17 @@ use fyris_index::prefetch;
 use fyris_index::{Batch, Entry, Range};
 use smallvec::SmallVec;
 
-use super::node::{HIGH, LOW, Link, Node, Side, Target};
+use super::node::{ChildLink, ChildSide, HIGH, LOW, SearchKey, TreeNode};
 
 /// A walk: upwards, or downwards if `BACK`.
-pub(super) struct Walk<'t, E, const BACK: bool> {
+pub(super) struct TreeWalk<'t, E, const BACK: bool> {
     /// The nodes that are still to be met and whose subtree the walk has entered, the next one last.
-    ahead: SmallVec<[&'t Node<E>; 48]>,
+    ahead: SmallVec<[&'t TreeNode<E>; 48]>,
 }
 
-impl<'t, E: Entry<Key: TreeKey>, const BACK: bool> Walk<'t, E, BACK> {
+impl<'t, E: Entry<Key: TreeKey>, const BACK: bool> TreeWalk<'t, E, BACK> {
     /// The side that a walk comes to first.
-    const NEAR: Side = if BACK { HIGH } else { LOW };
+    const NEAR: ChildSide = if BACK { HIGH } else { LOW };
     /// The order of a key and those that a walk meets before it.
     const BEHIND: Ordering = if BACK {
         Ordering::Less
@@ -31,7 +31,7 @@ impl<'t, E: Entry<Key: TreeKey>, const BACK: bool> Walk<'t, E, BACK> {
     /// # Safety
     ///
     /// No thread changes the tree during `'t`.
-    pub(super) unsafe fn new(root: Link<E>, from: Bound<&E::Key>) -> Self {
+    pub(super) unsafe fn new(root: ChildLink<E>, from: Bound<&E::Key>) -> Self {
         let mut walk = Self {
             ahead: SmallVec::new(),
         };
@@ -43,7 +43,7 @@ impl<'t, E: Entry<Key: TreeKey>, const BACK: bool> Walk<'t, E, BACK> {
             Bound::Included(key) => (key, true),
             Bound::Excluded(key) => (key, false),
         };
-        let (target, mut link) = (Target::new(key), root);
+        let (target, mut link) = (SearchKey::new(key), root);
         // SAFETY: the caller's contract: the nodes of the tree live and do not change (invariant ONE_LINK).
         while let Some(node) = unsafe { link.as_ref() } {
             let order = target.cmp(node);
@@ -61,7 +61,7 @@ impl<'t, E: Entry<Key: TreeKey>, const BACK: bool> Walk<'t, E, BACK> {
     }
 
     /// Enters a subtree of the tree that `new` was given.
-    fn enter(&mut self, mut link: Link<E>) {
+    fn enter(&mut self, mut link: ChildLink<E>) {
         // SAFETY: as in `new`, whose caller's contract lasts for `'t`.
         while let Some(node) = unsafe { link.as_ref() } {
             prefetch::read(node.children[HIGH - Self::NEAR]);
@@ -72,7 +72,7 @@ impl<'t, E: Entry<Key: TreeKey>, const BACK: bool> Walk<'t, E, BACK> {
 
     /// Appends `want` entries up to a bound, one at least; returns whether there are more.
     pub(super) fn append(mut self, to: Bound<&E::Key>, want: usize, out: &mut Batch<E>) -> bool {
-        let to = to.map(Target::new);
+        let to = to.map(SearchKey::new);
         for left in (0..=want.max(1)).rev() {
             let Some(node) = self.next().filter(|node| Self::is_before(node, &to)) else {
                 return false;
@@ -85,7 +85,7 @@ impl<'t, E: Entry<Key: TreeKey>, const BACK: bool> Walk<'t, E, BACK> {
     }
 
     /// Returns whether a walk that ends at the bound meets the node.
-    fn is_before(node: &Node<E>, to: &Bound<Target<'_, E::Key>>) -> bool {
+    fn is_before(node: &TreeNode<E>, to: &Bound<SearchKey<'_, E::Key>>) -> bool {
         match to {
             Bound::Unbounded => true,
             Bound::Included(to) => to.cmp(node) != Self::BEHIND.reverse(),
@@ -94,10 +94,10 @@ impl<'t, E: Entry<Key: TreeKey>, const BACK: bool> Walk<'t, E, BACK> {
     }
 }
 
-impl<'t, E: Entry<Key: TreeKey>, const BACK: bool> Iterator for Walk<'t, E, BACK> {
-    type Item = &'t Node<E>;
+impl<'t, E: Entry<Key: TreeKey>, const BACK: bool> Iterator for TreeWalk<'t, E, BACK> {
+    type Item = &'t TreeNode<E>;
 
-    fn next(&mut self) -> Option<&'t Node<E>> {
+    fn next(&mut self) -> Option<&'t TreeNode<E>> {
         let node = self.ahead.pop()?;
         self.enter(node.children[HIGH - Self::NEAR]);
         Some(node)
@@ -110,13 +110,13 @@ impl<'t, E: Entry<Key: TreeKey>, const BACK: bool> Iterator for Walk<'t, E, BACK
 ///
 /// No thread changes the tree.
 pub(super) unsafe fn scan<E: Entry<Key: TreeKey>>(
-    root: Link<E>,
+    root: ChildLink<E>,
     (from, to): Range<'_, E::Key>,
     want: usize,
     out: &mut Batch<E>,
 ) -> bool {
     // SAFETY: the caller's contract.
-    unsafe { Walk::<E, false>::new(root, from) }.append(to, want, out)
+    unsafe { TreeWalk::<E, false>::new(root, from) }.append(to, want, out)
 }
 
 /// Works like [`scan`], downwards.
@@ -125,11 +125,11 @@ pub(super) unsafe fn scan<E: Entry<Key: TreeKey>>(
 ///
 /// As for `scan`.
 pub(super) unsafe fn scan_back<E: Entry<Key: TreeKey>>(
-    root: Link<E>,
+    root: ChildLink<E>,
     (from, to): Range<'_, E::Key>,
     want: usize,
     out: &mut Batch<E>,
 ) -> bool {
     // SAFETY: the caller's contract.
-    unsafe { Walk::<E, true>::new(root, to) }.append(from, want, out)
+    unsafe { TreeWalk::<E, true>::new(root, to) }.append(from, want, out)
 }

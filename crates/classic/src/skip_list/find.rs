@@ -4,16 +4,16 @@ use std::cmp::Ordering;
 
 use crate::place::Place;
 
-use super::node::NodeRef;
+use super::node::SkipNodeRef;
 
 /// Walks along a level as far as nodes are before the place; returns the last of them, and the node of the place if
 /// there is one behind it.
 #[inline]
 pub(super) fn walk<'g, E>(
-    mut at: NodeRef<'g>,
+    mut at: SkipNodeRef<'g>,
     level: usize,
     place: &impl Place<E>,
-) -> (NodeRef<'g>, Option<NodeRef<'g>>) {
+) -> (SkipNodeRef<'g>, Option<SkipNodeRef<'g>>) {
     while let Some(next) = at.next(level) {
         if level > 0 {
             // Where the walk goes on if `next` is behind the place.
@@ -33,12 +33,12 @@ pub(super) fn walk<'g, E>(
 /// and the last node before the place there.
 #[inline]
 pub(super) fn descend<'g, E>(
-    head: NodeRef<'g>,
+    head: SkipNodeRef<'g>,
     levels: usize,
     bottom: usize,
     place: &impl Place<E>,
-    mut note: impl FnMut(usize, NodeRef<'g>),
-) -> (NodeRef<'g>, Option<NodeRef<'g>>) {
+    mut note: impl FnMut(usize, SkipNodeRef<'g>),
+) -> (SkipNodeRef<'g>, Option<SkipNodeRef<'g>>) {
     let (mut at, mut found) = (head, None);
     for level in (bottom..levels).rev() {
         (at, found) = walk(at, level, place);

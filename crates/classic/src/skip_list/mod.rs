@@ -96,7 +96,7 @@ use fyris_sync::reclaim::Guard;
 use crate::place::{ByKey, Place};
 
 use self::find::descend;
-use self::node::NodeRef;
+use self::node::SkipNodeRef;
 
 /// The most levels that a node is in: enough for a thousand million entries.
 const HEIGHT: usize = if cfg!(fyris_small) { 6 } else { 28 };
@@ -113,7 +113,7 @@ const EVERY: u64 = 16;
 /// A skip list of entries `E`, whose heights are drawn by the hasher `S`. See the [module](self).
 pub struct SkipList<E: Entry, S = RandomState> {
     /// A node before all keys, with links on all levels, which lives as long as the index.
-    head: NodeRef<'static>,
+    head: SkipNodeRef<'static>,
     /// Levels that lookups begin with; the higher ones may be empty.
     levels: AtomicUsize,
     heights: S,
@@ -132,7 +132,7 @@ unsafe impl<E: Entry + Send + Sync, S: Sync> Sync for SkipList<E, S> {}
 impl<E: Entry, S: Default> Default for SkipList<E, S> {
     fn default() -> Self {
         Self {
-            head: NodeRef::head(HEIGHT),
+            head: SkipNodeRef::head(HEIGHT),
             levels: AtomicUsize::new(1),
             heights: S::default(),
             entries: Striped::new(),
@@ -150,7 +150,7 @@ impl<E: Entry, S: Default> Build for SkipList<E, S> {
 
 impl<E: Entry, S> SkipList<E, S> {
     #[inline]
-    fn head(&self) -> NodeRef<'_> {
+    fn head(&self) -> SkipNodeRef<'_> {
         self.head
     }
 
@@ -175,8 +175,8 @@ impl<E: Entry, S> SkipList<E, S> {
         &'g self,
         bottom: usize,
         place: &impl Place<E>,
-        note: impl FnMut(usize, NodeRef<'g>),
-    ) -> (NodeRef<'g>, Option<NodeRef<'g>>) {
+        note: impl FnMut(usize, SkipNodeRef<'g>),
+    ) -> (SkipNodeRef<'g>, Option<SkipNodeRef<'g>>) {
         descend(self.head(), self.levels(), bottom, place, note)
     }
 

@@ -37,29 +37,29 @@ const FINE: usize = 128;
 
 /// The first part of a node; a link for each of its levels lies behind it.
 #[repr(C)]
-pub(super) struct Node {
+pub(super) struct SkipNode {
     word: AtomicU64,
     prefix: u64,
 }
 
 /// The way to the next node of a level.
-type Link = AtomicPtr<Node>;
+type LevelLink = AtomicPtr<SkipNode>;
 
 /// A node that stays allocated for `'g`: it was reachable under the caller's pin (RECLAIM), or is the head.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct NodeRef<'g>(NonNull<Node>, PhantomData<&'g Node>);
+pub(super) struct SkipNodeRef<'g>(NonNull<SkipNode>, PhantomData<&'g SkipNode>);
 
 const fn size_of_node(height: usize) -> usize {
-    size_of::<Node>() + height * size_of::<Link>()
+    size_of::<SkipNode>() + height * size_of::<LevelLink>()
 }
 
-impl<'g> NodeRef<'g> {
+impl<'g> SkipNodeRef<'g> {
     /// Makes a node with this word that leads nowhere and is in no list.
     fn allocate(word: u64, prefix: u64) -> Self {
-        const { assert!(align_of::<Node>() <= 8 && align_of::<Link>() <= 8) };
+        const { assert!(align_of::<SkipNode>() <= 8 && align_of::<LevelLink>() <= 8) };
         let height = height_of(word);
-        let node = allocate(size_of_node(height)).cast::<Node>();
-        let empty = Node {
+        let node = allocate(size_of_node(height)).cast::<SkipNode>();
+        let empty = SkipNode {
             word: AtomicU64::new(word),
             prefix,
         };
@@ -67,7 +67,7 @@ impl<'g> NodeRef<'g> {
         unsafe {
             node.write(empty);
             for level in 0..height {
-                link_at(node, level).write(Link::default());
+                link_at(node, level).write(LevelLink::default());
             }
         }
         Self(node, PhantomData)
@@ -95,14 +95,14 @@ impl<'g> NodeRef<'g> {
         }
     }
 
-    fn node(self) -> &'g Node {
+    fn node(self) -> &'g SkipNode {
         assert_not_reclaimed(self.0.as_ptr());
         // SAFETY: a node stays allocated for `'g`, and all that changes in it is atomic.
         unsafe { self.0.as_ref() }
     }
 
     #[inline]
-    fn link(self, level: usize) -> &'g Link {
+    fn link(self, level: usize) -> &'g LevelLink {
         debug_assert!(level < self.height());
         // SAFETY: as in `node`; the node has been met at this level, so it has a link there.
         unsafe { link_at(self.0, level).as_ref() }
@@ -114,7 +114,7 @@ impl<'g> NodeRef<'g> {
     }
 
     /// Returns the pointer to retire the node by.
-    pub(super) fn as_ptr(self) -> *mut Node {
+    pub(super) fn as_ptr(self) -> *mut SkipNode {
         self.0.as_ptr()
     }
 
@@ -144,7 +144,7 @@ impl<'g> NodeRef<'g> {
 
     /// Returns the next node of the level.
     #[inline]
-    pub(super) fn next(self, level: usize) -> Option<NodeRef<'g>> {
+    pub(super) fn next(self, level: usize) -> Option<SkipNodeRef<'g>> {
         // PROTECT: pairs with the Release in `set_next`: the node is seen whole.
         let next = NonNull::new(self.link(level).load(PROTECT))?;
         assert_not_reclaimed(next.as_ptr());
@@ -169,18 +169,18 @@ impl<'g> NodeRef<'g> {
 
     /// Waits for the lock of the node and takes it; `None` if the node is dead.
     #[inline]
-    pub(super) fn lock(self) -> Option<Locked<'g>> {
+    pub(super) fn lock(self) -> Option<LockedSkipNode<'g>> {
         let dead = if cfg!(fyris_mutant = "skip_dead_is_locked") {
             0
         } else {
             DEAD
         };
         let word = lock_bit(&self.node().word, LOCKED, dead);
-        (word & dead == 0).then_some(Locked { node: self, word })
+        (word & dead == 0).then_some(LockedSkipNode { node: self, word })
     }
 }
 
-impl Keyed for NodeRef<'_> {
+impl Keyed for SkipNodeRef<'_> {
     #[inline]
     fn prefix(self) -> u64 {
         self.node().prefix
@@ -201,9 +201,9 @@ impl Keyed for NodeRef<'_> {
 ///
 /// `node` has room for the link.
 #[inline]
-unsafe fn link_at(node: NonNull<Node>, level: usize) -> NonNull<Link> {
+unsafe fn link_at(node: NonNull<SkipNode>, level: usize) -> NonNull<LevelLink> {
     // SAFETY: the caller's contract: links lie behind the first part.
-    unsafe { node.add(1).cast::<Link>().add(level) }
+    unsafe { node.add(1).cast::<LevelLink>().add(level) }
 }
 
 fn height_of(word: u64) -> usize {
@@ -211,13 +211,13 @@ fn height_of(word: u64) -> usize {
 }
 
 /// A node that this thread has locked. Dropping it unlocks the node.
-pub(super) struct Locked<'g> {
-    pub(super) node: NodeRef<'g>,
+pub(super) struct LockedSkipNode<'g> {
+    pub(super) node: SkipNodeRef<'g>,
     /// The word to leave there.
     word: u64,
 }
 
-impl<'g> Locked<'g> {
+impl<'g> LockedSkipNode<'g> {
     /// Makes a locked node that is in no list.
     pub(super) fn fresh<E: Entry>(height: usize, prefix: u64, entry: E) -> Self {
         let word = (height as u64) << HEIGHT_SHIFT | entry.into_bits();
@@ -227,7 +227,7 @@ impl<'g> Locked<'g> {
             LOCKED
         };
         Self {
-            node: NodeRef::allocate(word | lock, prefix),
+            node: SkipNodeRef::allocate(word | lock, prefix),
             word,
         }
     }
@@ -239,14 +239,14 @@ impl<'g> Locked<'g> {
     }
 
     /// Unlocks the node and leaves it dead; returns it.
-    pub(super) fn kill(mut self) -> NodeRef<'g> {
+    pub(super) fn kill(mut self) -> SkipNodeRef<'g> {
         self.word |= DEAD;
         self.node
     }
 
     /// Sets the next node of a level.
     #[inline]
-    pub(super) fn set_next(&self, level: usize, next: Option<NodeRef<'_>>) {
+    pub(super) fn set_next(&self, level: usize, next: Option<SkipNodeRef<'_>>) {
         let order = if cfg!(fyris_mutant = "skip_unpublished") {
             Ordering::Relaxed
         } else {
@@ -258,7 +258,7 @@ impl<'g> Locked<'g> {
     }
 }
 
-impl Drop for Locked<'_> {
+impl Drop for LockedSkipNode<'_> {
     #[inline]
     fn drop(&mut self) {
         // Pairs with PROTECT in `word` and the Acquire in `lock_bit`; VISIBLE.
@@ -266,9 +266,9 @@ impl Drop for Locked<'_> {
     }
 }
 
-impl Retire for Node {
+impl Retire for SkipNode {
     unsafe fn reclaim(node: *mut Self) {
         // SAFETY: a node's pointer, by the caller's contract reclaimed once.
-        unsafe { NodeRef(NonNull::new_unchecked(node), PhantomData).free() };
+        unsafe { SkipNodeRef(NonNull::new_unchecked(node), PhantomData).free() };
     }
 }

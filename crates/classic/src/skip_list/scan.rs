@@ -10,7 +10,7 @@ use fyris_index::{Batch, Entry, Range};
 
 use crate::place::{Cut, Keyed, Place};
 
-use super::node::NodeRef;
+use super::node::SkipNodeRef;
 use super::{BRANCHING, SkipList};
 
 /// Nodes of a level that are enough to tell ranks from: they are wrong by 3 % of the entries or so.
@@ -24,18 +24,18 @@ where
     E::Key: TreeKey,
 {
     /// Returns the last node before a place on a level; the head if there is none.
-    fn last_before<'g>(&'g self, place: &Cut<'_, E::Key>, level: usize) -> NodeRef<'g> {
+    fn last_before<'g>(&'g self, place: &Cut<'_, E::Key>, level: usize) -> SkipNodeRef<'g> {
         self.descend(level, place, |_, _| ()).0
     }
 
     /// Returns the nodes of a level from behind `at` on.
-    fn behind(at: NodeRef<'_>, level: usize) -> impl Iterator<Item = NodeRef<'_>> {
+    fn behind(at: SkipNodeRef<'_>, level: usize) -> impl Iterator<Item = SkipNodeRef<'_>> {
         successors(at.next(level), move |node| node.next(level))
     }
 
     /// See [`fyris_index::OrderedIndex::seek`].
     pub(super) fn first_behind(&self, from: Bound<&E::Key>) -> Option<E> {
-        Self::behind(self.last_before(&Cut::begin(from), 0), 0).find_map(NodeRef::entry)
+        Self::behind(self.last_before(&Cut::begin(from), 0), 0).find_map(SkipNodeRef::entry)
     }
 
     /// See [`fyris_index::Index::scan`].
@@ -70,7 +70,8 @@ where
         let full = out.len().saturating_add(want.max(1));
         let level = self.level_of_runs(want);
         let begin = Cut::begin(from);
-        let is_within = |node: &NodeRef<'_>| Place::<E>::side(&begin, *node) == Ordering::Greater;
+        let is_within =
+            |node: &SkipNodeRef<'_>| Place::<E>::side(&begin, *node) == Ordering::Greater;
         let mut met: Option<E> = None;
         loop {
             let below = met.as_ref().map(|entry| Bound::Excluded(entry.key()));
@@ -82,9 +83,9 @@ where
                 out.extend(first.entry::<E>());
             }
             let is_before_end =
-                |node: &NodeRef<'_>| Place::<E>::side(&end, *node) == Ordering::Less;
+                |node: &SkipNodeRef<'_>| Place::<E>::side(&end, *node) == Ordering::Less;
             let rest = Self::behind(first, 0).take_while(is_before_end);
-            out.extend(rest.filter(is_within).filter_map(NodeRef::entry::<E>));
+            out.extend(rest.filter(is_within).filter_map(SkipNodeRef::entry::<E>));
             out[run..].reverse();
             if out.len() >= full {
                 let more = !is_last || out.len() > full;
@@ -114,7 +115,7 @@ where
     pub(super) fn cut(&self, parts: usize, out: &mut Batch<E>) {
         let level = self.level_with(parts.saturating_mul(CHOICE));
         let nodes = Self::behind(self.head(), level);
-        let entries: Vec<E> = nodes.filter_map(NodeRef::entry).collect();
+        let entries: Vec<E> = nodes.filter_map(SkipNodeRef::entry).collect();
         if entries.len() >= parts {
             out.extend((1..parts).map(|part| entries[part * entries.len() / parts]));
         }
@@ -123,7 +124,7 @@ where
     /// See [`fyris_index::OrderedIndex::estimated_rank`]: the part of the nodes of a level.
     pub(super) fn rank(&self, bound: Bound<&E::Key>) -> f64 {
         let place = Cut::begin(bound);
-        let is_before = |node: &NodeRef<'_>| Place::<E>::side(&place, *node) == Ordering::Less;
+        let is_before = |node: &SkipNodeRef<'_>| Place::<E>::side(&place, *node) == Ordering::Less;
         let level = self.level_with(RANKS);
         let (mut before, mut all) = (0, 0);
         for node in Self::behind(self.head(), level) {

@@ -11,16 +11,16 @@ use fyris_sync::reclaim::Guard;
 use crate::place::{ByKey, Keyed, Place};
 
 use super::find::walk;
-use super::node::{Locked, NodeRef};
+use super::node::{LockedSkipNode, SkipNodeRef};
 use super::{HEIGHT, SkipList};
 
 /// Nodes before a key, one for each level: places to begin at.
-struct Path<'g>([NodeRef<'g>; HEIGHT]);
+struct LevelPath<'g>([SkipNodeRef<'g>; HEIGHT]);
 
 /// The place of a key on a level: the last node before it, locked, and the one behind that.
-struct Front<'g> {
-    last: Locked<'g>,
-    next: Option<NodeRef<'g>>,
+struct LevelFront<'g> {
+    last: LockedSkipNode<'g>,
+    next: Option<SkipNodeRef<'g>>,
 }
 
 impl<E: Entry, S: BuildHasher> SkipList<E, S>
@@ -35,7 +35,7 @@ where
         f: impl FnOnce(Option<E>) -> (Action<E>, R),
     ) -> R {
         let place = ByKey::new(key);
-        let mut path = Path([self.head(); HEIGHT]);
+        let mut path = LevelPath([self.head(); HEIGHT]);
         let mut backoff = Backoff::new();
         loop {
             if let Some(node) = self.find_path(&place, &mut path) {
@@ -57,9 +57,9 @@ where
     /// Runs the closure for a key that is there, in a node that this thread has locked.
     fn change_node<'g, R>(
         &'g self,
-        mut locked: Locked<'g>,
+        mut locked: LockedSkipNode<'g>,
         place: &ByKey<'_, E::Key>,
-        path: &mut Path<'g>,
+        path: &mut LevelPath<'g>,
         pin: &'g impl Guard,
         f: impl FnOnce(Option<E>) -> (Action<E>, R),
     ) -> R {
@@ -83,14 +83,14 @@ where
     /// Runs the closure for a key that is absent, and stays so while the node before its place is locked.
     fn fill_gap<'g, R>(
         &'g self,
-        front: Front<'g>,
+        front: LevelFront<'g>,
         place: &ByKey<'_, E::Key>,
-        path: &mut Path<'g>,
+        path: &mut LevelPath<'g>,
         f: impl FnOnce(Option<E>) -> (Action<E>, R),
     ) -> R {
         let (action, result) = f(None);
         if let Action::Put(new) = action {
-            let node = Locked::fresh(self.count_new(place.prefix), place.prefix, new);
+            let node = LockedSkipNode::fresh(self.count_new(place.prefix), place.prefix, new);
             self.bytes.add(node.node.bytes() as i64);
             self.link(&node, front, place, path);
         }
@@ -100,10 +100,10 @@ where
     /// Puts a node in, level by level from the lowest, whose front is locked (ALL_LEVELS).
     fn link<'g>(
         &'g self,
-        node: &Locked<'g>,
-        front: Front<'g>,
+        node: &LockedSkipNode<'g>,
+        front: LevelFront<'g>,
         place: &ByKey<'_, E::Key>,
-        path: &mut Path<'g>,
+        path: &mut LevelPath<'g>,
     ) {
         let height = node.node.height();
         // First, so that a writer that waits for this node finds the way to it anew on each of its levels.
@@ -119,8 +119,8 @@ where
         &'g self,
         level: usize,
         place: &ByKey<'_, E::Key>,
-        path: &mut Path<'g>,
-    ) -> Front<'g> {
+        path: &mut LevelPath<'g>,
+    ) -> LevelFront<'g> {
         let mut backoff = Backoff::new();
         loop {
             let (last, _) = walk::<E>(path.0[level], level, place);
@@ -134,7 +134,7 @@ where
             let next = last.node.next(level);
             let is_before = |next| Place::<E>::side(place, next) == Ordering::Less;
             if !next.is_some_and(is_before) || cfg!(fyris_mutant = "skip_unvalidated") {
-                return Front { last, next };
+                return LevelFront { last, next };
             }
         }
     }
@@ -144,8 +144,8 @@ where
     fn find_path<'g>(
         &'g self,
         place: &ByKey<'_, E::Key>,
-        path: &mut Path<'g>,
-    ) -> Option<NodeRef<'g>> {
+        path: &mut LevelPath<'g>,
+    ) -> Option<SkipNodeRef<'g>> {
         let mut lowest = HEIGHT;
         let (at, found) = self.descend(0, place, |level, at| {
             path.0[level] = at;
@@ -157,9 +157,9 @@ where
     }
 }
 
-impl Front<'_> {
+impl LevelFront<'_> {
     /// Puts a node in between.
-    fn put(self, node: &Locked<'_>, level: usize) {
+    fn put(self, node: &LockedSkipNode<'_>, level: usize) {
         node.set_next(level, self.next);
         self.last.set_next(level, Some(node.node));
     }
@@ -169,7 +169,7 @@ impl Front<'_> {
 /// are in no order, it leaves the levels that are left when this is dropped, without comparisons.
 struct Removal<'g, E: Entry, S, G: Guard> {
     list: &'g SkipList<E, S>,
-    node: NodeRef<'g>,
+    node: SkipNodeRef<'g>,
     /// The levels that it is still in, from the lowest.
     left: usize,
     pin: &'g G,
@@ -180,7 +180,7 @@ where
     E::Key: TreeKey,
 {
     /// Takes the node out, level by level from the highest (TOP_DOWN).
-    fn unlink(mut self, place: &ByKey<'_, E::Key>, path: &mut Path<'g>) {
+    fn unlink(mut self, place: &ByKey<'_, E::Key>, path: &mut LevelPath<'g>) {
         let height = self.left;
         for nth in (0..height).rev() {
             let level = if cfg!(fyris_mutant = "skip_unlinks_bottom_up") {
@@ -215,7 +215,7 @@ impl<E: Entry, S, G: Guard> Drop for Removal<'_, E, S, G> {
 
 /// Takes a dead node out of a level, if it is there: it was never put in where a comparison panicked. O(n).
 #[cold]
-fn unlink_by_links<'g>(head: NodeRef<'g>, node: NodeRef<'g>, level: usize) {
+fn unlink_by_links<'g>(head: SkipNodeRef<'g>, node: SkipNodeRef<'g>, level: usize) {
     let mut backoff = Backoff::new();
     let mut last = head;
     while let Some(next) = last.next(level) {

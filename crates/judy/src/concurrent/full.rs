@@ -48,7 +48,7 @@ impl Full {
 
     /// Puts in a value that is not there. Under the lock.
     pub(super) fn add(&self, digit: usize, value: u64) {
-        // Release: pairs with the Acquire in `Branch::value`, which sees then that the bit is clear (OPEN).
+        // Release: pairs with the Acquire in `SharedBranch::value`, which sees then that the bit is clear (OPEN).
         self.slots[digit].store(value, Ordering::Release);
         self.change(digit);
     }

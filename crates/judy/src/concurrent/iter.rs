@@ -16,7 +16,7 @@ const MOST: usize = 128;
 
 /// The pairs of a [`ConcurrentJudy`] in a range, in the order of keys, from either end. See
 /// [`ConcurrentJudy::range`].
-pub struct Range<'a, K, V> {
+pub struct ConcurrentRange<'a, K, V> {
     map: &'a ConcurrentJudy<K, V>,
     /// The first and the last word of what is left, if anything may be.
     left: Option<(u64, u64)>,
@@ -25,7 +25,7 @@ pub struct Range<'a, K, V> {
 }
 
 /// All pairs of a [`ConcurrentJudy`]. See [`ConcurrentJudy::iter`].
-pub type Iter<'a, K, V> = Range<'a, K, V>;
+pub type ConcurrentIter<'a, K, V> = ConcurrentRange<'a, K, V>;
 
 /// Pairs that were read beforehand at one end.
 struct End {
@@ -42,7 +42,7 @@ impl End {
     }
 }
 
-impl<'a, K: PrefixKey, V: Word> Range<'a, K, V> {
+impl<'a, K: PrefixKey, V: Word> ConcurrentRange<'a, K, V> {
     pub(super) fn new(map: &'a ConcurrentJudy<K, V>, words: Option<(u64, u64)>) -> Self {
         Self {
             map,
@@ -78,7 +78,7 @@ fn take<K: PrefixKey, V: Word>(
     (!is_beyond).then_some(pair)
 }
 
-impl<K: PrefixKey, V: Word> Iterator for Range<'_, K, V> {
+impl<K: PrefixKey, V: Word> Iterator for ConcurrentRange<'_, K, V> {
     type Item = (K, V);
 
     #[inline]
@@ -94,7 +94,7 @@ impl<K: PrefixKey, V: Word> Iterator for Range<'_, K, V> {
     }
 }
 
-impl<K: PrefixKey, V: Word> DoubleEndedIterator for Range<'_, K, V> {
+impl<K: PrefixKey, V: Word> DoubleEndedIterator for ConcurrentRange<'_, K, V> {
     #[inline]
     fn next_back(&mut self) -> Option<(K, V)> {
         let (from, to) = self.left.take()?;
@@ -108,9 +108,9 @@ impl<K: PrefixKey, V: Word> DoubleEndedIterator for Range<'_, K, V> {
     }
 }
 
-impl<K: PrefixKey, V: Word> FusedIterator for Range<'_, K, V> {}
+impl<K: PrefixKey, V: Word> FusedIterator for ConcurrentRange<'_, K, V> {}
 
-impl<K, V> fmt::Debug for Range<'_, K, V> {
+impl<K, V> fmt::Debug for ConcurrentRange<'_, K, V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Range").finish_non_exhaustive()
     }

@@ -9,13 +9,15 @@ use super::full::Full;
 use super::group::{ALL, Group, open_group};
 use super::limits::{BITMAP_MOST, CLOSED_MOST, LINEAR_MOST};
 use super::link::{Kind, Link};
-use super::node::{Bitmap, Bits, Branch, Header, Linear, Uncompressed, empty};
+use super::node::{
+    Header, SharedBitmap, SharedBits, SharedBranch, SharedLinear, SharedUncompressed, empty,
+};
 
 /// A child: its digit, its word (in a bitmap leaf the value), and the number of its keys that are to be counted.
 pub(super) type Child = (usize, u64, usize);
 
 /// Makes a branch of these children, whose digits ascend, in the form that fits their number.
-pub(super) fn branch(children: &[Child], level: usize, prefix: u64) -> Branch {
+pub(super) fn branch(children: &[Child], level: usize, prefix: u64) -> SharedBranch {
     let kind = match children.len() {
         len if len <= LINEAR_MOST => Kind::Linear,
         len if len <= BITMAP_MOST => Kind::Bitmap,
@@ -25,7 +27,7 @@ pub(super) fn branch(children: &[Child], level: usize, prefix: u64) -> Branch {
 }
 
 /// Makes a bitmap leaf of these pairs.
-pub(super) fn bits(pairs: &[(u64, u64)]) -> Branch {
+pub(super) fn bits(pairs: &[(u64, u64)]) -> SharedBranch {
     let values: Vec<Child> = pairs
         .iter()
         .map(|(key, value)| ((key & 0xFF) as usize, *value, 1))
@@ -34,7 +36,7 @@ pub(super) fn bits(pairs: &[(u64, u64)]) -> Branch {
 }
 
 /// Works like [`branch`], as a kind that has room for all.
-pub(super) fn branch_as(kind: Kind, children: &[Child], level: usize, prefix: u64) -> Branch {
+pub(super) fn branch_as(kind: Kind, children: &[Child], level: usize, prefix: u64) -> SharedBranch {
     let keys = children.iter().map(|(.., keys)| *keys as u64).sum();
     let header = Header::new(prefix & above(level), keys);
     let counts = || {
@@ -53,7 +55,7 @@ pub(super) fn branch_as(kind: Kind, children: &[Child], level: usize, prefix: u6
             }
             let (digits, slots) = (Cell::new(digits.0), slots.map(Cell::new));
             let spare = [0; 4];
-            let node = Linear {
+            let node = SharedLinear {
                 digits,
                 slots,
                 header,
@@ -63,7 +65,7 @@ pub(super) fn branch_as(kind: Kind, children: &[Child], level: usize, prefix: u6
         }
         Kind::Bitmap => {
             let (groups, counts) = (groups(children, usize::MAX), counts());
-            block::make(Bitmap {
+            block::make(SharedBitmap {
                 groups,
                 header,
                 counts,
@@ -72,7 +74,7 @@ pub(super) fn branch_as(kind: Kind, children: &[Child], level: usize, prefix: u6
         }
         Kind::Bits => {
             let groups = groups(children, CLOSED_MOST);
-            block::make(Bits { groups, header }).cast()
+            block::make(SharedBits { groups, header }).cast()
         }
         Kind::Full => Full::make(children, header).cast(),
         _ => {
@@ -82,7 +84,7 @@ pub(super) fn branch_as(kind: Kind, children: &[Child], level: usize, prefix: u6
                 slots[*digit].store(*word, Ordering::Relaxed);
             }
             let counts = counts();
-            let node = Uncompressed {
+            let node = SharedUncompressed {
                 slots,
                 header,
                 counts,
@@ -91,7 +93,7 @@ pub(super) fn branch_as(kind: Kind, children: &[Child], level: usize, prefix: u6
             block::make(node).cast()
         }
     };
-    Branch(Link::branch(node, kind, level))
+    SharedBranch(Link::branch(node, kind, level))
 }
 
 /// Makes the groups of a bitmap; those of more than `closed_most` children are open.

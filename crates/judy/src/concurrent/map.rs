@@ -9,9 +9,9 @@ use fyris_index::inline::Word;
 use fyris_index::key::PrefixKey;
 
 use super::super::map::{bounds, highest, lowest};
-use super::iter::{Iter, Range};
+use super::iter::{ConcurrentIter, ConcurrentRange};
 use super::order::Pair;
-use super::tree::Tree;
+use super::tree::SharedTree;
 
 /// An ordered map from words to words that threads share: a Judy array whose readers take no lock. See the
 /// [module](super) for the structure.
@@ -52,7 +52,7 @@ use super::tree::Tree;
 /// Those that count look at up to 16 counts and 16 children in each. An insertion or a removal copies at most one
 /// leaf, of at most 512 bytes, and adds to a count in each branch on its way.
 pub struct ConcurrentJudy<K, V> {
-    tree: Tree,
+    tree: SharedTree,
     pairs: PhantomData<Invariant<K, V>>,
 }
 
@@ -63,7 +63,7 @@ impl<K, V> ConcurrentJudy<K, V> {
     /// Makes an empty map, which has no memory besides itself.
     pub fn new() -> Self {
         Self {
-            tree: Tree::new(),
+            tree: SharedTree::new(),
             pairs: PhantomData,
         }
     }
@@ -89,7 +89,7 @@ impl<K, V> ConcurrentJudy<K, V> {
         self.tree.clear();
     }
 
-    pub(super) fn tree(&self) -> &Tree {
+    pub(super) fn tree(&self) -> &SharedTree {
         &self.tree
     }
 }
@@ -253,8 +253,8 @@ impl<K: PrefixKey, V: Word> ConcurrentJudy<K, V> {
     }
 
     /// Returns the pairs in the order of keys, from either end. Consistency as [`ConcurrentJudy::range`].
-    pub fn iter(&self) -> Iter<'_, K, V> {
-        Range::new(self, Some((0, u64::MAX)))
+    pub fn iter(&self) -> ConcurrentIter<'_, K, V> {
+        ConcurrentRange::new(self, Some((0, u64::MAX)))
     }
 
     /// Returns the pairs of a range in the order of keys, from either end; none if it ends before it begins.
@@ -264,8 +264,8 @@ impl<K: PrefixKey, V: Word> ConcurrentJudy<K, V> {
     /// Each pair was there at a moment when the iterator looked: it reads up to 128 pairs ahead. A key that is there
     /// from before the range is made until the range has passed it is met exactly once. Nothing is pinned between two
     /// calls, and no writer is held up.
-    pub fn range(&self, range: impl RangeBounds<K>) -> Range<'_, K, V> {
-        Range::new(self, bounds(&range))
+    pub fn range(&self, range: impl RangeBounds<K>) -> ConcurrentRange<'_, K, V> {
+        ConcurrentRange::new(self, bounds(&range))
     }
 
     /// Returns the keys in order, from either end, as [`ConcurrentJudy::range`].
@@ -316,7 +316,7 @@ impl<K: PrefixKey, V: Word> Extend<(K, V)> for ConcurrentJudy<K, V> {
 
 impl<'a, K: PrefixKey, V: Word> IntoIterator for &'a ConcurrentJudy<K, V> {
     type Item = (K, V);
-    type IntoIter = Iter<'a, K, V>;
+    type IntoIter = ConcurrentIter<'a, K, V>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.iter()

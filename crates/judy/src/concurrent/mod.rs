@@ -137,5 +137,5 @@ mod shrink;
 mod tests;
 mod tree;
 
-pub use iter::{Iter, Range};
+pub use iter::{ConcurrentIter, ConcurrentRange};
 pub use map::ConcurrentJudy;

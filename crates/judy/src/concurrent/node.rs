@@ -31,7 +31,7 @@ pub(super) struct Header {
 
 /// A linear branch.
 #[repr(C)]
-pub(super) struct Linear {
+pub(super) struct SharedLinear {
     pub(super) digits: Cell,
     pub(super) slots: [Cell; 7],
     pub(super) header: Header,
@@ -40,14 +40,14 @@ pub(super) struct Linear {
 
 /// A bitmap leaf.
 #[repr(C)]
-pub(super) struct Bits {
+pub(super) struct SharedBits {
     pub(super) groups: [Cell; 16],
     pub(super) header: Header,
 }
 
 /// A bitmap branch.
 #[repr(C)]
-pub(super) struct Bitmap {
+pub(super) struct SharedBitmap {
     pub(super) groups: [Cell; 16],
     pub(super) header: Header,
     pub(super) counts: [Cell; 16],
@@ -55,7 +55,7 @@ pub(super) struct Bitmap {
 
 /// An uncompressed branch.
 #[repr(C)]
-pub(super) struct Uncompressed {
+pub(super) struct SharedUncompressed {
     pub(super) slots: [Cell; 256],
     pub(super) header: Header,
     pub(super) counts: [Cell; 16],
@@ -79,12 +79,12 @@ macro_rules! retire_by_size {
         }
     )*};
 }
-retire_by_size!(Linear Bits Full Bitmap Uncompressed);
+retire_by_size!(SharedLinear SharedBits Full SharedBitmap SharedUncompressed);
 
 /// A branch, a bitmap leaf or the place of the root, which lives: the thread is pinned since it was in the tree
 /// (RECLAIM), or it is the caller's.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) struct Branch(pub(super) Link);
+pub(super) struct SharedBranch(pub(super) Link);
 
 impl Header {
     pub(super) fn new(prefix: u64, keys: u64) -> Self {
@@ -110,7 +110,7 @@ pub(super) fn empty<const N: usize>() -> [Cell; N] {
     std::array::from_fn(|_| Cell::new(0))
 }
 
-impl Branch {
+impl SharedBranch {
     /// Returns the branch that the place of the root is.
     #[inline(always)]
     pub(super) fn root(root: &Root) -> Self {
@@ -128,10 +128,10 @@ impl Branch {
         // SAFETY: the node lives, and the link says what it is.
         unsafe {
             match self.0.kind() {
-                Kind::Linear => &(*self.at::<Linear>()).header,
-                Kind::Bitmap => &(*self.at::<Bitmap>()).header,
-                Kind::Uncompressed => &(*self.at::<Uncompressed>()).header,
-                Kind::Bits => &(*self.at::<Bits>()).header,
+                Kind::Linear => &(*self.at::<SharedLinear>()).header,
+                Kind::Bitmap => &(*self.at::<SharedBitmap>()).header,
+                Kind::Uncompressed => &(*self.at::<SharedUncompressed>()).header,
+                Kind::Bits => &(*self.at::<SharedBits>()).header,
                 Kind::Full => &(*self.at::<Full>()).header,
                 Kind::Root => &(*self.at::<Root>()).header,
                 Kind::Empty | Kind::Leaf => unreachable!("no branch"),
@@ -267,13 +267,13 @@ impl Branch {
         // SAFETY: the node lives, and the link says what it is.
         unsafe {
             match self.0.kind() {
-                Kind::Uncompressed => Some(&(*self.at::<Uncompressed>()).slots[digit & 0xFF]),
+                Kind::Uncompressed => Some(&(*self.at::<SharedUncompressed>()).slots[digit & 0xFF]),
                 Kind::Bits | Kind::Full | Kind::Bitmap => {
                     let group = self.group(digit);
                     group.has(digit % 16).then(|| self.place(group, digit))
                 }
                 Kind::Linear => {
-                    let node = &*self.at::<Linear>();
+                    let node = &*self.at::<SharedLinear>();
                     // Acquire: pairs with the Release store in `add`: the digit's slot is written.
                     let digits = Digits(node.digits.load(Ordering::Acquire));
                     let i = digits.find(digit);
@@ -290,7 +290,7 @@ impl Branch {
     fn groups<'a>(self) -> &'a [Cell; 16] {
         debug_assert!(matches!(self.0.kind(), Kind::Bits | Kind::Bitmap));
         // SAFETY: the node lives; both kinds begin with them.
-        unsafe { &(*self.at::<Bits>()).groups }
+        unsafe { &(*self.at::<SharedBits>()).groups }
     }
 
     /// Returns the group of a digit.
@@ -335,7 +335,8 @@ impl Branch {
         match self.0.kind() {
             // SAFETY: the node lives. Relaxed: under the lock.
             Kind::Linear => unsafe {
-                Digits((*self.at::<Linear>()).digits.load(Ordering::Relaxed)).len() < LINEAR_MOST
+                Digits((*self.at::<SharedLinear>()).digits.load(Ordering::Relaxed)).len()
+                    < LINEAR_MOST
             },
             Kind::Bitmap => self.children() < BITMAP_MOST,
             Kind::Bits => self.keys() < BITS_MOST,
@@ -364,7 +365,7 @@ impl Branch {
             }
             Kind::Linear if self.slot(digit).is_none() => {
                 // SAFETY: the node lives.
-                let node = unsafe { &*self.at::<Linear>() };
+                let node = unsafe { &*self.at::<SharedLinear>() };
                 // Relaxed: under the lock.
                 let digits = Digits(node.digits.load(Ordering::Relaxed));
                 // Relaxed: published by the next store.
@@ -406,7 +407,7 @@ impl Branch {
     fn count_child(self, more: i64) {
         if self.0.kind() == Kind::Uncompressed {
             // SAFETY: the node lives. Relaxed: under the lock.
-            let children = unsafe { &(*self.at::<Uncompressed>()).children };
+            let children = unsafe { &(*self.at::<SharedUncompressed>()).children };
             let new = children.load(Ordering::Relaxed).wrapping_add(more as u64);
             children.store(new, Ordering::Relaxed);
         }
@@ -459,7 +460,7 @@ impl Branch {
         None
     }
 
-    /// Returns the last child at or below a digit, as [`Branch::next`] does.
+    /// Returns the last child at or below a digit, as [`SharedBranch::next`] does.
     pub(super) fn prev(self, to: usize) -> Option<(usize, u64)> {
         let mut to = Some(to);
         while let Some(digit) = to.and_then(|to| self.last_digit(to)) {
@@ -510,7 +511,7 @@ impl Branch {
     /// Returns the digits of a linear branch.
     fn digits(self) -> impl Iterator<Item = usize> {
         // SAFETY: the node lives. Acquire: as in `slot`.
-        let digits = unsafe { Digits((*self.at::<Linear>()).digits.load(Ordering::Acquire)) };
+        let digits = unsafe { Digits((*self.at::<SharedLinear>()).digits.load(Ordering::Acquire)) };
         (0..digits.len()).map(move |i| digits.get(i))
     }
 
@@ -529,7 +530,7 @@ impl Branch {
         match self.0.kind() {
             // SAFETY: the node lives. Relaxed: under the lock.
             Kind::Uncompressed => unsafe {
-                (*self.at::<Uncompressed>())
+                (*self.at::<SharedUncompressed>())
                     .children
                     .load(Ordering::Relaxed) as usize
             },
@@ -565,8 +566,8 @@ impl Branch {
         // SAFETY: the node lives, and the link says what it is.
         unsafe {
             match self.0.kind() {
-                Kind::Bitmap => Some(&(*self.at::<Bitmap>()).counts),
-                Kind::Uncompressed => Some(&(*self.at::<Uncompressed>()).counts),
+                Kind::Bitmap => Some(&(*self.at::<SharedBitmap>()).counts),
+                Kind::Uncompressed => Some(&(*self.at::<SharedUncompressed>()).counts),
                 _ => None,
             }
         }
@@ -630,16 +631,16 @@ impl Branch {
         // SAFETY: the caller's contract; each block with the size that it was allocated with.
         unsafe {
             match self.0.kind() {
-                Kind::Linear => block::retire_node(self.at::<Linear>(), pin),
-                Kind::Uncompressed => block::retire_node(self.at::<Uncompressed>(), pin),
+                Kind::Linear => block::retire_node(self.at::<SharedLinear>(), pin),
+                Kind::Uncompressed => block::retire_node(self.at::<SharedUncompressed>(), pin),
                 Kind::Full => block::retire_node(self.at::<Full>(), pin),
                 Kind::Bitmap => {
                     self.groups_with(|slots, len| block::retire(slots, len, pin));
-                    block::retire_node(self.at::<Bitmap>(), pin);
+                    block::retire_node(self.at::<SharedBitmap>(), pin);
                 }
                 Kind::Bits => {
                     self.groups_with(|slots, len| block::retire(slots, len, pin));
-                    block::retire_node(self.at::<Bits>(), pin);
+                    block::retire_node(self.at::<SharedBits>(), pin);
                 }
                 Kind::Root | Kind::Empty | Kind::Leaf => {}
             }
@@ -655,16 +656,16 @@ impl Branch {
         // SAFETY: the caller's contract; each block with the size that it was allocated with.
         unsafe {
             match self.0.kind() {
-                Kind::Linear => block::free_node(self.at::<Linear>()),
-                Kind::Uncompressed => block::free_node(self.at::<Uncompressed>()),
+                Kind::Linear => block::free_node(self.at::<SharedLinear>()),
+                Kind::Uncompressed => block::free_node(self.at::<SharedUncompressed>()),
                 Kind::Full => block::free_node(self.at::<Full>()),
                 Kind::Bitmap => {
                     self.groups_with(|slots, len| block::free(slots, len));
-                    block::free_node(self.at::<Bitmap>());
+                    block::free_node(self.at::<SharedBitmap>());
                 }
                 Kind::Bits => {
                     self.groups_with(|slots, len| block::free(slots, len));
-                    block::free_node(self.at::<Bits>());
+                    block::free_node(self.at::<SharedBits>());
                 }
                 Kind::Root | Kind::Empty | Kind::Leaf => {}
             }
@@ -683,10 +684,10 @@ impl Branch {
     /// Returns the bytes of the node, and those of its groups.
     pub(super) fn bytes(self) -> usize {
         let node = match self.0.kind() {
-            Kind::Linear => size_of::<Linear>(),
-            Kind::Bitmap => size_of::<Bitmap>(),
-            Kind::Uncompressed => size_of::<Uncompressed>(),
-            Kind::Bits => size_of::<Bits>(),
+            Kind::Linear => size_of::<SharedLinear>(),
+            Kind::Bitmap => size_of::<SharedBitmap>(),
+            Kind::Uncompressed => size_of::<SharedUncompressed>(),
+            Kind::Bits => size_of::<SharedBits>(),
             Kind::Full => size_of::<Full>(),
             Kind::Root | Kind::Empty | Kind::Leaf => 0,
         };

@@ -8,14 +8,14 @@ use fyris_sync::reclaim::pin;
 use super::super::jp::above;
 use super::leaf::Leaf;
 use super::link::{Kind, Link};
-use super::node::Branch;
-use super::tree::{Tree, keys_of};
+use super::node::SharedBranch;
+use super::tree::{SharedTree, keys_of};
 
 /// A key and its value.
 pub(super) type Pair = (u64, u64);
 
 /// Returns the bits above a branch's level, of all keys below and of this one.
-fn prefixes(branch: Branch, key: u64) -> (u64, u64) {
+fn prefixes(branch: SharedBranch, key: u64) -> (u64, u64) {
     // The place of the root has none.
     let level = branch.level().min(8);
     (branch.prefix() & above(level), key & above(level))
@@ -23,7 +23,7 @@ fn prefixes(branch: Branch, key: u64) -> (u64, u64) {
 
 /// Calls `f` with the pairs below a branch from a key on, in order, until it breaks off.
 fn walk_up<B>(
-    branch: Branch,
+    branch: SharedBranch,
     from: u64,
     f: &mut impl FnMut(Pair) -> ControlFlow<B>,
 ) -> ControlFlow<B> {
@@ -38,7 +38,7 @@ fn walk_up<B>(
         if branch.is_bits() {
             f((prefix, word))?;
         } else if link.is_branch() {
-            walk_up(Branch(link), from, f)?;
+            walk_up(SharedBranch(link), from, f)?;
         } else {
             // SAFETY: a leaf that was reachable under the pin (RECLAIM).
             let leaf = unsafe { Leaf::of(link) };
@@ -59,7 +59,7 @@ fn walk_up<B>(
 
 /// Calls `f` with the pairs below a branch from a key down, in falling order, until it breaks off.
 fn walk_down<B>(
-    branch: Branch,
+    branch: SharedBranch,
     from: u64,
     f: &mut impl FnMut(Pair) -> ControlFlow<B>,
 ) -> ControlFlow<B> {
@@ -74,7 +74,7 @@ fn walk_down<B>(
         if branch.is_bits() {
             f((prefix, word))?;
         } else if link.is_branch() {
-            walk_down(Branch(link), from, f)?;
+            walk_down(SharedBranch(link), from, f)?;
         } else {
             // SAFETY: a leaf that was reachable under the pin (RECLAIM).
             let leaf = unsafe { Leaf::of(link) };
@@ -94,7 +94,7 @@ fn walk_down<B>(
     Continue(())
 }
 
-impl Tree {
+impl SharedTree {
     /// Returns the first pair at or above a key.
     pub(super) fn at_or_above(&self, key: u64) -> Option<Pair> {
         let _pin = pin();
@@ -157,7 +157,7 @@ impl Tree {
                 Kind::Empty => return rank,
                 // SAFETY: a leaf that was reachable under the pin (RECLAIM).
                 Kind::Leaf => return rank + unsafe { Leaf::of(link) }.search(key).0,
-                _ => branch = Branch(link),
+                _ => branch = SharedBranch(link),
             }
             let (ours, theirs) = prefixes(branch, key);
             match ours.cmp(&theirs) {
@@ -190,7 +190,7 @@ impl Tree {
                 return Some((prefix, word));
             }
             if link.is_branch() {
-                branch = Branch(link);
+                branch = SharedBranch(link);
                 continue;
             }
             // SAFETY: a leaf that was reachable under the pin (RECLAIM).
@@ -203,7 +203,7 @@ impl Tree {
 }
 
 /// Returns the child with the `n`-th key of a branch, and makes `n` the number of keys before it there.
-fn child_with(branch: Branch, n: &mut usize) -> Option<(usize, u64)> {
+fn child_with(branch: SharedBranch, n: &mut usize) -> Option<(usize, u64)> {
     if branch.level() == 9 {
         return branch.next(0);
     }

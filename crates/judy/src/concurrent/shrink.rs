@@ -6,20 +6,20 @@ use smallvec::SmallVec;
 use super::leaf::{self, Leaf};
 use super::limits::{BITMAP_AGAIN, BITS_AGAIN, LINEAR_AGAIN};
 use super::link::{Kind, Link};
-use super::node::Branch;
-use super::tree::{Path, Tree, children_of, lock_both, replace, small};
+use super::node::SharedBranch;
+use super::tree::{SharedPath, SharedTree, children_of, lock_both, replace, small};
 
 /// What becomes one leaf: all under their locks.
 #[derive(Default)]
 struct Gathered {
     pairs: SmallVec<[(u64, u64); 64]>,
-    branches: SmallVec<[Branch; 8]>,
+    branches: SmallVec<[SharedBranch; 8]>,
     leaves: SmallVec<[Link; 16]>,
 }
 
-impl Tree {
+impl SharedTree {
     /// Makes the branches above the last one of a path count its keys, one after the other (PASSED_ON).
-    pub(super) fn settle(&self, path: &mut Path, key: u64) {
+    pub(super) fn settle(&self, path: &mut SharedPath, key: u64) {
         if cfg!(fyris_mutant = "judy_shared_count_stays_below") {
             return;
         }
@@ -34,7 +34,7 @@ impl Tree {
     }
 
     /// Makes a parent count what it has not of a branch's keys; returns false if it is not its parent any more.
-    fn pass_on(&self, parent: Branch, branch: Branch, key: u64) -> bool {
+    fn pass_on(&self, parent: SharedBranch, branch: SharedBranch, key: u64) -> bool {
         let digit = parent.digit(key);
         let is_child = || parent.get(digit) == Some(branch.0.0);
         if parent == self.root() {
@@ -101,7 +101,7 @@ impl Tree {
     }
 }
 
-impl Drop for Tree {
+impl Drop for SharedTree {
     fn drop(&mut self) {
         // SAFETY: the tree is this thread's alone.
         unsafe { free_all(Link(self.root().get(0).unwrap_or(0))) }
@@ -109,7 +109,7 @@ impl Drop for Tree {
 }
 
 /// Replaces a branch if it is small. Both are locked; the branch is unlocked or left.
-fn thin_one(parent: Branch, branch: Branch, key: u64, pin: &LocalGuard) -> bool {
+fn thin_one(parent: SharedBranch, branch: SharedBranch, key: u64, pin: &LocalGuard) -> bool {
     if branch.keys() <= small(parent) && collapse(parent, branch, key, pin) {
         return true;
     }
@@ -138,7 +138,7 @@ fn thin_one(parent: Branch, branch: Branch, key: u64, pin: &LocalGuard) -> bool 
     // counts now what the branch has not passed on; those who would have done so go on at the parent (PASSED_ON).
     let digit = parent.digit(key);
     if cfg!(fyris_mutant = "judy_shared_only_child_takes_note") {
-        Branch(only).pass(branch.passed());
+        SharedBranch(only).pass(branch.passed());
     } else {
         parent.count(digit, branch.keys() as i64 - branch.passed() as i64);
     }
@@ -151,7 +151,7 @@ fn thin_one(parent: Branch, branch: Branch, key: u64, pin: &LocalGuard) -> bool 
 
 /// Replaces a branch by a leaf, or by nothing, unless it has more keys than were counted. Both are locked; the branch
 /// is left if it is replaced.
-fn collapse(parent: Branch, branch: Branch, key: u64, pin: &LocalGuard) -> bool {
+fn collapse(parent: SharedBranch, branch: SharedBranch, key: u64, pin: &LocalGuard) -> bool {
     let mut gathered = Gathered::default();
     let most = small(parent);
     if !gather(branch, most, &mut gathered) {
@@ -180,7 +180,7 @@ fn collapse(parent: Branch, branch: Branch, key: u64, pin: &LocalGuard) -> bool 
 }
 
 /// Gathers all pairs below a locked branch, and locks the branches below; returns false if there are more than `most`.
-fn gather(branch: Branch, most: usize, to: &mut Gathered) -> bool {
+fn gather(branch: SharedBranch, most: usize, to: &mut Gathered) -> bool {
     to.branches.push(branch);
     if branch.is_bits() {
         let prefix = branch.prefix();
@@ -194,7 +194,7 @@ fn gather(branch: Branch, most: usize, to: &mut Gathered) -> bool {
         let link = Link(word);
         if link.is_branch() {
             // A branch whose parent is locked stays in the tree.
-            return Branch(link).lock() && gather(Branch(link), most, to);
+            return SharedBranch(link).lock() && gather(SharedBranch(link), most, to);
         }
         to.leaves.push(link);
         // SAFETY: its branch is locked and in the tree.
@@ -215,7 +215,7 @@ unsafe fn leave_all(link: Link, pin: &LocalGuard) {
         // SAFETY: the caller's contract.
         Kind::Leaf => unsafe { leaf::retire(link, pin) },
         _ => {
-            let branch = Branch(link);
+            let branch = SharedBranch(link);
             if !branch.lock() {
                 return;
             }
@@ -245,7 +245,7 @@ unsafe fn free_all(link: Link) {
         // SAFETY: the caller's contract.
         Kind::Leaf => unsafe { leaf::free(link) },
         _ => {
-            let branch = Branch(link);
+            let branch = SharedBranch(link);
             if !branch.is_bits() {
                 for (_, word) in branch.iter() {
                     // SAFETY: the caller's contract.
@@ -262,13 +262,13 @@ fn bytes_below(link: Link) -> usize {
     match link.kind() {
         Kind::Empty => 0,
         Kind::Leaf => leaf::bytes(link),
-        Kind::Bits | Kind::Full => Branch(link).bytes(),
+        Kind::Bits | Kind::Full => SharedBranch(link).bytes(),
         _ => {
-            let below: usize = Branch(link)
+            let below: usize = SharedBranch(link)
                 .iter()
                 .map(|(_, word)| bytes_below(Link(word)))
                 .sum();
-            Branch(link).bytes() + below
+            SharedBranch(link).bytes() + below
         }
     }
 }

@@ -14,7 +14,7 @@ use super::leaf::Leaf;
 use super::limits::LEAF_MOST;
 use super::link::{Kind, Link};
 use super::map::ConcurrentJudy;
-use super::node::Branch;
+use super::node::SharedBranch;
 
 type Map = ConcurrentJudy<u64, u64>;
 
@@ -45,7 +45,7 @@ fn check_link(link: Link, place: u64, level: usize, shape: &mut Shape) -> usize 
         Kind::Full => count(5),
         Kind::Root => unreachable!("in no link"),
     }
-    let branch = Branch(link);
+    let branch = SharedBranch(link);
     assert!(branch.level() <= level);
     assert_eq!(branch.prefix() & above(level), place & above(level));
     let mut keys = 0;
@@ -71,7 +71,11 @@ fn check_link(link: Link, place: u64, level: usize, shape: &mut Shape) -> usize 
         );
         assert!(below > 0, "an empty node stays");
         if Link(word).is_branch() {
-            assert_eq!(Branch(Link(word)).passed(), below, "all keys are passed on");
+            assert_eq!(
+                SharedBranch(Link(word)).passed(),
+                below,
+                "all keys are passed on"
+            );
         }
         keys += below;
     }

@@ -1,4 +1,4 @@
-//! [`Tree`]: words to words. Lookup, and what writers do in one node.
+//! [`SharedTree`]: words to words. Lookup, and what writers do in one node.
 
 use fyris_index::Action;
 use fyris_sync::atomic::Ordering;
@@ -13,18 +13,18 @@ use super::limits::{
 };
 use super::link::{Kind, Link};
 use super::make::{self, Child};
-use super::node::{Branch, Root};
+use super::node::{Root, SharedBranch};
 
 /// A Judy array that threads share.
-pub(super) struct Tree {
+pub(super) struct SharedTree {
     root: Root,
 }
 
 /// The branches from the place of the root to the lowest one that a key belongs below.
-pub(super) type Path = SmallVec<[Branch; 10]>;
+pub(super) type SharedPath = SmallVec<[SharedBranch; 10]>;
 
 /// How a writer goes on.
-enum Step {
+enum WriteStep {
     /// It is done, and this is what it adds to the number of keys of its node.
     Done { seen: Option<u64>, more: i64 },
     /// The key belongs below a branch that is there by now.
@@ -38,7 +38,7 @@ enum Step {
 /// The link that is followed at each step is that of a node in the tree, or of one that is FROZEN_BRANCH: so the answer
 /// was true at a moment of the lookup.
 #[inline]
-fn find(mut branch: Branch, key: u64) -> Option<u64> {
+fn find(mut branch: SharedBranch, key: u64) -> Option<u64> {
     loop {
         let word = branch.get(branch.digit(key))?;
         if branch.is_bits() {
@@ -46,7 +46,7 @@ fn find(mut branch: Branch, key: u64) -> Option<u64> {
         }
         let link = Link(word);
         if link.is_branch() {
-            let below = Branch(link);
+            let below = SharedBranch(link);
             if !below.has_prefix_of(key, branch.level() - 1) {
                 return None;
             }
@@ -64,14 +64,14 @@ fn find(mut branch: Branch, key: u64) -> Option<u64> {
     }
 }
 
-impl Tree {
+impl SharedTree {
     pub(super) fn new() -> Self {
         Self { root: Root::new() }
     }
 
     /// Returns the place of the root. The caller is pinned for as long as it follows what is there.
-    pub(super) fn root(&self) -> Branch {
-        Branch::root(&self.root)
+    pub(super) fn root(&self) -> SharedBranch {
+        SharedBranch::root(&self.root)
     }
 
     #[inline]
@@ -87,8 +87,8 @@ impl Tree {
     }
 
     /// Returns the branches that a key belongs below.
-    pub(super) fn path(&self, key: u64) -> Path {
-        let mut path = Path::new();
+    pub(super) fn path(&self, key: u64) -> SharedPath {
+        let mut path = SharedPath::new();
         path.push(self.root());
         descend(&mut path, key);
         path
@@ -98,7 +98,7 @@ impl Tree {
     /// blocks nor panics; it may be called again.
     pub(super) fn change(&self, key: u64, f: impl Fn(Option<u64>) -> Action<u64>) -> Option<u64> {
         let pin = pin();
-        let mut path = Path::new();
+        let mut path = SharedPath::new();
         path.push(self.root());
         loop {
             descend(&mut path, key);
@@ -109,7 +109,7 @@ impl Tree {
                 continue;
             }
             match change_locked(branch, key, &f, &pin) {
-                Step::Done { seen, more } => {
+                WriteStep::Done { seen, more } => {
                     let small = more < 0 && is_small(&path);
                     branch.unlock();
                     if more != 0 {
@@ -120,8 +120,8 @@ impl Tree {
                     }
                     return seen;
                 }
-                Step::Below => branch.unlock(),
-                Step::Full => {
+                WriteStep::Below => branch.unlock(),
+                WriteStep::Full => {
                     branch.unlock();
                     widen(&path, key, &pin);
                     path.truncate(1);
@@ -132,14 +132,14 @@ impl Tree {
 }
 
 /// Extends a path to the lowest branch that the key belongs below.
-fn descend(path: &mut Path, key: u64) {
+fn descend(path: &mut SharedPath, key: u64) {
     let mut branch = path[path.len() - 1];
     while !branch.is_bits() {
         let link = Link(branch.get(branch.digit(key)).unwrap_or(0));
-        if !link.is_branch() || !Branch(link).has_prefix_of(key, branch.level() - 1) {
+        if !link.is_branch() || !SharedBranch(link).has_prefix_of(key, branch.level() - 1) {
             return;
         }
-        branch = Branch(link);
+        branch = SharedBranch(link);
         path.push(branch);
     }
 }
@@ -150,7 +150,7 @@ pub(super) fn keys_of(link: Link) -> usize {
     match link.kind() {
         Kind::Empty => 0,
         Kind::Leaf => link.len(),
-        _ => Branch(link).keys(),
+        _ => SharedBranch(link).keys(),
     }
 }
 
@@ -159,12 +159,12 @@ fn share_of(link: Link) -> usize {
     match link.kind() {
         Kind::Empty => 0,
         Kind::Leaf => link.len(),
-        _ => Branch(link).passed(),
+        _ => SharedBranch(link).passed(),
     }
 }
 
 /// Returns the children of a branch, or the values of a bitmap leaf, to make another of them. Under its lock.
-pub(super) fn children_of(branch: Branch) -> SmallVec<[Child; 8]> {
+pub(super) fn children_of(branch: SharedBranch) -> SmallVec<[Child; 8]> {
     let keys = |word| {
         if branch.is_bits() {
             1
@@ -179,11 +179,11 @@ pub(super) fn children_of(branch: Branch) -> SmallVec<[Child; 8]> {
 /// Does what `f` says in a locked branch, which the key belongs below.
 #[inline]
 fn change_locked(
-    branch: Branch,
+    branch: SharedBranch,
     key: u64,
     f: &impl Fn(Option<u64>) -> Action<u64>,
     pin: &LocalGuard,
-) -> Step {
+) -> WriteStep {
     if branch.is_bits() {
         return change_bits(branch, key, f, pin);
     }
@@ -192,33 +192,33 @@ fn change_locked(
     match link.kind() {
         Kind::Empty => {
             let Action::Put(value) = f(None) else {
-                return Step::Done {
+                return WriteStep::Done {
                     seen: None,
                     more: 0,
                 };
             };
             if branch.slot(digit).is_none() && !branch.has_room() {
-                return Step::Full;
+                return WriteStep::Full;
             }
             let new = leaf::make(&[(key, value)], branch.level() - 1);
             branch.add(digit, new.0, pin);
             branch.count(digit, 1);
-            Step::Done {
+            WriteStep::Done {
                 seen: None,
                 more: 1,
             }
         }
         Kind::Leaf => change_leaf(branch, link, key, f, pin),
-        _ if Branch(link).has_prefix_of(key, branch.level() - 1) => Step::Below,
+        _ if SharedBranch(link).has_prefix_of(key, branch.level() - 1) => WriteStep::Below,
         _ => {
             if let Action::Put(value) = f(None) {
-                part(branch, Branch(link), key, value);
-                return Step::Done {
+                part(branch, SharedBranch(link), key, value);
+                return WriteStep::Done {
                     seen: None,
                     more: 1,
                 };
             }
-            Step::Done {
+            WriteStep::Done {
                 seen: None,
                 more: 0,
             }
@@ -228,11 +228,11 @@ fn change_locked(
 
 /// Does what `f` says in a locked bitmap leaf.
 fn change_bits(
-    bits: Branch,
+    bits: SharedBranch,
     key: u64,
     f: &impl Fn(Option<u64>) -> Action<u64>,
     pin: &LocalGuard,
-) -> Step {
+) -> WriteStep {
     let digit = bits.digit(key);
     let seen = bits.get(digit);
     let more = match (f(seen), seen) {
@@ -240,7 +240,7 @@ fn change_bits(
             bits.set(digit, value);
             0
         }
-        (Action::Put(_), None) if !bits.has_room() => return Step::Full,
+        (Action::Put(_), None) if !bits.has_room() => return WriteStep::Full,
         (Action::Put(value), None) => {
             bits.add(digit, value, pin);
             1
@@ -254,17 +254,17 @@ fn change_bits(
     if more != 0 {
         bits.count(digit, more);
     }
-    Step::Done { seen, more }
+    WriteStep::Done { seen, more }
 }
 
 /// Does what `f` says in a leaf, whose branch is locked.
 fn change_leaf(
-    branch: Branch,
+    branch: SharedBranch,
     link: Link,
     key: u64,
     f: &impl Fn(Option<u64>) -> Action<u64>,
     pin: &LocalGuard,
-) -> Step {
+) -> WriteStep {
     let digit = branch.digit(key);
     // SAFETY: the branch is in the tree while it is locked (LOCKED), and so is its leaf.
     let leaf = unsafe { Leaf::of(link) };
@@ -275,14 +275,14 @@ fn change_leaf(
         (Action::Put(value), true) => {
             // Release: pairs with the Acquire in `find`.
             leaf.value(i).store(value, Ordering::Release);
-            return Step::Done { seen, more: 0 };
+            return WriteStep::Done { seen, more: 0 };
         }
         (Action::Put(value), false) if leaf.len() < LEAF_MOST[link.level()] => {
             (leaf.with(i, key, value), 1)
         }
         (Action::Put(_), false) => (cascade(leaf, key, link.level()), 0),
         (Action::Remove, true) => (leaf.without(i), -1),
-        (Action::Remove, false) | (Action::Keep, _) => return Step::Done { seen, more: 0 },
+        (Action::Remove, false) | (Action::Keep, _) => return WriteStep::Done { seen, more: 0 },
     };
     let early = cfg!(fyris_mutant = "judy_shared_freed_early");
     if early {
@@ -299,10 +299,10 @@ fn change_leaf(
         unsafe { leaf::retire(link, pin) };
     }
     if more == 0 {
-        return Step::Below;
+        return WriteStep::Below;
     }
     branch.count(digit, more);
-    Step::Done { seen, more }
+    WriteStep::Done { seen, more }
 }
 
 /// Makes what has room for one more than a full leaf has: a bitmap leaf, or a branch of the highest digit in which the
@@ -329,7 +329,7 @@ fn cascade(leaf: Leaf<'_>, key: u64, level: usize) -> Link {
 
 /// Puts a branch above a narrow one, whose keys do not share with `key` all that its link skips, and a leaf with the
 /// key beside it. `branch` is locked.
-fn part(branch: Branch, narrow: Branch, key: u64, value: u64) {
+fn part(branch: SharedBranch, narrow: SharedBranch, key: u64, value: u64) {
     let prefix = narrow.prefix();
     let level = level_apart(prefix, key & above(narrow.level()));
     let leaf = leaf::make(&[(key, value)], level - 1);
@@ -355,7 +355,7 @@ fn part(branch: Branch, narrow: Branch, key: u64, value: u64) {
 
 /// Replaces a branch that has no room for a child of the key's digit by one that has.
 #[cold]
-fn widen(path: &Path, key: u64, pin: &LocalGuard) {
+fn widen(path: &SharedPath, key: u64, pin: &LocalGuard) {
     let [.., parent, branch] = path[..] else {
         return;
     };
@@ -378,7 +378,7 @@ fn widen(path: &Path, key: u64, pin: &LocalGuard) {
 }
 
 /// Locks a branch and its parent, unless they are no longer that.
-pub(super) fn lock_both(parent: Branch, branch: Branch, key: u64) -> bool {
+pub(super) fn lock_both(parent: SharedBranch, branch: SharedBranch, key: u64) -> bool {
     if !parent.lock() {
         return false;
     }
@@ -391,8 +391,8 @@ pub(super) fn lock_both(parent: Branch, branch: Branch, key: u64) -> bool {
 
 /// Replaces a branch by one of another kind with the same children. Both are locked; the branch is left.
 pub(super) fn replace(
-    parent: Branch,
-    branch: Branch,
+    parent: SharedBranch,
+    branch: SharedBranch,
     kind: Kind,
     children: &[Child],
     key: u64,
@@ -409,7 +409,7 @@ pub(super) fn replace(
 
 /// Returns whether the last branch of a path, which has lost a key, may be one that `thin` makes smaller. Under its
 /// lock.
-fn is_small(path: &Path) -> bool {
+fn is_small(path: &SharedPath) -> bool {
     let [.., parent, branch] = path[..] else {
         return false;
     };
@@ -426,6 +426,6 @@ fn is_small(path: &Path) -> bool {
 }
 
 /// Returns the number of keys with which a child of a branch becomes a leaf again.
-pub(super) fn small(parent: Branch) -> usize {
+pub(super) fn small(parent: SharedBranch) -> usize {
     LEAF_MOST[parent.level() - 1] - LEAF_SLACK
 }

@@ -68,9 +68,9 @@ pub(crate) trait Content {
 }
 
 /// Words of a content count the keys behind them.
-pub(crate) struct Keys<C>(std::marker::PhantomData<C>);
+pub(crate) struct KeyWeigher<C>(std::marker::PhantomData<C>);
 
-impl<C: Content> Weigh for Keys<C> {
+impl<C: Content> Weigh for KeyWeigher<C> {
     const ALL_ONE: bool = false;
 
     #[inline]

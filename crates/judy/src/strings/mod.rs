@@ -36,11 +36,11 @@ use std::cmp::Ordering;
 
 use smallvec::SmallVec;
 
-pub(super) use content::{Array, Behind, Content, Keys};
+pub(super) use content::{Array, Behind, Content, KeyWeigher};
 pub(super) use split::Ended;
 pub(super) use split::rest;
 pub use split::{Measured, Padded, Split};
-pub(super) use walk::Walk;
+pub(super) use walk::StringsWalk;
 
 use super::class::Account;
 use super::jp::Slot;
@@ -55,7 +55,7 @@ pub(super) struct Strings<C> {
 
 /// The place of a value, its word, and where the word begins in the key.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct WordPlace {
     pub(super) word: u64,
     pub(super) slot: *mut Slot,
     pub(super) offset: usize,
@@ -100,7 +100,7 @@ impl<C: Content> Strings<C> {
     /// Returns the place of the only value that the key can have: that of a key with the same words, of which the part
     /// behind the last one is not compared.
     #[inline]
-    pub(super) fn find(&self, key: &[u8]) -> Option<Place> {
+    pub(super) fn find(&self, key: &[u8]) -> Option<WordPlace> {
         let (mut tree, mut offset) = (&self.top, 0);
         loop {
             let word = C::Split::word(rest(key, offset));
@@ -111,7 +111,7 @@ impl<C: Content> Strings<C> {
             // SAFETY: a value of a living array, and the array behind it (SEVERAL).
             unsafe {
                 let Behind::Array(array) = C::behind(word, *slot) else {
-                    return Some(Place { word, slot, offset });
+                    return Some(WordPlace { word, slot, offset });
                 };
                 offset += Self::STEP;
                 let shared = Array::shared(array);
@@ -130,7 +130,7 @@ impl<C: Content> Strings<C> {
         &mut self,
         key: &[u8],
         make: impl FnOnce(u64, &[u8], &mut Account) -> Slot,
-    ) -> Option<Place> {
+    ) -> Option<WordPlace> {
         let (mut tree, mut offset, account) = (&raw mut self.top, 0, &mut self.account);
         let mut above = Above::new();
         loop {
@@ -138,7 +138,7 @@ impl<C: Content> Strings<C> {
             let behind = rest(key, offset + Self::STEP);
             // SAFETY: the trees live (NODES), and are ours alone; each value is filled before anything looks at it.
             unsafe {
-                let (slot, fresh) = (*tree).insert::<Keys<C>>(word, account);
+                let (slot, fresh) = (*tree).insert::<KeyWeigher<C>>(word, account);
                 if fresh {
                     *slot = make(word, behind, account);
                     break;
@@ -152,7 +152,7 @@ impl<C: Content> Strings<C> {
                     }
                     Behind::Array(array) => *slot = Self::part(array, behind, make, account),
                     Behind::Key if C::cmp(word, *slot, key, offset).is_eq() => {
-                        return Some(Place { word, slot, offset });
+                        return Some(WordPlace { word, slot, offset });
                     }
                     Behind::Key => {
                         *slot = Self::branch(word, *slot, behind, offset, make, account);
@@ -198,8 +198,8 @@ impl<C: Content> Strings<C> {
             let array = Array::make(Tree::new(), rest_to(behind, shared), account);
             let down = C::push_down(old, shared + Self::STEP, its_word, account);
             let tree = &mut (*array).tree;
-            *tree.insert::<Keys<C>>(its_word, account).0 = down;
-            let slot = tree.insert::<Keys<C>>(our_word, account).0;
+            *tree.insert::<KeyWeigher<C>>(its_word, account).0 = down;
+            let slot = tree.insert::<KeyWeigher<C>>(our_word, account).0;
             *slot = make(our_word, rest(behind, shared + Self::STEP), account);
             C::of_array(array)
         }
@@ -230,9 +230,9 @@ impl<C: Content> Strings<C> {
             let lower = Array::make((*old).tree.take(), &below[Self::STEP..], account);
             let upper = Array::make(Tree::new(), above, account);
             let tree = &mut (*upper).tree;
-            *tree.insert::<Keys<C>>(its_word, account).0 = C::of_array(lower);
+            *tree.insert::<KeyWeigher<C>>(its_word, account).0 = C::of_array(lower);
             tree.add(its_word, keys as i64 - 1);
-            let slot = tree.insert::<Keys<C>>(our_word, account).0;
+            let slot = tree.insert::<KeyWeigher<C>>(our_word, account).0;
             *slot = make(our_word, rest(behind, above.len() + Self::STEP), account);
             Array::free(old, account);
             C::of_array(upper)
@@ -265,7 +265,7 @@ impl<C: Content> Strings<C> {
                 if C::cmp(word, *slot, key, offset).is_ne() {
                     return None;
                 }
-                let value = (*tree).remove::<Keys<C>>(word, account)?;
+                let value = (*tree).remove::<KeyWeigher<C>>(word, account)?;
                 count(&above, -1);
                 if let Some((slot, array)) = parent
                     && let Some((word, below)) = (*array).tree.only_word()
@@ -343,7 +343,7 @@ impl<C: Content> Strings<C> {
         let (mut tree, mut offset, mut below) = (&self.top, 0, 0);
         loop {
             let word = C::Split::word(rest(key, offset));
-            below += tree.rank::<Keys<C>>(word);
+            below += tree.rank::<KeyWeigher<C>>(word);
             let slot = tree.get(word);
             if slot.is_null() {
                 return below;

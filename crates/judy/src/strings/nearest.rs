@@ -7,21 +7,23 @@ use smallvec::SmallVec;
 use crate::order::Found;
 use crate::tree::Tree;
 
-use super::{Array, Behind, Content, Keys, Place, Split, Strings, bytes_of, cmp_shared, rest};
+use super::{
+    Array, Behind, Content, KeyWeigher, Split, Strings, WordPlace, bytes_of, cmp_shared, rest,
+};
 
 /// Where keys are built as a search goes down; nothing if the content does not need them.
 pub(crate) type Built = Vec<u8>;
 
 impl<C: Content> Strings<C> {
     /// Returns the `n`-th key, from 0.
-    pub(crate) fn nth(&self, mut n: usize, key: &mut Built) -> Option<Place> {
+    pub(crate) fn nth(&self, mut n: usize, key: &mut Built) -> Option<WordPlace> {
         key.clear();
         let (mut tree, mut offset) = (&self.top, 0);
         loop {
-            let ((word, slot), before) = tree.nth::<Keys<C>>(n)?;
+            let ((word, slot), before) = tree.nth::<KeyWeigher<C>>(n)?;
             // SAFETY: a value of a living array.
             match unsafe { C::behind(word, *slot) } {
-                Behind::Key => return Some(Place { word, slot, offset }),
+                Behind::Key => return Some(WordPlace { word, slot, offset }),
                 // SAFETY: as above.
                 Behind::Array(array) => unsafe {
                     n = before;
@@ -60,11 +62,11 @@ impl<C: Content> Strings<C> {
         mut offset: usize,
         up: bool,
         key: &mut Built,
-    ) -> Option<Place> {
+    ) -> Option<WordPlace> {
         loop {
             // SAFETY: a value of a living array.
             match unsafe { C::behind(word, *slot) } {
-                Behind::Key => return Some(Place { word, slot, offset }),
+                Behind::Key => return Some(WordPlace { word, slot, offset }),
                 // SAFETY: as above.
                 Behind::Array(array) => unsafe {
                     let tree = Self::enter(word, array, &mut offset, key);
@@ -75,7 +77,12 @@ impl<C: Content> Strings<C> {
     }
 
     /// Returns the nearest key at or above a bound, upwards, or at or below it, downwards; beyond it for `Excluded`.
-    pub(crate) fn seek(&self, from: Bound<&[u8]>, up: bool, built: &mut Built) -> Option<Place> {
+    pub(crate) fn seek(
+        &self,
+        from: Bound<&[u8]>,
+        up: bool,
+        built: &mut Built,
+    ) -> Option<WordPlace> {
         built.clear();
         let (key, meets) = match from {
             Bound::Unbounded => {

@@ -10,7 +10,7 @@ use crate::order::Found;
 use crate::tree::Tree;
 
 use super::nearest::Built;
-use super::{Array, Behind, Content, Place, Split, Strings, bytes_of, cmp_shared, rest};
+use super::{Array, Behind, Content, Split, Strings, WordPlace, bytes_of, cmp_shared, rest};
 
 /// How the words of a tree are to be compared with the end of a walk.
 #[derive(Clone, Copy)]
@@ -33,7 +33,7 @@ struct Level {
 }
 
 /// A walk over keys in their order, upwards or downwards.
-pub(crate) struct Walk<'b, C> {
+pub(crate) struct StringsWalk<'b, C> {
     up: bool,
     to: Bound<&'b [u8]>,
     levels: SmallVec<[Level; 1]>,
@@ -42,7 +42,7 @@ pub(crate) struct Walk<'b, C> {
     content: std::marker::PhantomData<C>,
 }
 
-impl<C> Clone for Walk<'_, C> {
+impl<C> Clone for StringsWalk<'_, C> {
     fn clone(&self) -> Self {
         Self {
             levels: self.levels.clone(),
@@ -52,7 +52,7 @@ impl<C> Clone for Walk<'_, C> {
     }
 }
 
-impl<'b, C: Content> Walk<'b, C> {
+impl<'b, C: Content> StringsWalk<'b, C> {
     const STEP: usize = C::Split::STEP;
 
     /// Begins a walk from a bound to another one.
@@ -217,7 +217,7 @@ impl<'b, C: Content> Walk<'b, C> {
 
     /// Takes the next key.
     #[inline]
-    pub(crate) fn next(&mut self) -> Option<Place> {
+    pub(crate) fn next(&mut self) -> Option<WordPlace> {
         loop {
             let Some((word, slot)) = self.take() else {
                 self.levels.pop()?;
@@ -232,7 +232,7 @@ impl<'b, C: Content> Walk<'b, C> {
             unsafe {
                 match C::behind(word, *slot) {
                     Behind::Key if self.is_before(edge, word, (word, slot)) => {
-                        return Some(Place { word, slot, offset });
+                        return Some(WordPlace { word, slot, offset });
                     }
                     Behind::Key => self.levels.clear(),
                     Behind::Array(array) => match self.edge_in(edge, word, array) {
