@@ -217,7 +217,7 @@ pub trait OrderedIndex<E: Entry>: Index<E> {
     /// Returns the last entry at or below the bound (below for `Excluded`; the last of all for `Unbounded`).
     fn seek_back(&self, from: Bound<&E::Key>, pin: &impl Guard) -> Option<E>;
 
-    /// Works like [`Index::scan`], from the end of the range, downwards.
+    /// Appends the entries of a range from its end downwards, and otherwise as [`Index::scan`] does.
     fn scan_back(
         &self,
         range: Range<'_, E::Key>,

@@ -196,7 +196,7 @@ pub(super) fn make<W: Weigh>(
     make_as::<W>(form, children, level, key, account)
 }
 
-/// Works like [`make`], in a form that has room for all.
+/// Makes a branch of these children as [`make`] does, in this form, which has room for all.
 pub(super) fn make_as<W: Weigh>(
     form: Form,
     children: impl Iterator<Item = (usize, Jp)>,

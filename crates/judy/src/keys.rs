@@ -80,7 +80,7 @@ pub(super) unsafe fn read<const W: usize>(keys: *const u8, i: usize) -> u64 {
     }
 }
 
-/// Works like [`read`] for a width that is not a constant.
+/// Returns key `i`, of a width that is not a constant.
 ///
 /// # Safety
 ///

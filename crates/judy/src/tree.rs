@@ -241,7 +241,7 @@ impl Tree {
         find((&raw const self.root).cast_mut(), key)
     }
 
-    /// Works like [`Tree::get`], to change the value.
+    /// Returns the place of a key's value to change it; null if the key is not there.
     #[inline]
     pub(super) fn get_mut(&mut self, key: u64) -> *mut Slot {
         if (key ^ self.prefix) & self.mask != 0 {

@@ -33,7 +33,8 @@ pub trait Buckets: Send + Sync {
     /// Returns a link before all nodes of an order in its list. Changes nothing.
     fn before(&self, order: u64) -> &Link;
 
-    /// Works like [`Buckets::before`], for a writer, which may prepare a bucket for later operations.
+    /// Returns a link before all nodes of an order in its list, to a writer, and may prepare a bucket for later
+    /// operations.
     fn before_write(&self, order: u64, _pin: &impl Guard) -> &Link {
         self.before(order)
     }

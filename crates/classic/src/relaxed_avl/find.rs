@@ -101,7 +101,8 @@ pub(super) fn find<'g, E: Entry>(
     }
 }
 
-/// Works like [`find`], for a writer: neither the node nor one above it belongs to a snapshot.
+/// Returns the node of a place, or the gap where it would be, to a writer: neither the node nor one above it belongs to
+/// a snapshot.
 #[inline]
 pub(super) fn find_own<'g, E: Entry>(
     holder: AvlNodeRef<'g>,

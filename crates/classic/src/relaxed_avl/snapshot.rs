@@ -111,7 +111,8 @@ impl<E: Entry<Key: TreeKey>> Snapshot<'_, E> {
         walk.append(&Cut::end(to), want, out)
     }
 
-    /// Works like [`Snapshot::scan`], from the end of the range, downwards.
+    /// Appends the last `want` entries of the range, one at least, downwards; returns whether there are more. O(log n +
+    /// want).
     pub fn scan_back(
         &self,
         (from, to): Range<'_, E::Key>,

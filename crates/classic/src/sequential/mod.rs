@@ -90,7 +90,8 @@ pub trait SequentialTree: Default {
         out: &mut Batch<Self::Entry>,
     ) -> bool;
 
-    /// Works like [`SequentialTree::scan`], from the end of the range, downwards.
+    /// Appends the last `want` entries of the range, one at least, downwards; returns whether there are more. O(log n +
+    /// want).
     fn scan_back(
         &self,
         range: Range<'_, KeyOf<Self>>,

@@ -119,11 +119,11 @@ pub(super) unsafe fn scan<E: Entry<Key: TreeKey>>(
     unsafe { TreeWalk::<E, false>::new(root, from) }.append(to, want, out)
 }
 
-/// Works like [`scan`], downwards.
+/// Appends the entries of a range, downwards. See [`SequentialTree::scan_back`](super::SequentialTree::scan_back).
 ///
 /// # Safety
 ///
-/// As for `scan`.
+/// No thread changes the tree.
 pub(super) unsafe fn scan_back<E: Entry<Key: TreeKey>>(
     root: ChildLink<E>,
     (from, to): Range<'_, E::Key>,

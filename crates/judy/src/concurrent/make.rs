@@ -35,7 +35,7 @@ pub(super) fn bits(pairs: &[(u64, u64)]) -> SharedBranch {
     branch_as(Kind::Bits, &values, 1, pairs[0].0)
 }
 
-/// Works like [`branch`], as a kind that has room for all.
+/// Makes a branch, or a bitmap leaf, of these children, as this kind, which has room for all.
 pub(super) fn branch_as(kind: Kind, children: &[Child], level: usize, prefix: u64) -> SharedBranch {
     let keys = children.iter().map(|(.., keys)| *keys as u64).sum();
     let header = Header::new(prefix & above(level), keys);
