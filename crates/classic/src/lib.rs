@@ -1,7 +1,9 @@
-//! The classic indexes that papers on ETS, and on concurrent sets, compare: under the traits of [`fyris_index`].
+#![doc = include_str!("../README.md")]
 //!
-//! They are here to be compared with, and for tables that want one of them by name: [`register`] makes their names
-//! known to a store.
+//! # Inside
+//!
+//! A module for each index. `sequential` has the search trees that `locked` and `ca` put under locks, `list` the lists
+//! that `split_ordered` and `michael_hash` have; `levels` and `place` serve several. [`register`] has their names.
 
 mod bounds;
 pub mod btree;
@@ -50,8 +52,3 @@ pub fn register<R: Registry>(registry: &mut R) -> Result<(), R::Error> {
     registry.add("split_ordered", split_ordered::SplitOrderedLists)?;
     registry.add("treap", locked::LockedTrees::<Treap>::new())
 }
-
-/// The README's example, run with the tests.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

@@ -20,7 +20,7 @@ use super::zeroless::{decode, encode, encode_bound};
 /// in steps of eight bytes. A byte 0 or 1 takes the room of two.
 ///
 /// ```
-/// use crate::JudyBytes;
+/// use fyris_judy::JudyBytes;
 ///
 /// let mut pages: JudyBytes<u32> = JudyBytes::new();
 /// for (n, path) in ["/", "/docs/api", "/docs/guide", "/docs/guide/start", "/news"].into_iter().enumerate() {

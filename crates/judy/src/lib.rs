@@ -1,3 +1,7 @@
+#![doc = include_str!("../README.md")]
+//!
+//! # Inside
+//!
 //! [`JudyMap`]: a Judy array from words to words, in the order of keys; [`JudyBytes`], one of byte strings; and the sets of
 //! entries that tables are made on, [`JudyEntries`] and [`JudyHashes`].
 //!
@@ -158,8 +162,3 @@ pub fn register<R: Registry>(registry: &mut R) -> Result<(), R::Error> {
     registry.add("judyesl", LockedStrings::<Measured>::new())?;
     registry.add("judyeh", LockedHashes)
 }
-
-/// The README's example, run with the tests.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

@@ -18,7 +18,7 @@ use super::weigh::Ones;
 /// (a larger one goes into a `Box`): they lie in the nodes.
 ///
 /// ```
-/// use crate::JudyMap;
+/// use fyris_judy::JudyMap;
 ///
 /// let mut squares: JudyMap<u64, u32> = (0..1000).map(|n| (n * n, n as u32)).collect();
 /// assert_eq!(squares.get(&961), Some(&31));

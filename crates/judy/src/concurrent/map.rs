@@ -19,7 +19,7 @@ use super::tree::SharedTree;
 /// Keys are integers and what else is its own key prefix ([`PrefixKey`]), values what fits into a word ([`Word`]).
 ///
 /// ```
-/// use crate::ConcurrentJudy;
+/// use fyris_judy::ConcurrentJudy;
 ///
 /// let squares: ConcurrentJudy<u64, u32> = ConcurrentJudy::new();
 /// std::thread::scope(|s| {
