@@ -51,9 +51,9 @@
 //!
 //! # Outlook
 //!
-//! A transaction is a committer that has also read: between steps 1 and 2 it looks whether what it read is still there,
-//! and aborts if not. Cells carry removals as well as puts (`new` may be nothing), which is all that writes need. A
-//! snapshot needs the version of the commit, which the log gives it.
+//! A transaction is a committer that has also read: it puts cells in for the keys that it read as well, and a writer that
+//! comes to one of these aborts it, or waits. Cells carry removals as well as puts (`new` may be nothing), which is all
+//! that writes need. What a snapshot asks of a commit is its place in the log.
 
 use std::ptr::NonNull;
 
