@@ -20,12 +20,33 @@ use crate::run::value::Subject;
 use crate::syntax::atoms::known;
 
 /// A match specification, checked and compiled. Cloning shares it.
+///
+/// ```
+/// use fyris_query::{Machine, MatchSpec};
+/// use fyris_term::term;
+///
+/// // Of objects `{Name, Age}` whose age is at least 18, the name.
+/// let adults = MatchSpec::new(&term!([{{:"$1", :"$2"}, [{:">=", :"$2", 18}], [:"$1"]}]))?;
+/// let here = Machine::default();
+/// assert_eq!(adults.run_term(&term!({"Ada", 36}), &here), Some(term!("Ada")));
+/// assert_eq!(adults.run_term(&term!({"Bob", 7}), &here), None);
+/// # Ok::<(), fyris_query::SpecError>(())
+/// ```
 #[derive(Clone)]
 pub struct MatchSpec {
     pub(crate) program: Arc<Program>,
 }
 
 /// The results that a match pattern asks for.
+///
+/// ```
+/// use fyris_query::{Machine, MatchSpec, Wanted};
+/// use fyris_term::term;
+///
+/// let spec = MatchSpec::pattern(&term!({:"$2", :"$1"}), Wanted::Bindings)?;
+/// assert_eq!(spec.run_term(&term!({1, 2}), &Machine::default()), Some(term!([2, 1])));
+/// # Ok::<(), fyris_query::SpecError>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wanted {
     /// `match`: the list of what the variables are bound to, in the order of their numbers.
@@ -41,6 +62,14 @@ impl MatchSpec {
     ///
     /// The empty list is accepted, as `ets:select` does, and matches nothing; [`MatchSpec::compile`] refuses it.
     ///
+    /// ```
+    /// use fyris_query::MatchSpec;
+    /// use fyris_term::term;
+    ///
+    /// let error = MatchSpec::new(&term!([{:"_", [{:no_such, 1}], [:"$7"]}])).unwrap_err();
+    /// assert_eq!(error.texts().len(), 2); // all that is wrong
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`SpecError::Bad`] with everything that is wrong.
@@ -49,6 +78,14 @@ impl MatchSpec {
     }
 
     /// Compiles like [`MatchSpec::new`], from an owned term, which the specification keeps as its source.
+    ///
+    /// ```
+    /// use fyris_query::MatchSpec;
+    /// use fyris_term::term;
+    ///
+    /// assert_eq!(MatchSpec::of(term!([]))?, MatchSpec::new(&term!([]))?);
+    /// # Ok::<(), fyris_query::SpecError>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -59,6 +96,13 @@ impl MatchSpec {
     }
 
     /// Compiles a list of at least one clause, as `ets:match_spec_compile` and `ets:test_ms` demand.
+    ///
+    /// ```
+    /// use fyris_query::MatchSpec;
+    /// use fyris_term::term;
+    ///
+    /// assert!(MatchSpec::compile(&term!([])).is_err() && MatchSpec::new(&term!([])).is_ok());
+    /// ```
     ///
     /// # Errors
     ///
@@ -73,6 +117,16 @@ impl MatchSpec {
 
     /// Compiles a match pattern into a specification of one clause without guards.
     ///
+    /// ```
+    /// use fyris_query::{Machine, MatchSpec, Wanted};
+    /// use fyris_term::term;
+    ///
+    /// let spec = MatchSpec::pattern(&term!({:"_", 2}), Wanted::Objects)?;
+    /// assert_eq!(spec.run_term(&term!({1, 2}), &Machine::default()), Some(term!({1, 2})));
+    /// assert!(MatchSpec::pattern(&term!(#{:"$1" => 2}), Wanted::Objects).is_err());
+    /// # Ok::<(), fyris_query::SpecError>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`SpecError::Bad`] for a variable or `'_'` as a key of a map.
@@ -81,6 +135,15 @@ impl MatchSpec {
     }
 
     /// Compiles like [`MatchSpec::pattern`], from an owned term, which the specification keeps in its source.
+    ///
+    /// ```
+    /// use fyris_query::{MatchSpec, Wanted};
+    /// use fyris_term::term;
+    ///
+    /// let spec = MatchSpec::of_pattern(term!({1, :"_"}), Wanted::True)?;
+    /// assert_eq!(spec.source(), &term!([{{1, :"_"}, [], [true]}]));
+    /// # Ok::<(), fyris_query::SpecError>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -98,17 +161,43 @@ impl MatchSpec {
     }
 
     /// Returns the term that the specification was made of.
+    ///
+    /// ```
+    /// use fyris_query::MatchSpec;
+    /// use fyris_term::term;
+    ///
+    /// let term = term!([{:"_", [], [true]}]);
+    /// assert_eq!(MatchSpec::new(&term)?.source(), &term);
+    /// # Ok::<(), fyris_query::SpecError>(())
+    /// ```
     pub fn source(&self) -> &Term {
         &self.program.source
     }
 
     /// Returns whether there are no clauses.
+    ///
+    /// ```
+    /// use fyris_query::MatchSpec;
+    /// use fyris_term::term;
+    ///
+    /// assert!(MatchSpec::new(&term!([]))?.is_empty());
+    /// # Ok::<(), fyris_query::SpecError>(())
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.program.clauses.is_empty()
     }
 
     /// Returns whether the value is `true` for every object, as that of `[{'_', [], [true]}]` is. `ets:select_delete`
     /// of such a specification empties the table in one step.
+    ///
+    /// ```
+    /// use fyris_query::MatchSpec;
+    /// use fyris_term::term;
+    ///
+    /// assert!(MatchSpec::new(&term!([{:"_", [], [true]}]))?.is_catch_all_true());
+    /// assert!(!MatchSpec::new(&term!([{{:"_"}, [], [true]}]))?.is_catch_all_true()); // tuples of one
+    /// # Ok::<(), fyris_query::SpecError>(())
+    /// ```
     pub fn is_catch_all_true(&self) -> bool {
         let Some(clause) = self.program.clauses.first() else {
             return false;
@@ -119,6 +208,14 @@ impl MatchSpec {
     }
 
     /// Returns whether a value can depend on the [`Machine`]: on the process or the node that runs the specification.
+    ///
+    /// ```
+    /// use fyris_query::MatchSpec;
+    /// use fyris_term::term;
+    ///
+    /// assert!(MatchSpec::new(&term!([{:"_", [], [{:self}]}]))?.asks_machine());
+    /// # Ok::<(), fyris_query::SpecError>(())
+    /// ```
     pub fn asks_machine(&self) -> bool {
         use crate::syntax::function::Function::{Node as OfRun, NodeOf, SelfPid};
         let asks = |node: &Node| matches!(node, Node::Call(OfRun | NodeOf | SelfPid, _));
@@ -126,6 +223,15 @@ impl MatchSpec {
     }
 
     /// Returns whether the value is always the whole object, `'$_'`: a caller that has the object need not build it.
+    ///
+    /// ```
+    /// use fyris_query::MatchSpec;
+    /// use fyris_term::term;
+    ///
+    /// assert!(MatchSpec::new(&term!([{{1}, [], [:"$_"]}]))?.returns_object());
+    /// assert!(!MatchSpec::new(&term!([{:"$1", [], [:"$1"]}]))?.returns_object()); // is not seen
+    /// # Ok::<(), fyris_query::SpecError>(())
+    /// ```
     pub fn returns_object(&self) -> bool {
         let is_object = |clause: &Clause| matches!(self.program.node(clause.body), Node::Object);
         self.program.clauses.iter().all(is_object)
@@ -146,6 +252,15 @@ impl MatchSpec {
     }
 
     /// Checks that every body preserves the key of the object it replaces. O(size).
+    ///
+    /// ```
+    /// use fyris_query::MatchSpec;
+    /// use fyris_term::term;
+    ///
+    /// let spec = MatchSpec::new(&term!([{{:"$1", :"_"}, [], [{{:"$1", 0}}]}]))?;
+    /// assert!(spec.preserves_key(1).is_ok() && spec.preserves_key(2).is_err());
+    /// # Ok::<(), fyris_query::SpecError>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -219,6 +334,16 @@ impl MatchSpec {
 
     /// Returns the value of the first clause that matches a term, which need not be a tuple, for `match_spec_run` and
     /// `test_ms`; see [`MatchSpec::run`].
+    ///
+    /// ```
+    /// use fyris_query::{Machine, MatchSpec};
+    /// use fyris_term::term;
+    ///
+    /// let spec = MatchSpec::new(&term!([{:"$1", [], [{:"+", :"$1", 1}]}]))?;
+    /// assert_eq!(spec.run_term(&term!(1), &Machine::default()), Some(term!(2)));
+    /// assert_eq!(spec.run_term(&term!(:a), &Machine::default()), Some(term!(:"EXIT")));
+    /// # Ok::<(), fyris_query::SpecError>(())
+    /// ```
     #[inline]
     pub fn run_term(&self, term: &Term, machine: &Machine) -> Option<Term> {
         run::first_match(
@@ -258,6 +383,17 @@ impl MatchSpec {
     }
 
     /// Appends the value of the first clause that matches a term to `values`, and returns whether one matched.
+    ///
+    /// ```
+    /// use fyris_query::{Machine, MatchSpec};
+    /// use fyris_term::term;
+    ///
+    /// let (spec, mut values) = (MatchSpec::new(&term!([{{:"$1"}, [], [:"$1"]}]))?, Vec::new());
+    /// assert!(spec.run_term_into(&term!({1}), &Machine::default(), &mut values));
+    /// assert!(!spec.run_term_into(&term!({1, 2}), &Machine::default(), &mut values));
+    /// assert_eq!(values, [term!(1)]);
+    /// # Ok::<(), fyris_query::SpecError>(())
+    /// ```
     #[inline(always)]
     pub fn run_term_into(&self, term: &Term, machine: &Machine, values: &mut Vec<Term>) -> bool {
         let prefilter = self.program.prefilter.as_ref();
@@ -287,6 +423,16 @@ impl Eq for MatchSpec {}
 ///
 /// `Ok(None)` means that no clause matches, which `test_ms` writes as `{ok, false}`. [`SpecError::texts`] are the
 /// texts of `{error, Texts}`.
+///
+/// ```
+/// use fyris_query::{Machine, test_ms};
+/// use fyris_term::term;
+///
+/// let spec = term!([{{:"$1", :"_"}, [], [:"$1"]}]);
+/// assert_eq!(test_ms(&term!({1, 2}), &spec, &Machine::default())?, Some(term!(1)));
+/// assert_eq!(test_ms(&term!({1}), &spec, &Machine::default())?, None);
+/// # Ok::<(), fyris_query::SpecError>(())
+/// ```
 ///
 /// # Errors
 ///

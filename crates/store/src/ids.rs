@@ -65,6 +65,10 @@ pub enum TableType {
 
 impl TableType {
     /// Returns the word that stands for it in `new/2` and `info/2`.
+    ///
+    /// ```
+    /// assert_eq!(fyris::TableType::OrderedSet.as_str(), "ordered_set");
+    /// ```
     pub fn as_str(self) -> &'static str {
         match self {
             TableType::Set => "set",
@@ -83,6 +87,12 @@ impl TableType {
     }
 
     /// Returns true for the two types that hold several objects a key.
+    ///
+    /// ```
+    /// use fyris::TableType;
+    ///
+    /// assert!(TableType::DuplicateBag.is_bag() && !TableType::OrderedSet.is_bag());
+    /// ```
     pub fn is_bag(self) -> bool {
         matches!(self, TableType::Bag | TableType::DuplicateBag)
     }
@@ -101,6 +111,10 @@ pub enum Protection {
 
 impl Protection {
     /// Returns the word that stands for it in `new/2` and `info/2`.
+    ///
+    /// ```
+    /// assert_eq!(fyris::Protection::Protected.as_str(), "protected");
+    /// ```
     pub fn as_str(self) -> &'static str {
         match self {
             Protection::Public => "public",

@@ -7,6 +7,16 @@ use crate::store::Store;
 ///
 /// Memory that is free inside of the allocator is not in it, nor what was deleted or replaced and waits for the last
 /// reader that may see it.
+///
+/// ```
+/// # use fyris::{Options, Store, term};
+/// # let owner = Store::new().owner();
+/// # let table = owner.new_table("t", &Options::set())?;
+/// table.insert_many((0..100).map(|n| term!({n, "a text that does not fit an index entry"})))?;
+/// let memory = table.memory_by_kind();
+/// assert!(memory.objects > 4000 && memory.total() == table.memory());
+/// # Ok::<(), fyris::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Memory {
@@ -18,6 +28,15 @@ pub struct Memory {
 
 impl Memory {
     /// Returns all of it.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// let memory = table.memory_by_kind();
+    /// assert_eq!(memory.total(), memory.objects + memory.indexes);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn total(self) -> usize {
         self.objects + self.indexes
     }
@@ -29,6 +48,17 @@ impl Store {
     /// O(number of tables). Each table is counted at a moment of its own, as [`Table::memory`] counts it.
     ///
     /// [`Table::memory`]: crate::Table::memory
+    ///
+    /// ```
+    /// use fyris::{Options, Store};
+    ///
+    /// let store = Store::new();
+    /// let owner = store.owner();
+    /// assert_eq!(store.memory().total(), 0);
+    /// let table = owner.new_table("t", &Options::set())?;
+    /// assert_eq!(store.memory().total(), table.memory());
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn memory(&self) -> Memory {
         // Nothing here depends on the process.
         let table = |table: TableRef| self.table(ProcessId(0), table).ok();

@@ -17,6 +17,15 @@ use crate::table_data::AnyTableData;
 
 /// The concurrency of writers of different objects. Both default indexes always let them: the option is accepted and
 /// reported. An index with locks has them for it ([`Options::parse`]).
+///
+/// ```
+/// # use fyris::{Options, Store, WriteConcurrency};
+/// # let owner = Store::new().owner();
+/// # let table = owner.new_table("t", &Options::set().write_concurrency(WriteConcurrency::Auto))?;
+/// let info = table.info().expect("the table lives");
+/// assert_eq!(info.write_concurrency, WriteConcurrency::Auto);
+/// # Ok::<(), fyris::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum WriteConcurrency {
     /// `false`.
@@ -65,6 +74,12 @@ impl Default for Options {
 
 impl Options {
     /// Options of a table of this type.
+    ///
+    /// ```
+    /// use fyris::{Options, TableType};
+    ///
+    /// assert_eq!(Options::new(TableType::Set), Options::default());
+    /// ```
     pub fn new(kind: TableType) -> Options {
         Options {
             kind,
@@ -86,36 +101,97 @@ impl Options {
     }
 
     /// Makes the options of a `set`.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.insert_list(&[term!({1, "one"}), term!({1.0, "uno"})])?;
+    /// assert_eq!(table.len(), 2); // `1` and `1.0` are two keys
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn set() -> Options {
         Options::new(TableType::Set)
     }
 
     /// Makes the options of an `ordered_set`.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set())?;
+    /// table.insert_list(&[term!({2}), term!({1}), term!({1.0})])?;
+    /// assert_eq!(table.tab2list()?, [term!({1.0}), term!({2})]); // `1` and `1.0` are one key
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn ordered_set() -> Options {
         Options::new(TableType::OrderedSet)
     }
 
     /// Makes the options of a `bag`.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::bag())?;
+    /// table.insert_list(&[term!({1, "one"}), term!({1, "uno"}), term!({1, "one"})])?;
+    /// assert_eq!(table.len(), 2);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn bag() -> Options {
         Options::new(TableType::Bag)
     }
 
     /// Makes the options of a `duplicate_bag`.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::duplicate_bag())?;
+    /// table.insert_list(&[term!({1, "one"}), term!({1, "uno"}), term!({1, "one"})])?;
+    /// assert_eq!(table.len(), 3);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn duplicate_bag() -> Options {
         Options::new(TableType::DuplicateBag)
     }
 
     /// Lets every process read and write.
+    ///
+    /// ```
+    /// # use fyris::{Options, ProcessId, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set().public())?;
+    /// table.for_caller(ProcessId(7)).insert(&term!({1, "one"}))?;
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn public(self) -> Options {
         self.protection(Protection::Public)
     }
 
     /// Lets only the owner read and write.
+    ///
+    /// ```
+    /// # use fyris::{Options, ProcessId, Store};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set().private())?;
+    /// assert!(table.for_caller(ProcessId(7)).member(&1).is_err());
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn private(self) -> Options {
         self.protection(Protection::Private)
     }
 
     /// Sets which processes may read and write.
+    ///
+    /// ```
+    /// # use fyris::{Options, ProcessId, Protection, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set().protection(Protection::Protected))?;
+    /// let guest = table.for_caller(ProcessId(7));
+    /// assert!(guest.member(&1).is_ok() && guest.insert(&term!({1})).is_err());
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn protection(self, protection: Protection) -> Options {
         Options {
             protection: Some(protection),
@@ -124,6 +200,16 @@ impl Options {
     }
 
     /// `named_table`: registers the table under its name.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set().named())?;
+    /// assert_eq!(owner.named("t")?.id(), table.id());
+    /// assert!(owner.new_table("t", &Options::set().named()).is_err()); // the name is taken
+    /// owner.new_table("t", &Options::set())?; // this one does not register it
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn named(self) -> Options {
         Options {
             named: true,
@@ -132,12 +218,35 @@ impl Options {
     }
 
     /// Sets the position of the key, from 1.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set().keypos(2))?;
+    /// table.insert(&term!({"Ada", 1815}))?;
+    /// assert!(table.member(&1815)?);
+    /// assert!(table.insert(&term!({"Bob"})).is_err()); // no second element
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn keypos(self, keypos: usize) -> Options {
         Options { keypos, ..self }
     }
 
     /// Sets the process that gets the table when its owner ends, and the data of its message; without data there is
     /// none.
+    ///
+    /// ```
+    /// use fyris::{Options, Store, term};
+    ///
+    /// let store = Store::new();
+    /// let (owner, heir) = (store.owner(), store.owner());
+    /// let options = Options::set().heir(heir.id(), Some(term!("yours now")));
+    /// let table = owner.new_table("t", &options)?.for_caller(heir.id());
+    /// drop(owner);
+    /// table.insert(&term!({1, "one"}))?;
+    /// assert!(heir.try_event().is_some());
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn heir(self, heir: ProcessId, data: Option<Term>) -> Options {
         Options {
             heir: Some((heir, data)),
@@ -147,6 +256,17 @@ impl Options {
 
     /// `{owner, none}`: makes a table without an owner, which outlives its maker. Unless chosen otherwise it is public,
     /// since a protected table without an owner could never be written.
+    ///
+    /// ```
+    /// use fyris::{Options, Store, term};
+    ///
+    /// let store = Store::new();
+    /// let owner = store.owner();
+    /// let table = owner.new_table("t", &Options::set().unowned())?;
+    /// drop(owner);
+    /// table.insert(&term!({1, "one"}))?; // as long as the store lives
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn unowned(self) -> Options {
         Options {
             owned: false,
@@ -159,9 +279,22 @@ impl Options {
         Options { capacity, ..self }
     }
 
-    /// `{index, Name}`: sets the structure that holds the table: `hash` or `ordered`, the defaults, or one that the store
-    /// has been given ([`Registry`](crate::index::plug::Registry)): those of the crates `fyris-classic` and `fyris-judy`,
-    /// or of the program's own. [`Store::index_names`](crate::Store::index_names) has all of them.
+    /// `{index, Name}`: sets the structure that holds the table: `hash` or `ordered`, the defaults, or one that the
+    /// store has been given ([`Registry`](crate::index::plug::Registry)): those of the crates `fyris-classic` and
+    /// `fyris-judy`, or of the program's own. [`Store::index_names`](crate::Store::index_names) has all of them.
+    ///
+    /// ```
+    /// use fyris::{Options, Store, term};
+    ///
+    /// let mut store = Store::new();
+    /// fyris_classic::register(&mut store)?;
+    /// let owner = store.owner();
+    /// let table = owner.new_table("t", &Options::ordered_set().index("skip_list"))?;
+    /// table.insert_list(&[term!({2}), term!({1})])?;
+    /// assert_eq!(table.first()?, Some(term!(1)));
+    /// assert!(owner.new_table("t", &Options::ordered_set().index("hash")).is_err()); // has no order
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn index(self, name: &str) -> Options {
         Options {
             index: Some(RequestedIndex::Name(name.to_owned())),
@@ -196,6 +329,14 @@ impl Options {
     }
 
     /// Sets `{write_concurrency, _}`. See [`Options::parse`] for what it means for an index that has locks.
+    ///
+    /// ```
+    /// # use fyris::{InfoValue, Options, Store, WriteConcurrency, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set().write_concurrency(WriteConcurrency::On))?;
+    /// assert_eq!(table.info_item("write_concurrency")?, Some(InfoValue::Term(term!(true))));
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn write_concurrency(self, write_concurrency: WriteConcurrency) -> Options {
         Options {
             write_concurrency,
@@ -206,6 +347,18 @@ impl Options {
     /// Sets `{bucket_locks, N}`: the number of locks of an index that can have an array of them, a power of two from 1
     /// to 32,768; or `auto`, as many as contention asks for. A table with fewer entries than locks has 1024
     /// of them at most, or as many as buckets. See [`Options::parse`] for what it means without `write_concurrency`.
+    ///
+    /// ```
+    /// use fyris::{BucketLocks, Options, Store};
+    ///
+    /// let mut store = Store::new();
+    /// fyris_classic::register(&mut store)?;
+    /// let owner = store.owner();
+    /// let options = Options::set().bucket_locks(BucketLocks::Fixed(256));
+    /// owner.new_table("t", &options.clone().index("linear_hash"))?;
+    /// assert!(owner.new_table("t", &options).is_err()); // `hash` has none
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn bucket_locks(self, locks: BucketLocks) -> Options {
         Options {
             bucket_locks: Some(locks),
@@ -215,6 +368,18 @@ impl Options {
 
     /// Sets `{reader_groups, N}`: the number of reader groups of each lock that has them, from 1 to 64, which is
     /// rounded up to a power of two.
+    ///
+    /// ```
+    /// use fyris::{Options, Store};
+    ///
+    /// let mut store = Store::new();
+    /// fyris_classic::register(&mut store)?;
+    /// let owner = store.owner();
+    /// let options = Options::ordered_set().index("avl").read_concurrency(true).reader_groups(4);
+    /// owner.new_table("t", &options)?;
+    /// assert!(owner.new_table("t", &Options::set().reader_groups(4)).is_err()); // `hash` has no locks
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn reader_groups(self, groups: usize) -> Options {
         Options {
             reader_groups: Some(groups),
@@ -223,6 +388,17 @@ impl Options {
     }
 
     /// Sets `{decentralized_counters, _}`.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, WriteConcurrency};
+    /// # let owner = Store::new().owner();
+    /// let options = Options::set().decentralized_counters(true);
+    /// let table = owner.new_table("t", &options)?;
+    /// assert_eq!(table.info().map(|info| info.decentralized_counters), Some(false)); // as in ETS
+    /// let table = owner.new_table("t", &options.write_concurrency(WriteConcurrency::On))?;
+    /// assert_eq!(table.info().map(|info| info.decentralized_counters), Some(true));
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn decentralized_counters(self, decentralized: bool) -> Options {
         Options {
             decentralized_counters: Some(decentralized),
@@ -231,6 +407,14 @@ impl Options {
     }
 
     /// Sets `{read_concurrency, _}`.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set().read_concurrency(true))?;
+    /// assert_eq!(table.info().map(|info| info.read_concurrency), Some(true));
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn read_concurrency(self, read_concurrency: bool) -> Options {
         Options {
             read_concurrency,
@@ -239,6 +423,14 @@ impl Options {
     }
 
     /// Sets `compressed`, which is reported and has no other effect: objects are always stored compactly.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set().compressed())?;
+    /// assert_eq!(table.info().map(|info| info.compressed), Some(true));
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn compressed(self) -> Options {
         Options {
             compressed: true,
@@ -261,6 +453,16 @@ impl Options {
     /// chooses whether these indexes count objects in a place for each thread or in one word. An index passes over what
     /// it has no use for, as `hash` and `ordered` do; but a table is not made with `bucket_locks` or `reader_groups` on
     /// one that has none.
+    ///
+    /// ```
+    /// use fyris::{Options, term};
+    ///
+    /// let options = Options::parse(&term!([:ordered_set, :public, {:keypos, 2}]), |_| None)?;
+    /// assert_eq!(options, Options::ordered_set().public().keypos(2));
+    /// let error = Options::parse(&term!([{:keypos, 0}]), |_| None).unwrap_err();
+    /// assert!(error.to_string().contains("keypos"));
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -26,6 +26,16 @@ use crate::table::Table;
 /// Making, deleting and renaming a table, changes of its owner and its protection are linearizable, each at one moment,
 /// together with all operations on the table; when a process ends, its tables change hands or go one by one. Finding a
 /// table takes no lock. A deleted table stops at once for every caller, and its name is free.
+///
+/// ```
+/// use fyris::{Options, Store};
+///
+/// let store = Store::new();
+/// let owner = store.owner();
+/// owner.new_table("t", &Options::set())?;
+/// assert_eq!(store.clone().all().len(), 1); // the same store
+/// # Ok::<(), fyris::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Store(pub(crate) Arc<Inner>);
 
@@ -318,6 +328,18 @@ impl Store {
 }
 
 /// A table for as long as a pin lives. See [`Store::borrow`].
+///
+/// ```
+/// use fyris::{Options, Store, pin};
+///
+/// let store = Store::new();
+/// let owner = store.owner();
+/// let id = owner.new_table("t", &Options::set())?.id();
+/// let pin = pin();
+/// let table = store.borrow(owner.id(), id, &pin)?;
+/// assert!(table.is_empty()); // all methods of `Table`
+/// # Ok::<(), fyris::Error>(())
+/// ```
 pub struct Borrowed<'g> {
     table: ManuallyDrop<Table>,
     pin: std::marker::PhantomData<&'g ()>,
@@ -367,11 +389,21 @@ pub struct Owner {
 
 impl Owner {
     /// Returns the number it is known by.
+    ///
+    /// ```
+    /// let store = fyris::Store::new();
+    /// assert_ne!(store.owner().id(), store.owner().id());
+    /// ```
     pub fn id(&self) -> ProcessId {
         self.id
     }
 
     /// Returns the store.
+    ///
+    /// ```
+    /// let owner = fyris::Store::new().owner(); // keeps the store
+    /// assert!(owner.store().all().is_empty());
+    /// ```
     pub fn store(&self) -> &Store {
         &self.store
     }
@@ -417,6 +449,16 @@ impl Owner {
 
     /// Returns a handle of a table that exists.
     ///
+    /// ```
+    /// use fyris::{Options, Store};
+    ///
+    /// let store = Store::new();
+    /// let (ours, theirs) = (store.owner(), store.owner());
+    /// let id = ours.new_table("t", &Options::set().private())?.id();
+    /// assert!(theirs.table(id)?.member(&1).is_err()); // found, and not theirs to read
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::NoSuchTable`].
@@ -446,6 +488,10 @@ impl Owner {
     }
 
     /// Returns the next event for this owner, if one has come.
+    ///
+    /// ```
+    /// assert!(fyris::Store::new().owner().try_event().is_none()); // does not wait
+    /// ```
     pub fn try_event(&self) -> Option<Event> {
         self.events().try_recv().ok()
     }

@@ -16,6 +16,17 @@ use crate::table_data::TableData;
 const MAX_BITS: u64 = 1 << 22;
 
 /// One step of `update_counter`: an increment, and what to do at a limit.
+///
+/// ```
+/// # use fyris::{CounterOp, Options, Store, term};
+/// # let owner = Store::new().owner();
+/// # let table = owner.new_table("t", &Options::set())?;
+/// table.insert(&term!({:tickets, 0, 8}))?;
+/// let ticket = CounterOp::add(1);
+/// let window = CounterOp::add(1).at(3).limit(9, 1); // 1 to 9 in turn
+/// assert_eq!(table.update_counter(&term!(:tickets), &[ticket, window])?, [term!(1), term!(9)]);
+/// # Ok::<(), fyris::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CounterOp {
     /// The position of the element, from 1; `None` for the element behind the key.
@@ -29,6 +40,16 @@ pub struct CounterOp {
 
 impl CounterOp {
     /// Adds `increment` to the element behind the key.
+    ///
+    /// ```
+    /// # use fyris::{CounterOp, Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set().keypos(2))?;
+    /// table.insert(&term!({10, :hits, 20}))?;
+    /// table.update_counter(&term!(:hits), &[CounterOp::add(1)])?; // position 3
+    /// assert_eq!(table.tab2list()?, [term!({10, :hits, 21})]);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn add(increment: i64) -> CounterOp {
         CounterOp {
             position: None,
@@ -38,6 +59,16 @@ impl CounterOp {
     }
 
     /// Returns the same operation on another element.
+    ///
+    /// ```
+    /// # use fyris::{CounterOp, Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.insert(&term!({:hits, 0, 0}))?;
+    /// assert_eq!(table.update_counter(&term!(:hits), &[CounterOp::add(5).at(3)])?, [term!(5)]);
+    /// assert!(table.update_counter(&term!(:hits), &[CounterOp::add(1).at(1)]).is_err()); // the key
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn at(self, position: usize) -> CounterOp {
         CounterOp {
             position: Some(position),
@@ -46,6 +77,17 @@ impl CounterOp {
     }
 
     /// Sets `value` when the sum is beyond `threshold`.
+    ///
+    /// ```
+    /// # use fyris::{CounterOp, Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.insert(&term!({:turn, 2}))?;
+    /// let next = CounterOp::add(1).limit(3, 0);
+    /// let turns = table.update_counter(&term!(:turn), &[next.clone(), next])?;
+    /// assert_eq!(turns, [term!(3), term!(0)]); // 3 is not beyond 3
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn limit(self, threshold: i64, value: i64) -> CounterOp {
         CounterOp {
             limit: Some((Term::Int(threshold), Term::Int(value))),
@@ -54,6 +96,14 @@ impl CounterOp {
     }
 
     /// Reads `{Pos, Incr}` or `{Pos, Incr, Threshold, SetTo}`.
+    ///
+    /// ```
+    /// use fyris::{CounterOp, term};
+    ///
+    /// assert_eq!(CounterOp::parse(&term!({2, 1, 9, 0}))?, CounterOp::add(1).at(2).limit(9, 0));
+    /// assert!(CounterOp::parse(&term!({2, 1.5})).is_err());
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -14,6 +14,21 @@ use crate::ops::Span;
 use crate::table::Table;
 
 /// Some of the results of a query.
+///
+/// ```
+/// # use fyris::{MatchSpec, Options, Store, term};
+/// # let owner = Store::new().owner();
+/// # let table = owner.new_table("t", &Options::ordered_set())?;
+/// table.insert_many((0..5).map(|n| term!({n})))?;
+/// let mut chunk = table.select_limit(&MatchSpec::new(&term!([{{:"$1"}, [], [:"$1"]}]))?, 2)?;
+/// let mut all = chunk.results;
+/// while let Some(next) = chunk.next {
+///     chunk = next.next()?;
+///     all.extend(chunk.results);
+/// }
+/// assert_eq!(all.len(), 5);
+/// # Ok::<(), fyris::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Chunk {
     /// Exactly `limit` results, fewer only in the last chunk.
@@ -24,6 +39,15 @@ pub struct Chunk {
 
 impl Chunk {
     /// Returns whether it is what ETS calls `'$end_of_table'`: no results, and none to come.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// let chunk = table.match_object_limit(&term!(:"_"), 2)?;
+    /// assert!(chunk.is_end()); // nothing at all
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn is_end(&self) -> bool {
         self.results.is_empty() && self.next.is_none()
     }
@@ -35,11 +59,35 @@ impl Chunk {
 /// another have its name. It survives any change of objects; it may be used again, from the same place. Results that a
 /// chunk of a table without order has found beyond its limit, a bucket's worth at most, are kept here for the next.
 /// Each chunk shows what has come since the one before, as far as it lies ahead.
+///
+/// ```
+/// # use fyris::{Options, Store, term};
+/// # let owner = Store::new().owner();
+/// # let table = owner.new_table("t", &Options::ordered_set())?;
+/// table.insert_many((0..5).map(|n| term!({n})))?;
+/// let place = table.match_object_limit(&term!(:"_"), 2)?.next.expect("three more");
+/// table.delete_key(&2)?; // ahead of the place
+/// assert_eq!(place.clone().next()?.results, [term!({3}), term!({4})]);
+/// table.insert(&term!({2}))?;
+/// assert_eq!(place.next()?.results, [term!({2}), term!({3})]); // used again
+/// # Ok::<(), fyris::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Continuation(Query);
 
 impl Continuation {
     /// Returns the next chunk.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set())?;
+    /// table.insert_many((0..3).map(|n| term!({n})))?;
+    /// let place = table.match_object_limit(&term!(:"_"), 2)?.next.expect("one more");
+    /// table.delete()?;
+    /// assert!(place.next().is_err());
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -49,6 +97,18 @@ impl Continuation {
     }
 
     /// Returns the place before the first result of a query, for chunks of `limit`.
+    ///
+    /// ```
+    /// # use fyris::{Continuation, MatchSpec, Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set())?;
+    /// table.insert(&term!({1}))?;
+    /// let query = table.query(&MatchSpec::new(&term!([{:"_", [], [:"$_"]}]))?);
+    /// let first = Continuation::before(query, 2)?;
+    /// table.insert(&term!({0}))?; // nothing was looked at yet
+    /// assert_eq!(first.next()?.results, [term!({0}), term!({1})]);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -61,6 +121,18 @@ impl Continuation {
     }
 
     /// Works on the next chunk, as [`Query::step`] does; returns `false` when [`Continuation::finish`] has all of it.
+    ///
+    /// ```
+    /// # use fyris::{Continuation, MatchSpec, Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.insert_many((0..10_000).map(|n| term!({n})))?;
+    /// let query = table.query(&MatchSpec::new(&term!([{{5}, [], [:"$_"]}, {{7}, [], [:"$_"]}]))?);
+    /// let mut chunk = Continuation::before(query, 10)?;
+    /// while chunk.step(100)? {} // between two steps the caller may do something else
+    /// assert_eq!(chunk.finish().results.len(), 2);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -75,27 +147,79 @@ impl Continuation {
     }
 
     /// Returns the chunk that the steps have made.
+    ///
+    /// ```
+    /// # use fyris::{Continuation, MatchSpec, Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.insert(&term!({1}))?;
+    /// let query = table.query(&MatchSpec::new(&term!([{:"_", [], [:"$_"]}]))?);
+    /// let chunk = Continuation::before(query, 10)?.finish(); // without a step
+    /// assert!(chunk.results.is_empty() && chunk.next.is_some());
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn finish(self) -> Chunk {
         cut(self.0)
     }
 
     /// Returns the continuation for another caller.
+    ///
+    /// ```
+    /// # use fyris::{Options, ProcessId, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set().private())?;
+    /// table.insert_many((0..3).map(|n| term!({n})))?;
+    /// let place = table.match_object_limit(&term!(:"_"), 2)?.next.expect("one more");
+    /// assert!(place.clone().for_caller(ProcessId(7)).next().is_err()); // no right to read
+    /// assert!(place.next().is_ok());
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn for_caller(self, caller: ProcessId) -> Continuation {
         let table = self.0.table().for_caller(caller);
         Continuation(self.0.for_table(table))
     }
 
     /// Returns the table.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set())?;
+    /// table.insert_many((0..3).map(|n| term!({n})))?;
+    /// let place = table.match_object_limit(&term!(:"_"), 2)?.next.expect("one more");
+    /// assert_eq!(place.table().id(), table.id());
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn table(&self) -> &Table {
         self.0.table()
     }
 
     /// Returns the number of results of a chunk. O(1).
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set())?;
+    /// table.insert_many((0..3).map(|n| term!({n})))?;
+    /// let place = table.match_object_limit(&term!(:"_"), 2)?.next.expect("one more");
+    /// assert_eq!(place.limit(), 2);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn limit(&self) -> usize {
         self.0.parts().1
     }
 
     /// Returns the results that were found and are not part of a chunk yet. O(1).
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set())?;
+    /// table.insert_many((0..3).map(|n| term!({n})))?;
+    /// let place = table.match_object_limit(&term!(:"_"), 2)?.next.expect("one more");
+    /// assert!(place.waiting().is_empty()); // only of a table without order there may be some
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn waiting(&self) -> &[Term] {
         self.0.parts().2
     }
@@ -106,6 +230,18 @@ impl Continuation {
     ///
     /// `{fyris_continuation, TableId, Reverse, Limit, Parts, Results}`; a part is a key, a pair of bounds, or
     /// `{waiting, Key, Addresses}`.
+    ///
+    /// ```
+    /// # use fyris::{MatchSpec, Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set())?;
+    /// table.insert_many((0..3).map(|n| term!({n})))?;
+    /// let spec = MatchSpec::new(&term!([{{:"$1"}, [], [:"$1"]}]))?;
+    /// let term = table.select_limit(&spec, 2)?.next.expect("one more").to_term();
+    /// let place = table.repair_continuation(&term, &spec)?; // the term has no specification
+    /// assert_eq!(place.next()?.results, [term!(2)]);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn to_term(&self) -> Term {
         let (scan, limit, results) = self.0.parts();
         let parts = scan.parts().map(part_term).collect();
@@ -153,6 +289,19 @@ impl Table {
     }
 
     /// `repair_continuation/2`: returns a continuation back from its term, with its specification.
+    ///
+    /// ```
+    /// # use fyris::{MatchSpec, Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set())?;
+    /// table.insert_many((0..3).map(|n| term!({n})))?;
+    /// let spec = MatchSpec::new(&term!([{{:"$1"}, [], [:"$1"]}]))?;
+    /// let term = table.select_limit(&spec, 2)?.next.expect("one more").to_term();
+    /// let other = owner.new_table("other", &Options::ordered_set())?;
+    /// assert!(other.repair_continuation(&term, &spec).is_err());
+    /// assert!(table.repair_continuation(&term, &spec).is_ok());
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

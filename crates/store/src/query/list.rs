@@ -19,6 +19,15 @@ const ELEMENTS: usize = 4;
 const SAMPLE: usize = 1024;
 
 /// `match_spec_run/2`: returns the values of the terms that match, in their order.
+///
+/// ```
+/// use fyris::{MatchSpec, match_spec_run, term};
+///
+/// let spec = MatchSpec::new(&term!([{{:"$1", 3}, [], [:"$1"]}]))?;
+/// let list = [term!({1, 3}), term!({2, 4}), term!(:atom)]; // any terms
+/// assert_eq!(match_spec_run(&list, &spec), [term!(1)]);
+/// # Ok::<(), fyris::SpecError>(())
+/// ```
 pub fn match_spec_run(list: &[Term], spec: &MatchSpec) -> Vec<Term> {
     let machine = machine_or_default(&None);
     let mut values = Vec::new();

@@ -112,6 +112,17 @@ impl Table {
     /// The closures run under a pin, and outside of every lock. Consistency as [`Table::select`]; if a list is inserted
     /// between two steps, all is folded again.
     ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.insert_many((1..=100).map(|n| term!({n, 2 * n})))?;
+    /// let second = |object: &fyris::Object<'_>| object.element(2).and_then(|t| t.as_int()).unwrap_or(0);
+    /// let sum = table.reduce(2, || 0, |sum, object| sum + second(object), |a, b| a + b)?;
+    /// assert_eq!(sum, 10_100);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`crate::Error::NoSuchTable`], also if the table goes away meanwhile; [`crate::Error::NoAccess`].

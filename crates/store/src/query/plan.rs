@@ -79,6 +79,16 @@ pub struct Explanation {
 
 impl Explanation {
     /// Returns the term `#{access => Kind, bounds => Bounds, estimated => Objects, size => Objects}`.
+    ///
+    /// ```
+    /// # use fyris::{MatchSpec, Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// let plan = table.explain(&MatchSpec::new(&term!([{{1, :"_"}, [], [true]}]))?)?;
+    /// let fyris::Term::Map(plan) = plan.to_term() else { panic!("a map") };
+    /// assert_eq!(plan.get(&term!(:access)), Some(&term!(:point)));
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn to_term(&self) -> Term {
         let mut pairs: Vec<(Term, Term)> = match &self.plan {
             Term::Map(plan) => plan.iter().map(|(k, v)| (k.clone(), v.clone())).collect(),
@@ -94,6 +104,17 @@ impl Explanation {
 impl Table {
     /// Returns the plan of a query, and an estimate of the objects that it would visit. Visits none to say so, but up
     /// to 256 of a range.
+    ///
+    /// ```
+    /// # use fyris::{MatchSpec, Options, PlanKind, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set())?;
+    /// table.insert_many((0..1000).map(|n| term!({n})))?;
+    /// let low = MatchSpec::new(&term!([{{:"$1"}, [{:"<", :"$1", 10}], [:"$1"]}]))?;
+    /// let plan = table.explain(&low)?;
+    /// assert_eq!((plan.kind, plan.estimated, plan.size), (PlanKind::Range, 10, 1000));
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -87,6 +87,17 @@ impl Query {
     }
 
     /// Makes the query visit objects from the end, in an `ordered_set`. To be called before the first step.
+    ///
+    /// ```
+    /// # use fyris::{MatchSpec, Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set())?;
+    /// table.insert_list(&[term!({1}), term!({2})])?;
+    /// let mut query = table.query(&MatchSpec::new(&term!([{{:"$1"}, [], [:"$1"]}]))?).reverse();
+    /// query.run()?;
+    /// assert_eq!(query.take(), [term!(2), term!(1)]);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn reverse(mut self) -> Query {
         self.work.scan = self.work.scan.reversed();
         self
@@ -96,18 +107,52 @@ impl Query {
     /// first step.
     ///
     /// For callers whose lists grow at the front.
+    ///
+    /// ```
+    /// # use fyris::{MatchSpec, Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::bag())?;
+    /// table.insert_list(&[term!({1, "old"}), term!({1, "new"})])?;
+    /// let spec = MatchSpec::new(&term!([{{:"_", :"$1"}, [], [:"$1"]}]))?;
+    /// let mut query = table.query(&spec).newest_first();
+    /// query.run()?;
+    /// assert_eq!(query.take(), [term!("new"), term!("old")]);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn newest_first(mut self) -> Query {
         self.work.scan = self.work.scan.newest_first();
         self
     }
 
     /// Makes the query only count the objects whose value is exactly `true`: `select_count`.
+    ///
+    /// ```
+    /// # use fyris::{MatchSpec, Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.insert_many((0..10).map(|n| term!({n, n % 2})))?;
+    /// let mut query = table.query(&MatchSpec::new(&term!([{{:"_", 1}, [], [true]}]))?).counting();
+    /// query.run()?;
+    /// assert_eq!((query.count(), query.take().len()), (5, 0)); // no results
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn counting(mut self) -> Query {
         self.work.verb = Verb::Count;
         self
     }
 
     /// Makes the query delete the objects whose value is exactly `true`, and count them: `select_delete`.
+    ///
+    /// ```
+    /// # use fyris::{MatchSpec, Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.insert_many((0..10).map(|n| term!({n, n % 2})))?;
+    /// let mut query = table.query(&MatchSpec::new(&term!([{{:"_", 1}, [], [true]}]))?).deleting();
+    /// query.run()?;
+    /// assert_eq!((query.count(), table.len()), (5, 5));
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn deleting(mut self) -> Query {
         self.work.verb = Verb::Delete;
         self.work.scan = self.work.scan.by_whole_keys();
@@ -115,6 +160,18 @@ impl Query {
     }
 
     /// Makes the query put values in the places of the objects, and count them: `select_replace`.
+    ///
+    /// ```
+    /// # use fyris::{MatchSpec, Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.insert(&term!({1, 10}))?;
+    /// let spec = MatchSpec::new(&term!([{{:"$1", :"_"}, [], [{{:"$1", 0}}]}]))?;
+    /// let mut query = table.query(&spec).replacing()?;
+    /// query.run()?;
+    /// assert_eq!(table.tab2list()?, [term!({1, 0})]);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -129,12 +186,36 @@ impl Query {
 
     /// Sets the number of threads that [`Query::run`] uses for selecting and counting without a limit; the results are
     /// the same, in the same order.
+    ///
+    /// ```
+    /// # use fyris::{MatchSpec, Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set())?;
+    /// table.insert_many((0..10_000).map(|n| term!({n})))?;
+    /// let spec = MatchSpec::new(&term!([{{:"$1"}, [], [:"$1"]}]))?;
+    /// let mut query = table.query(&spec).threads(2);
+    /// query.run()?;
+    /// assert_eq!(query.take(), table.select(&spec)?); // in the same order
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn threads(mut self, threads: usize) -> Query {
         self.work.threads = threads.max(1);
         self
     }
 
     /// Sets the values of `{self}` and `{node}`.
+    ///
+    /// ```
+    /// # use fyris::{Atom, Machine, MatchSpec, Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.insert(&term!({1}))?;
+    /// let here = Machine::default().called(Atom::new("here@home")?);
+    /// let mut query = table.query(&MatchSpec::new(&term!([{:"_", [], [{:node}]}]))?).machine(here);
+    /// query.run()?;
+    /// assert_eq!(query.take(), [term!(:"here@home")]);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn machine(mut self, machine: Machine) -> Query {
         self.work.machine = Some(machine);
         self
@@ -149,6 +230,17 @@ impl Query {
     /// Visits about `objects` objects, and a few more to the end of a bucket; in a bag also up to 1,024 more, or a
     /// sixteenth of the objects of a key that has very many (to delete or to replace objects, all of them). Returns
     /// `false` when there is nothing left to do.
+    ///
+    /// ```
+    /// # use fyris::{MatchSpec, Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.insert_many((0..10_000).map(|n| term!({n})))?;
+    /// let mut query = table.query(&MatchSpec::new(&term!([{{:"$1"}, [], [:"$1"]}]))?);
+    /// query.step(100)?;
+    /// assert!((100..1000).contains(&query.take().len())); // so far; dropped, it does no more
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -177,6 +269,21 @@ impl Query {
     /// `f` says `true` when it wants no more: in an `ordered_set` the next step begins with the object behind this one;
     /// in other tables `f` is still shown the rest of the batch under way, `objects` or 256 of them at most and a
     /// bucket. `f` runs under a pin and outside of every lock.
+    ///
+    /// ```
+    /// # use fyris::{MatchSpec, Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set())?;
+    /// table.insert_many((0..100).map(|n| term!({n, "value"})))?;
+    /// let mut query = table.query(&MatchSpec::new(&term!([{{:"$1", :"_"}, [], [:"$1"]}]))?);
+    /// let mut keys = Vec::new();
+    /// query.step_with(100, |object, _| {
+    ///     keys.push(object.key());
+    ///     keys.len() == 3 // enough
+    /// })?;
+    /// assert_eq!(keys, [term!(0), term!(1), term!(2)]);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -216,6 +323,18 @@ impl Query {
 
     /// Runs to the end, or to the limit.
     ///
+    /// ```
+    /// # use fyris::{MatchSpec, Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.insert(&term!({1}))?;
+    /// let mut query = table.query(&MatchSpec::new(&term!([{{:"$1"}, [], [:"$1"]}]))?);
+    /// query.run()?;
+    /// query.run()?; // at its end it does nothing
+    /// assert_eq!(query.take(), [term!(1)]);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::NoSuchTable`], [`Error::NoAccess`]; what was done before stays done.
@@ -228,6 +347,20 @@ impl Query {
     ///
     /// On several threads what was found behind the first piece that is not finished is forgotten, and found again if
     /// the query goes on.
+    ///
+    /// ```
+    /// # use fyris::{MatchSpec, Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// use std::time::{Duration, Instant};
+    ///
+    /// table.insert_many((0..10_000).map(|n| term!({n})))?;
+    /// let mut query = table.query(&MatchSpec::new(&term!([{{:"$1"}, [], [:"$1"]}]))?);
+    /// assert!(!query.run_while(|| false)?); // not a slice
+    /// let end = Instant::now() + Duration::from_secs(60);
+    /// assert!(query.run_while(|| Instant::now() < end)?);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -280,6 +413,17 @@ impl Query {
     }
 
     /// Returns the results so far, in the order of [`Table::select`]; they are then forgotten here.
+    ///
+    /// ```
+    /// # use fyris::{MatchSpec, Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.insert(&term!({1}))?;
+    /// let mut query = table.query(&MatchSpec::new(&term!([{{:"$1"}, [], [:"$1"]}]))?);
+    /// query.run()?;
+    /// assert_eq!((query.take().len(), query.take().len(), query.count()), (1, 0, 1));
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn take(&mut self) -> Vec<Term> {
         let rest = self.work.results.len().min(self.work.limit);
         let rest = self.work.results.split_off(rest);
@@ -287,21 +431,61 @@ impl Query {
     }
 
     /// Returns the number of objects that were selected, counted, deleted or replaced so far.
+    ///
+    /// ```
+    /// # use fyris::{MatchSpec, Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.insert_list(&[term!({1, 10}), term!({2, 20})])?;
+    /// let mut query = table.query(&MatchSpec::new(&term!([{{:"_", 10}, [], [:"$_"]}]))?);
+    /// query.run()?;
+    /// assert_eq!((query.count(), query.visited()), (1, 2));
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn count(&self) -> usize {
         self.work.count
     }
 
     /// Returns the number of objects that were visited so far.
+    ///
+    /// ```
+    /// # use fyris::{MatchSpec, Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.insert_many((0..1000).map(|n| term!({n, n})))?;
+    /// let mut query = table.query(&MatchSpec::new(&term!([{{7, :"_"}, [], [:"$_"]}]))?);
+    /// query.run()?;
+    /// assert_eq!(query.visited(), 1); // the key is in the head
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn visited(&self) -> u64 {
         self.work.scan.visited()
     }
 
     /// Returns the table.
+    ///
+    /// ```
+    /// # use fyris::{MatchSpec, Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// let query = table.query(&MatchSpec::new(&term!([]))?);
+    /// assert_eq!(query.table().id(), table.id());
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn table(&self) -> &Table {
         &self.table
     }
 
     /// Returns the specification.
+    ///
+    /// ```
+    /// # use fyris::{MatchSpec, Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// let spec = MatchSpec::new(&term!([{{:"$1"}, [], [:"$1"]}]))?;
+    /// assert_eq!(table.query(&spec).spec(), &spec);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn spec(&self) -> &MatchSpec {
         &self.work.spec
     }

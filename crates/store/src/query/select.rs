@@ -14,6 +14,18 @@ use crate::view::View;
 
 impl Table {
     /// Returns a query, which can run in slices, on several threads, or from the end: see [`Query`].
+    ///
+    /// ```
+    /// # use fyris::{MatchSpec, Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.insert_many((0..1000).map(|n| term!({n, n % 10})))?;
+    /// let spec = MatchSpec::new(&term!([{{:"$1", 3}, [], [:"$1"]}]))?;
+    /// let mut query = table.query(&spec); // nothing is done yet
+    /// query.run()?;
+    /// assert_eq!(query.take().len(), 100);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn query(&self, spec: &MatchSpec) -> Query {
         Query::new(self, spec)
     }
@@ -25,6 +37,16 @@ impl Table {
     ///
     /// An object that is there throughout is visited exactly once; concurrent changes may or may not be seen. Of a list
     /// that is inserted at once all objects are seen or none, as [`Table::tab2list`] says.
+    ///
+    /// ```
+    /// # use fyris::{MatchSpec, Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set())?;
+    /// table.insert_list(&[term!({1, "one"}), term!({2, "two"}), term!({3, "three"})])?;
+    /// let above_1 = term!([{{:"$1", :"$2"}, [{:">", :"$1", 1}], [:"$2"]}]);
+    /// assert_eq!(table.select(&MatchSpec::new(&above_1)?)?, [term!("two"), term!("three")]);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -53,6 +75,18 @@ impl Table {
     /// `select/3`: returns the first `limit` values, and the place to go on. Each chunk sees all of a list that is
     /// inserted at once or nothing; between two chunks such a list may come.
     ///
+    /// ```
+    /// # use fyris::{MatchSpec, Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set())?;
+    /// table.insert_many((0..3).map(|n| term!({n})))?;
+    /// let chunk = table.select_limit(&MatchSpec::new(&term!([{{:"$1"}, [], [:"$1"]}]))?, 2)?;
+    /// assert_eq!(chunk.results, [term!(0), term!(1)]);
+    /// let rest = chunk.next.expect("one more").next()?;
+    /// assert_eq!(rest.results, [term!(2)]);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::BadArgument`] for a limit of 0; [`Error::NoSuchTable`], [`Error::NoAccess`].
@@ -63,6 +97,16 @@ impl Table {
     /// `select_reverse/2`: returns the values of the objects that match, from the end in an `ordered_set`. Consistency
     /// as [`Table::select`].
     ///
+    /// ```
+    /// # use fyris::{MatchSpec, Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set())?;
+    /// table.insert_list(&[term!({1}), term!({2})])?;
+    /// let keys = MatchSpec::new(&term!([{{:"$1"}, [], [:"$1"]}]))?;
+    /// assert_eq!(table.select_reverse(&keys)?, [term!(2), term!(1)]);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::NoSuchTable`], [`Error::NoAccess`].
@@ -72,6 +116,16 @@ impl Table {
 
     /// `select_reverse/3`: returns the first `limit` values, from the end in an `ordered_set`, and the place to go on.
     ///
+    /// ```
+    /// # use fyris::{MatchSpec, Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set())?;
+    /// table.insert_many((0..1000).map(|n| term!({n})))?;
+    /// let keys = MatchSpec::new(&term!([{{:"$1"}, [], [:"$1"]}]))?;
+    /// assert_eq!(table.select_reverse_limit(&keys, 2)?.results, [term!(999), term!(998)]);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::BadArgument`] for a limit of 0; [`Error::NoSuchTable`], [`Error::NoAccess`].
@@ -80,6 +134,18 @@ impl Table {
     }
 
     /// `select_count/2`: returns the number of objects whose value is exactly `true`. Consistency as [`Table::select`].
+    ///
+    /// ```
+    /// # use fyris::{MatchSpec, Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.insert_many((0..10).map(|n| term!({n, n % 2})))?;
+    /// let odd = MatchSpec::new(&term!([{{:"_", 1}, [], [true]}]))?;
+    /// assert_eq!(table.select_count(&odd)?, 5);
+    /// let odd = MatchSpec::new(&term!([{{:"_", 1}, [], [:"$_"]}]))?;
+    /// assert_eq!(table.select_count(&odd)?, 0); // matches, and is not `true`
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -94,6 +160,16 @@ impl Table {
     ///
     /// Each object is judged and deleted in one atomic step: what is deleted matched when it was. The whole
     /// is not isolated, except for `[{'_', [], [true]}]`, which empties the table in one atomic and isolated step.
+    ///
+    /// ```
+    /// # use fyris::{MatchSpec, Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.insert_many((0..10).map(|n| term!({n, n % 2})))?;
+    /// let odd = MatchSpec::new(&term!([{{:"_", 1}, [], [true]}]))?;
+    /// assert_eq!((table.select_delete(&odd)?, table.len()), (5, 5));
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -110,6 +186,19 @@ impl Table {
     /// Each object is judged and replaced in one atomic step, so that `[{Old, [], [{const, New}]}]` compares and
     /// swaps. The whole is not isolated.
     ///
+    /// ```
+    /// # use fyris::{Error, MatchSpec, Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.insert(&term!({1, 10}))?;
+    /// let double = term!([{{:"$1", :"$2"}, [], [{{:"$1", {:"*", :"$2", 2}}}]}]);
+    /// assert_eq!(table.select_replace(&MatchSpec::new(&double)?)?, 1);
+    /// assert_eq!(table.tab2list()?, [term!({1, 20})]);
+    /// let swap = MatchSpec::new(&term!([{{:"$1", :"$2"}, [], [{{:"$2", :"$1"}}]}]))?;
+    /// assert!(matches!(table.select_replace(&swap), Err(Error::KeyChanges { .. })));
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::KeyChanges`], before anything is touched, unless the specification provably keeps every object's key;
@@ -121,6 +210,16 @@ impl Table {
     /// `match/2`: returns for every object that matches a list of the values of the pattern's variables, in the order
     /// of their numbers. Consistency as [`Table::select`].
     ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set())?;
+    /// table.insert_list(&[term!({1, 10, "one"}), term!({2, 20, "two"})])?;
+    /// let found = table.match_pattern(&term!({:"$2", :"_", :"$1"}))?; // in the order of the numbers
+    /// assert_eq!(found, [term!(["one", 1]), term!(["two", 2])]);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::BadMatchSpec`], [`Error::NoSuchTable`], [`Error::NoAccess`].
@@ -131,6 +230,16 @@ impl Table {
     /// `match/3`: returns the values of the pattern's variables for the first `limit` objects that match, and the place
     /// to go on.
     ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set())?;
+    /// table.insert_many((0..10).map(|n| term!({n})))?;
+    /// let chunk = table.match_pattern_limit(&term!({:"$1"}), 2)?;
+    /// assert_eq!(chunk.results, [term!([0]), term!([1])]);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::BadMatchSpec`]; [`Error::BadArgument`] for a limit of 0; [`Error::NoSuchTable`], [`Error::NoAccess`].
@@ -139,6 +248,16 @@ impl Table {
     }
 
     /// `match_object/2`: returns the objects that match. Consistency as [`Table::select`].
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.insert_list(&[term!({1, "one"}), term!({2, "two"})])?;
+    /// assert_eq!(table.match_object(&term!({:"_", "two"}))?, [term!({2, "two"})]);
+    /// assert!(table.match_object(&term!({2}))?.is_empty()); // another arity
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -149,6 +268,16 @@ impl Table {
 
     /// `match_object/3`: returns the first `limit` objects that match, and the place to go on.
     ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set())?;
+    /// table.insert_many((0..10).map(|n| term!({n})))?;
+    /// let chunk = table.match_object_limit(&term!(:"_"), 10)?;
+    /// assert_eq!(chunk.results.len(), 10);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::BadMatchSpec`]; [`Error::BadArgument`] for a limit of 0; [`Error::NoSuchTable`], [`Error::NoAccess`].
@@ -158,6 +287,16 @@ impl Table {
 
     /// `match_delete/2`: deletes the objects that match. Consistency as [`Table::select_delete`]; the pattern `'_'`
     /// empties the table in one step.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.insert_list(&[term!({1, "one"}), term!({2, "two"})])?;
+    /// table.match_delete(&term!({:"_", "one"}))?;
+    /// assert_eq!(table.tab2list()?, [term!({2, "two"})]);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

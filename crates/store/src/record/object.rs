@@ -69,6 +69,15 @@ impl<'g> Object<'g> {
     }
 
     /// Returns the number of elements of the tuple.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, pin, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.insert(&term!({1, 10, 100}))?;
+    /// assert_eq!(table.get(&1, &pin())?.map(|object| object.arity()), Some(3));
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     #[inline]
     pub fn arity(&self) -> usize {
         match self.word() {
@@ -78,6 +87,15 @@ impl<'g> Object<'g> {
     }
 
     /// Returns the position of the key, from 1.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, pin, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set().keypos(2))?;
+    /// table.insert(&term!({10, 1}))?;
+    /// assert_eq!(table.get(&1, &pin())?.map(|object| object.keypos()), Some(2));
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn keypos(&self) -> usize {
         self.keypos
     }
@@ -105,6 +123,15 @@ impl<'g> Object<'g> {
     }
 
     /// Returns the key.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, pin, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set())?;
+    /// table.insert(&term!({1.0, 10}))?;
+    /// assert_eq!(table.get(&1, &pin())?.map(|object| object.key()), Some(term!(1.0))); // as it was put in
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn key(&self) -> Term {
         if let Some(int) = self.word_int(self.keypos) {
             return Term::Int(int);
@@ -115,6 +142,17 @@ impl<'g> Object<'g> {
     }
 
     /// Returns element `n`, from 1; `None` past the end. O(n) in the elements before it.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, pin, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.insert(&term!({1, 10}))?;
+    /// let pin = pin();
+    /// let object = table.get(&1, &pin)?.expect("just inserted");
+    /// assert_eq!((object.element(2), object.element(3)), (Some(term!(10)), None));
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     #[inline]
     pub fn element(&self, n: usize) -> Option<Term> {
         match self.word_int(n) {
@@ -132,6 +170,15 @@ impl<'g> Object<'g> {
     }
 
     /// Returns the whole tuple.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, pin, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.insert(&term!({1, 10}))?;
+    /// assert_eq!(table.get(&1, &pin())?.map(|object| object.to_term()), Some(term!({1, 10})));
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn to_term(&self) -> Term {
         self.to_term_with(|| self.key())
     }

@@ -12,6 +12,14 @@ use crate::registry::Inner;
 use crate::store::Store;
 
 /// A setting that `setopts/2` changes.
+///
+/// ```
+/// # use fyris::{Options, Protection, Setting, Store};
+/// # let owner = Store::new().owner();
+/// # let table = owner.new_table("t", &Options::set())?;
+/// table.setopts(&[Setting::Protection(Protection::Private), Setting::Heir(None)])?;
+/// # Ok::<(), fyris::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Setting {
     /// `{heir, Pid}` and `{heir, Pid, Data}`; `None` for `{heir, none}`.
@@ -32,6 +40,16 @@ impl Table {
     /// `delete/1`: removes the table. Its name and id stop working at once for every caller, and the name may be used
     /// again at once. An operation under way when this is called takes effect before it.
     ///
+    /// ```
+    /// # use fyris::{Options, Store};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set().named())?;
+    /// table.delete()?;
+    /// assert!(table.member(&1).is_err());
+    /// owner.new_table("t", &Options::set().named())?; // the name is free
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::NoSuchTable`], [`Error::NoAccess`].
@@ -43,6 +61,17 @@ impl Table {
     /// goes on working if it is not a borrowed one found by name. The table has one of the two names at every moment;
     /// when this returns, nothing is done or seen any more by operations that came by the old one.
     ///
+    /// ```
+    /// # use fyris::{Atom, Options, Store, TableRef};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// let named = owner.new_table("old", &Options::set().named())?;
+    /// assert_eq!(named.rename(Atom::new("new")?)?, TableRef::Name(Atom::new("new")?));
+    /// assert!(owner.named("old").is_err() && owner.named("new").is_ok());
+    /// assert_eq!(table.rename(Atom::new("new")?)?, TableRef::Id(table.id())); // unnamed: no clash
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::NameTaken`], [`Error::NoSuchTable`], [`Error::NoAccess`].
@@ -52,12 +81,34 @@ impl Table {
     }
 
     /// Returns whether this is a table of `store`: processes of another are others, whatever their numbers.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// assert!(table.is_in(owner.store()) && !table.is_in(&Store::new()));
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn is_in(&self, store: &Store) -> bool {
         std::ptr::eq(self.shared.store.as_ptr(), Arc::as_ptr(&store.0))
     }
 
     /// `give_away/3`: makes another known process the owner, and sends it
     /// [`Event::Transfer`](crate::Event::Transfer). The heir stays as it is.
+    ///
+    /// ```
+    /// use fyris::{Event, Options, Store, Term, term};
+    /// use std::time::Duration;
+    ///
+    /// let store = Store::new();
+    /// let (giver, taker) = (store.owner(), store.owner());
+    /// let table = giver.new_table("t", &Options::set())?;
+    /// table.give_away(taker.id(), Term::atom("yours"))?;
+    /// assert!(matches!(taker.event(Duration::from_secs(1)), Some(Event::Transfer { .. })));
+    /// assert!(table.insert(&term!({1, 2})).is_err()); // the handle acts for the giver still
+    /// table.for_caller(taker.id()).insert(&term!({1, 2}))?;
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -69,6 +120,17 @@ impl Table {
 
     /// `setopts/2`: makes all of the settings at one moment, or none. When it returns, nothing is done or seen any more
     /// by processes that have lost the right to it.
+    ///
+    /// ```
+    /// # use fyris::{Options, ProcessId, Protection, Setting, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// let guest = table.for_caller(ProcessId(7));
+    /// assert!(guest.insert(&term!({1, 2})).is_err());
+    /// table.setopts(&[Setting::Protection(Protection::Public)])?;
+    /// guest.insert(&term!({1, 2}))?;
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -93,6 +155,15 @@ impl Table {
     /// Does `setopts/2` with the argument as Erlang has it: one option or a list. `process` says which process a term
     /// stands for.
     ///
+    /// ```
+    /// # use fyris::{Options, Protection, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.setopts_term(&term!([{:protection, :private}, {:heir, :none}]), |_| None)?;
+    /// assert_eq!(table.info().map(|info| info.protection), Some(Protection::Private));
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Also [`Error::BadOption`], which names the settings that there are.
@@ -115,6 +186,22 @@ impl Table {
     /// `safe_fixtable/2`: fixes the table for the caller, or releases one of its fixes. Released at
     /// the caller's end. Releasing without having fixed does nothing.
     ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// for n in 1..=3 {
+    ///     table.insert(&term!({n}))?;
+    /// }
+    /// table.safe_fixtable(true)?;
+    /// let first = table.first()?.expect("there are three");
+    /// table.delete_key(&first)?;
+    /// assert!(table.next(&first)?.is_some()); // the walk goes on from a key that is gone
+    /// table.safe_fixtable(false)?;
+    /// assert!(table.next(&first).is_err());
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::NoSuchTable`], [`Error::NoAccess`].
@@ -128,6 +215,16 @@ impl Table {
     /// Fixes the table for the caller at a time by a clock of the caller's, which the first of the fixes keeps, as
     /// [`Fixed::since_by_caller`](crate::Fixed::since_by_caller).
     ///
+    /// ```
+    /// # use fyris::{InfoValue, Options, Store};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.fix_at(1_700_000_000)?;
+    /// let Some(InfoValue::Fixed(Some(fixed))) = table.info_item("safe_fixed")? else { panic!() };
+    /// assert_eq!(fixed.since_by_caller, Some(1_700_000_000));
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::NoSuchTable`], [`Error::NoAccess`].
@@ -137,6 +234,16 @@ impl Table {
 
     /// Returns the processes other than the caller that have fixed the table and have not ended, as far as the store
     /// was told: for a binding that learns of an end by asking.
+    ///
+    /// ```
+    /// # use fyris::{Options, ProcessId, Store};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.safe_fixtable(true)?;
+    /// table.for_caller(ProcessId(7)).safe_fixtable(true)?;
+    /// assert_eq!(table.fixers(), [ProcessId(7)]); // not oneself
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn fixers(&self) -> Vec<ProcessId> {
         self.shared.fixes.others(self.caller)
     }

@@ -20,6 +20,23 @@ use crate::view::{ReadMany, View};
 /// may not; in an `ordered_set`, after the second batch, none that comes behind the last key of then, so that writers
 /// of ever higher keys cannot keep it from its end. The objects of one key come up together, as they were at one
 /// moment. A batch sees all of a list that is inserted at once or nothing; between two batches such a list may come.
+///
+/// ```
+/// # use fyris::{Cursor, Options, Store, pin, term};
+/// # let owner = Store::new().owner();
+/// # let table = owner.new_table("t", &Options::set())?;
+/// table.insert_many((0..1000).map(|n| term!({n})))?;
+/// let (mut cursor, mut count) = (Cursor::new(), 0);
+/// loop {
+///     let (pin, mut objects) = (pin(), Vec::new()); // a short pin for each batch
+///     if !cursor.next_batch(&table, &pin, &mut objects)? {
+///         break;
+///     }
+///     count += objects.len();
+/// }
+/// assert_eq!(count, 1000);
+/// # Ok::<(), fyris::Error>(())
+/// ```
 pub struct Cursor {
     /// The part of the table that is left.
     span: Span,
@@ -39,12 +56,34 @@ impl Default for Cursor {
 
 impl Cursor {
     /// Makes a cursor before the first key.
+    ///
+    /// ```
+    /// # use fyris::{Cursor, Options, Store, pin, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set())?;
+    /// table.insert_list(&[term!({1}), term!({2})])?;
+    /// let (pin, mut objects) = (pin(), Vec::new());
+    /// Cursor::new().next_batch(&table, &pin, &mut objects)?;
+    /// assert_eq!(objects[0].to_term(), term!({1}));
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn new() -> Cursor {
         Cursor::default()
     }
 
     /// Makes a cursor behind the last key of an `ordered_set`, to move down. In other tables it moves as
     /// [`Cursor::new`], from key to key; but of the objects of a key the newest comes first.
+    ///
+    /// ```
+    /// # use fyris::{Cursor, Options, Store, pin, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set())?;
+    /// table.insert_list(&[term!({1}), term!({2})])?;
+    /// let (pin, mut objects) = (pin(), Vec::new());
+    /// Cursor::back().next_batch(&table, &pin, &mut objects)?;
+    /// assert_eq!(objects[0].to_term(), term!({2}));
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn back() -> Cursor {
         Cursor {
             back: true,
@@ -54,6 +93,18 @@ impl Cursor {
 
     /// Appends the objects of the next keys, in the order of [`Table::next`]: of a few hundred, in a bag of a few.
     /// Returns `false` when there are no more, and nothing was appended.
+    ///
+    /// ```
+    /// # use fyris::{Cursor, Options, Store, pin, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.insert(&term!({1, "one"}))?;
+    /// let (mut cursor, pin, mut objects) = (Cursor::new(), pin(), Vec::new());
+    /// assert!(cursor.next_batch(&table, &pin, &mut objects)?); // the last one says so the next time
+    /// assert!(!cursor.next_batch(&table, &pin, &mut objects)?);
+    /// assert_eq!(objects.len(), 1);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -83,6 +134,18 @@ impl Cursor {
 }
 
 /// An iterator over a table's objects. See [`Table::iter`].
+///
+/// ```
+/// # use fyris::{Error, Options, Store, term};
+/// # let owner = Store::new().owner();
+/// # let table = owner.new_table("t", &Options::set())?;
+/// table.insert(&term!({1, "one"}))?;
+/// let mut iter = table.iter();
+/// table.delete()?;
+/// assert!(matches!(iter.next(), Some(Err(Error::NoSuchTable(_)))));
+/// assert!(iter.next().is_none());
+/// # Ok::<(), fyris::Error>(())
+/// ```
 pub struct Iter {
     table: Table,
     cursor: Cursor,

@@ -17,6 +17,16 @@ use crate::view::{Live, View};
 /// `size` is exact with respect to finished operations ([`Table::len`] says what of others); `memory` counts what is
 /// allocated for the objects (records as the allocator rounds them, cells of the bags), the index and the table itself,
 /// but not large binaries, which are shared. Both O(1).
+///
+/// ```
+/// # use fyris::{Options, Store, term};
+/// # let owner = Store::new().owner();
+/// # let table = owner.new_table("t", &Options::set())?;
+/// table.insert(&term!({1, "one"}))?;
+/// let info = table.info().expect("the table lives");
+/// assert_eq!((info.size, info.keypos, info.owner), (1, 1, Some(owner.id())));
+/// # Ok::<(), fyris::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Info {
     /// The table's identity.
@@ -54,6 +64,15 @@ pub struct Info {
 }
 
 /// The value of an info item, where a binding has its own words for processes and tables.
+///
+/// ```
+/// # use fyris::{InfoValue, Options, Store, term};
+/// # let owner = Store::new().owner();
+/// # let table = owner.new_table("t", &Options::set())?;
+/// assert_eq!(table.info_item("size")?, Some(InfoValue::Term(term!(0))));
+/// assert_eq!(table.info_item("owner")?, Some(InfoValue::Process(Some(owner.id()))));
+/// # Ok::<(), fyris::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InfoValue {
     /// A term.
@@ -112,6 +131,16 @@ fn pairs(figures: &Figures) -> InfoValue {
 
 impl Info {
     /// Returns the items that `ets:info/1` has, in its order.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// let items = table.info().expect("the table lives").items();
+    /// assert_eq!(items[0].0, "id"); // the order of `ets:info/1`
+    /// assert!(items.iter().all(|(name, _)| *name != "index"));
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn items(&self) -> Vec<(&'static str, InfoValue)> {
         ITEMS
             .iter()
@@ -120,6 +149,16 @@ impl Info {
     }
 
     /// Returns one of the items of `info/1`.
+    ///
+    /// ```
+    /// # use fyris::{InfoValue, Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// let info = table.info().expect("the table lives");
+    /// assert_eq!(info.item("index"), Some(InfoValue::Term(term!(:hash))));
+    /// assert_eq!(info.item("fixed"), None); // only `Table::info_item` has it
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn item(&self, item: &str) -> Option<InfoValue> {
         Some(match item {
             "id" => InfoValue::Table(self.id),
@@ -158,6 +197,18 @@ impl Info {
 impl Table {
     /// `info/1`: returns all items; `None` if the table is deleted. Works for every caller, on private tables too.
     /// Name, protection, owner and heir are as they were at one moment.
+    ///
+    /// ```
+    /// # use fyris::{Options, ProcessId, Store};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set().private())?;
+    /// let guest = table.for_caller(ProcessId(7));
+    /// assert!(guest.member(&1).is_err());
+    /// assert_eq!(guest.info().map(|info| info.size), Some(0)); // private or not
+    /// table.delete()?;
+    /// assert_eq!(guest.info(), None);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn info(&self) -> Option<Info> {
         let shared = &self.shared;
         let s = &shared.settings;
@@ -186,6 +237,19 @@ impl Table {
 
     /// Returns the items of `info/1`: those that `ets` has; and for a table on an index that is not its type's own also
     /// `index` and `index_info`, the latter without the lengths of buckets. `None` if the table is deleted. O(1).
+    ///
+    /// ```
+    /// use fyris::{Options, Store};
+    ///
+    /// let mut store = Store::new();
+    /// fyris_classic::register(&mut store)?;
+    /// let owner = store.owner();
+    /// let plain = owner.new_table("t", &Options::ordered_set())?;
+    /// let avl = owner.new_table("t", &Options::ordered_set().index("avl"))?;
+    /// let names = |table: fyris::Table| table.info_items().map(|items| items.len());
+    /// assert_eq!((names(plain), names(avl)), (Some(15), Some(17)));
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn info_items(&self) -> Option<Vec<(&'static str, InfoValue)>> {
         let info = self.info()?;
         let mut items = info.items();
@@ -203,6 +267,16 @@ impl Table {
     ///
     /// O(objects) for an index that has buckets, since it looks at each; O(1) for a tree. Figures of a table that is
     /// written to meanwhile are of different moments. Works for every caller, as [`Table::info`].
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.insert(&term!({1, "one"}))?;
+    /// let figures = table.figures().expect("the table lives");
+    /// assert!(figures.iter().any(|(name, _)| name == "buckets"));
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn figures(&self) -> Option<Figures> {
         let pin = fyris_sync::reclaim::pin();
         let view = Live(self.shared.any_data(&pin)?);
@@ -214,6 +288,17 @@ impl Table {
     /// Beyond the items of [`Info`]: `fixed`, `safe_fixed_monotonic_time`, `safe_fixed`, `binary`
     /// (a walk over the whole table), `stats`, `index`, and `index_info`: what [`Table::figures`] returns, as a list of
     /// pairs.
+    ///
+    /// ```
+    /// # use fyris::{InfoValue, Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// assert_eq!(table.info_item("fixed")?, Some(InfoValue::Term(term!(false))));
+    /// assert!(table.info_item("colour").is_err());
+    /// table.delete()?;
+    /// assert_eq!(table.info_item("colour")?, None);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -243,21 +328,64 @@ impl Table {
     /// of the objects at a moment of the call by no more than what the operations under way at this moment change: one
     /// object for each thread that inserts or deletes one, the length of a list for one that inserts a list. If others
     /// write so fast that of a hundred looks no two agree, objects that go while it looks may be counted besides.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::bag())?;
+    /// table.insert_list(&[term!({1, 2}), term!({1, 3})])?;
+    /// assert_eq!(table.len(), 2); // objects, not keys
+    /// table.delete()?;
+    /// assert_eq!(table.len(), 0);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn len(&self) -> usize {
         self.counts().map_or(0, |(size, _)| size)
     }
 
     /// Returns whether there are no objects.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// assert!(table.is_empty());
+    /// table.insert(&term!({1}))?;
+    /// assert!(!table.is_empty());
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// Returns the number of bytes allocated for the table, as [`Info::memory`] counts them; 0 if the table is deleted.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// let empty = table.memory();
+    /// table.insert(&term!({1, "a text that does not fit an index entry"}))?;
+    /// assert!(table.memory() > empty);
+    /// assert_eq!(table.info().map(|info| info.memory), Some(table.memory().div_ceil(8))); // words
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn memory(&self) -> usize {
         self.counts().map_or(0, |(_, bytes)| bytes)
     }
 
     /// Returns the number of bytes allocated for the table, by what they are for.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.insert(&term!({1, 2}))?; // two small integers are their index entry
+    /// assert_eq!(table.memory_by_kind().objects, 0);
+    /// table.insert(&term!({2, "a text that does not fit an index entry"}))?;
+    /// assert!(table.memory_by_kind().objects > 0);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn memory_by_kind(&self) -> Memory {
         let pin = fyris_sync::reclaim::pin();
         let of = |view: Live<'_>| {

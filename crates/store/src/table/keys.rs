@@ -15,6 +15,16 @@ use crate::view::{Step, View};
 impl Table {
     /// `first/1`: returns the first key, in term order in an `ordered_set`; `None` for `'$end_of_table'`.
     ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set())?;
+    /// assert_eq!(table.first()?, None);
+    /// table.insert_list(&[term!({2}), term!({1})])?;
+    /// assert_eq!(table.first()?, Some(term!(1)));
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::NoSuchTable`], [`Error::NoAccess`].
@@ -23,6 +33,15 @@ impl Table {
     }
 
     /// `last/1`: returns the last key; the same as [`Table::first`] except in an `ordered_set`.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set())?;
+    /// table.insert_list(&[term!({2}), term!({:a}), term!({1})])?;
+    /// assert_eq!(table.last()?, Some(term!(:a))); // atoms come after numbers
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -36,6 +55,18 @@ impl Table {
     /// Repeated calls visit every key that is there throughout once, also while the table grows. Their order is that of
     /// [`Table::tab2list`], [`Table::iter`] and [`Table::select`].
     ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set())?;
+    /// table.insert_list(&[term!({1}), term!({5})])?;
+    /// assert_eq!(table.next(&term!(3))?, Some(term!(5))); // 3 need not be there
+    /// assert_eq!(table.next(&term!(5))?, None);
+    /// let set = owner.new_table("s", &Options::set())?;
+    /// assert!(set.next(&term!(3)).is_err());
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// Except in an `ordered_set`, [`Error::NoSuchKey`] if `key` is not there, unless it was deleted
@@ -47,6 +78,15 @@ impl Table {
 
     /// `prev/2`: returns the key before `key`; the same as [`Table::next`] except in an `ordered_set`.
     ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set())?;
+    /// table.insert_list(&[term!({1}), term!({5})])?;
+    /// assert_eq!(table.prev(&term!(3))?, Some(term!(1)));
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::NoSuchKey`] if `key` is not there, except in an `ordered_set`, and unless it was deleted while the
@@ -57,6 +97,15 @@ impl Table {
 
     /// `first_lookup/1`: returns the first key and its objects.
     ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set())?;
+    /// table.insert(&term!({1, "one"}))?;
+    /// assert_eq!(table.first_lookup()?, Some((term!(1), vec![term!({1, "one"})])));
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::NoSuchTable`], [`Error::NoAccess`].
@@ -65,6 +114,16 @@ impl Table {
     }
 
     /// `last_lookup/1`: returns the last key and its objects.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::bag())?;
+    /// table.insert_list(&[term!({1, "one"}), term!({1, "uno"})])?;
+    /// let (key, objects) = table.last_lookup()?.expect("there is a key");
+    /// assert_eq!((key, objects.len()), (term!(1), 2)); // all objects of the key
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -75,6 +134,15 @@ impl Table {
 
     /// `next_lookup/2`: returns the key after `key` and its objects.
     ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set())?;
+    /// table.insert_list(&[term!({1, "one"}), term!({2, "two"})])?;
+    /// assert_eq!(table.next_lookup(&term!(1))?, Some((term!(2), vec![term!({2, "two"})])));
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::NoSuchKey`] if `key` is not there, except in an `ordered_set`, and unless it was deleted while the
@@ -84,6 +152,16 @@ impl Table {
     }
 
     /// `prev_lookup/2`: returns the key before `key` and its objects.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set())?;
+    /// table.insert_list(&[term!({1, "one"}), term!({2, "two"})])?;
+    /// assert_eq!(table.prev_lookup(&term!(2))?, Some((term!(1), vec![term!({1, "one"})])));
+    /// assert_eq!(table.prev_lookup(&term!(1))?, None);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -96,6 +174,17 @@ impl Table {
     /// `slot/2`: returns the objects in slot `slot`, from 0; `None` exactly one past the last slot. In an
     /// `ordered_set` slot I is the I-th object; elsewhere a bucket of the index. All slots one after another have the
     /// objects in the order of [`Table::next`].
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set())?;
+    /// table.insert_list(&[term!({10}), term!({20})])?;
+    /// assert_eq!(table.slot(1)?, Some(vec![term!({20})]));
+    /// assert_eq!(table.slot(2)?, None);
+    /// assert!(table.slot(3).is_err());
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -47,6 +47,17 @@ pub struct Loader<'t> {
 
 impl Table {
     /// Returns a loader for this table.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// let mut loader = table.loader();
+    /// loader.object(&term!({1, "one"}))?;
+    /// loader.flush()?; // without it, nothing of this is in the table
+    /// assert!(table.member(&1)?);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn loader(&self) -> Loader<'_> {
         Loader {
             table: self,
@@ -60,6 +71,17 @@ impl Table {
 
 impl Loader<'_> {
     /// Begins an object of `arity` elements; one that was begun and not ended is forgotten.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set().keypos(2))?;
+    /// let mut loader = table.loader();
+    /// assert!(loader.begin(1).is_err()); // no place for the key
+    /// loader.begin(3)?;
+    /// loader.begin(2)?; // the object of three is forgotten
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -78,6 +100,19 @@ impl Loader<'_> {
     }
 
     /// Writes the next element, an integer.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// let mut loader = table.loader();
+    /// loader.begin(2)?;
+    /// loader.int(1); // the element at the key position is the key
+    /// loader.int(10);
+    /// loader.end()?;
+    /// assert_eq!(table.lookup(&term!(1))?, [term!({1, 10})]);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     #[inline]
     pub fn int(&mut self, element: i64) {
         if self.is_key() {
@@ -88,11 +123,35 @@ impl Loader<'_> {
     }
 
     /// Writes the next element, an atom.
+    ///
+    /// ```
+    /// # use fyris::{Atom, Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// let mut loader = table.loader();
+    /// loader.begin(1)?;
+    /// loader.atom(Atom::new("ok")?);
+    /// loader.end()?;
+    /// assert_eq!(table.first()?, Some(term!(:ok)));
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn atom(&mut self, element: Atom) {
         self.term(&Term::Atom(element));
     }
 
     /// Writes the next element, a binary.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// let mut loader = table.loader();
+    /// loader.begin(1)?;
+    /// loader.binary(b"key");
+    /// loader.end()?;
+    /// assert_eq!(table.first()?, Some(term!("key")));
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn binary(&mut self, element: &[u8]) {
         if self.is_key() {
             self.scratch.key.set_binary(element);
@@ -102,6 +161,19 @@ impl Loader<'_> {
     }
 
     /// Writes the next element.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// let mut loader = table.loader();
+    /// loader.begin(2)?;
+    /// loader.term(&term!({:a, 1}));
+    /// loader.term(&term!([1, 2]));
+    /// loader.end()?;
+    /// assert_eq!(table.tab2list()?, [term!({{:a, 1}, [1, 2]})]);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn term(&mut self, element: &Term) {
         if self.is_key() {
             KeyBuf::encode_into(element, &mut self.scratch.key);
@@ -123,6 +195,18 @@ impl Loader<'_> {
 
     /// Inserts the object, after those that [`Loader::end_soon`] left waiting.
     ///
+    /// ```
+    /// # use fyris::{Options, Store};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// let mut loader = table.loader();
+    /// loader.begin(2)?;
+    /// loader.int(1);
+    /// assert!(loader.end().is_err()); // one element of two: the object is forgotten
+    /// assert!(table.is_empty());
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::BadKeyPosition`], [`Error::ObjectTooLarge`]; [`Error::BadArgument`] if there were more or fewer
@@ -138,6 +222,20 @@ impl Loader<'_> {
     /// [`Loader::flush`]. Where the index does not fit the cache this takes about half the time of [`Loader::end`],
     /// since the objects wait for memory together. They go in in the order they came; those that were not flushed when
     /// the loader is dropped do not.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// let mut loader = table.loader();
+    /// loader.begin(1)?;
+    /// loader.int(1);
+    /// loader.end_soon()?;
+    /// assert!(table.is_empty()); // not yet
+    /// loader.flush()?;
+    /// assert_eq!(table.len(), 1);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -157,6 +255,18 @@ impl Loader<'_> {
 
     /// Inserts an object that is a term already, as [`Loader::end_soon`] does; an object that was begun is discarded.
     ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// let mut loader = table.loader();
+    /// loader.object(&term!({1, "one"}))?;
+    /// loader.object(&term!({1, "uno"}))?;
+    /// loader.flush()?;
+    /// assert_eq!(table.tab2list()?, [term!({1, "uno"})]); // in the order they came
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::NotATuple`], [`Error::BadKeyPosition`], [`Error::ObjectTooLarge`]. An error about the table itself may
@@ -173,6 +283,17 @@ impl Loader<'_> {
     }
 
     /// Inserts the objects that wait.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// let mut loader = table.loader();
+    /// loader.object(&term!({1}))?;
+    /// table.delete()?;
+    /// assert!(loader.flush().is_err());
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

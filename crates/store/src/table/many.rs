@@ -24,6 +24,16 @@ impl Table {
     /// Each key is looked up at a moment of its own, but of every list that was inserted at once all is seen or
     /// nothing.
     ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.insert(&term!({1, "one"}))?;
+    /// let found = table.lookup_many(&[term!(7), term!(1)])?;
+    /// assert_eq!(found, [vec![], vec![term!({1, "one"})]]);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`crate::Error::NoSuchTable`], [`crate::Error::NoAccess`].
@@ -57,6 +67,17 @@ impl Table {
 
     /// Appends the object with each of the keys, borrowed, in the order of the keys, with their memory asked for
     /// beforehand. In the bags the newest object of each key. Consistency as [`Table::lookup_many`].
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, pin, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.insert(&term!({1, "one"}))?;
+    /// let (pin, mut found) = (pin(), Vec::new());
+    /// table.get_many(&[7, 1], &pin, &mut found)?;
+    /// assert!(found[0].is_none() && found[1].is_some());
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

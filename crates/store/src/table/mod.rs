@@ -65,6 +65,19 @@ use crate::view::{Live, TableView, View};
 /// | walks and queries | O(n), or of the objects that their plan names | O(log n) and the objects in the range |
 /// | size, memory, info | O(1) | O(1) |
 ///
+/// ```
+/// use fyris::{Error, Options, Store, term};
+///
+/// let owner = Store::new().owner();
+/// let table = owner.new_table("t", &Options::set())?;
+/// let theirs = table.clone();
+/// theirs.insert(&term!({1, "one"}))?;
+/// assert!(table.member(&1)?);
+/// table.delete()?;
+/// assert!(matches!(theirs.member(&1), Err(Error::NoSuchTable(_))));
+/// # Ok::<(), Error>(())
+/// ```
+///
 /// # Errors
 ///
 /// Beside what a method names: [`Error::NoSuchTable`] when the table is gone, [`Error::NoAccess`] when its protection
@@ -87,11 +100,28 @@ impl Table {
     }
 
     /// Returns the process in whose name the handle acts.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// assert_eq!(table.caller(), owner.id());
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn caller(&self) -> ProcessId {
         self.caller
     }
 
     /// Returns a handle of the same table for another caller.
+    ///
+    /// ```
+    /// # use fyris::{Options, ProcessId, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// let guest = table.for_caller(ProcessId(7)); // the table is protected
+    /// assert!(guest.member(&1).is_ok() && guest.insert(&term!({1, 2})).is_err());
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn for_caller(&self, caller: ProcessId) -> Table {
         Table {
             shared: self.shared.clone(),
@@ -101,31 +131,91 @@ impl Table {
     }
 
     /// Returns the table's identity.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// let other = owner.new_table("t", &Options::set())?; // a name is no identity
+    /// assert_ne!(table.id(), other.id());
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn id(&self) -> TableId {
         self.shared.id
     }
 
     /// Returns the table's name, whether it is registered under it or not.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// assert_eq!(table.name().as_str(), "t");
+    /// assert!(owner.named("t").is_err()); // only a named table is found by it
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn name(&self) -> Atom {
         self.shared.name()
     }
 
     /// Returns the reference by which other processes find the table: its name if it is a named table, else its id.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, TableRef};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// assert_eq!(table.reference(), TableRef::Id(table.id()));
+    /// let named = owner.new_table("users", &Options::set().named())?;
+    /// assert_eq!(named.reference(), TableRef::Name(named.name()));
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn reference(&self) -> TableRef {
         self.shared.reference()
     }
 
     /// Returns the table's type.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, TableType};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::bag())?;
+    /// assert_eq!(table.table_type(), TableType::Bag);
+    /// assert!(table.table_type().is_bag());
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn table_type(&self) -> TableType {
         self.shared.settings.kind
     }
 
     /// Returns the position of the key among the elements, from 1.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set().keypos(2))?;
+    /// table.insert(&term!({"Ada", 1815}))?;
+    /// assert!(table.keypos() == 2 && table.member(&1815)?);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn keypos(&self) -> usize {
         self.shared.settings.keypos
     }
 
     /// Returns a handle of the same table, found by identity: renaming does not matter to the handle.
+    ///
+    /// ```
+    /// use fyris::{Atom, Options, Store, pin};
+    ///
+    /// let store = Store::new();
+    /// let owner = store.owner();
+    /// let table = owner.new_table("old", &Options::set().named())?;
+    /// let pin = pin();
+    /// let by_name = store.borrow(owner.id(), Atom::new("old")?, &pin)?;
+    /// let by_identity = by_name.by_identity();
+    /// table.rename(Atom::new("new")?)?;
+    /// assert!(by_name.member(&1).is_err() && by_identity.member(&1).is_ok());
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn by_identity(&self) -> Table {
         Table::new(self.shared.clone(), self.caller, Asked::BY_IDENTITY)
     }

@@ -24,6 +24,17 @@ use crate::table_data::with_data;
 use crate::view::{Step, View};
 
 /// Objects on their way into a table in one step. See [`Table::insert_list`] for what that promises.
+///
+/// ```
+/// # use fyris::{Batch, Options, Store, term};
+/// # let owner = Store::new().owner();
+/// # let table = owner.new_table("t", &Options::set())?;
+/// let mut batch = Batch::new();
+/// batch.push(&term!({1, "one"}), table.keypos())?;
+/// batch.push(&term!({2, "two"}), table.keypos())?;
+/// assert!(table.insert_batch(batch, false)? && table.len() == 2); // in one step
+/// # Ok::<(), fyris::Error>(())
+/// ```
 #[derive(Default)]
 pub struct Batch {
     records: Vec<NewRecord>,
@@ -32,11 +43,24 @@ pub struct Batch {
 
 impl Batch {
     /// Returns an empty batch.
+    ///
+    /// ```
+    /// assert!(fyris::Batch::new().is_empty());
+    /// ```
     pub fn new() -> Batch {
         Batch::default()
     }
 
     /// Returns an empty batch with room for a number of objects.
+    ///
+    /// ```
+    /// use fyris::{Batch, term};
+    ///
+    /// let mut batch = Batch::with_capacity(1);
+    /// batch.push(&term!({1}), 1)?;
+    /// batch.push(&term!({2}), 1)?; // it grows
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn with_capacity(objects: usize) -> Batch {
         Batch {
             records: Vec::with_capacity(objects),
@@ -45,6 +69,14 @@ impl Batch {
     }
 
     /// Adds an object, for a table with this key position.
+    ///
+    /// ```
+    /// use fyris::{Batch, term};
+    ///
+    /// let mut batch = Batch::new();
+    /// assert!(batch.push(&term!({1}), 2).is_err()); // no second element: the batch is as it was
+    /// assert!(batch.is_empty());
+    /// ```
     ///
     /// # Errors
     ///
@@ -56,11 +88,25 @@ impl Batch {
     }
 
     /// Returns the number of objects.
+    ///
+    /// ```
+    /// use fyris::{Batch, term};
+    ///
+    /// let mut batch = Batch::new();
+    /// batch.push(&term!({1}), 1)?;
+    /// batch.push(&term!({1}), 1)?; // the same key: which of them counts is the table's
+    /// assert_eq!(batch.len(), 2);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn len(&self) -> usize {
         self.records.len()
     }
 
     /// Returns whether there are none.
+    ///
+    /// ```
+    /// assert!(fyris::Batch::default().is_empty());
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.records.is_empty()
     }
@@ -68,6 +114,14 @@ impl Batch {
 
 impl Table {
     /// Returns the same table in the name of another caller, without counting a handle.
+    ///
+    /// ```
+    /// # use fyris::{Options, ProcessId, Store};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set().private())?;
+    /// assert!(table.as_caller(ProcessId(7)).member(&1).is_err());
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     #[inline]
     pub fn as_caller(&self, caller: ProcessId) -> crate::Borrowed<'_> {
         // SAFETY: the count is that of `self`, which outlives the result; it is not given back.
@@ -76,12 +130,31 @@ impl Table {
     }
 
     /// Returns the owner; `None` for `{owner, none}`.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// assert_eq!(table.owner(), Some(owner.id()));
+    /// let unowned = owner.new_table("u", &Options::set().unowned())?;
+    /// assert_eq!(unowned.owner(), None);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     #[inline]
     pub fn owner(&self) -> Option<ProcessId> {
         self.shared.life.owner()
     }
 
     /// Fails unless the caller has this right now.
+    ///
+    /// ```
+    /// # use fyris::{Options, ProcessId, Right, Store};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// let guest = table.for_caller(ProcessId(7));
+    /// assert!(guest.check(Right::Read).is_ok() && guest.check(Right::Write).is_err());
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -94,6 +167,17 @@ impl Table {
     /// Keeps something with the table until it is deleted, in the place of what was kept before.
     ///
     /// It is dropped when the table is deleted, in the thread that deletes the table, and must not use the store then.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.attach(Box::new("first"))?;
+    /// table.attach(Box::new("second"))?; // in its place
+    /// table.delete()?;
+    /// assert!(table.attach(Box::new("third")).is_err());
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -108,12 +192,34 @@ impl Table {
     }
 
     /// Shows `f` what is kept with the table.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.attach(Box::new(42_u32))?;
+    /// let number = table.attachment(|kept| kept.and_then(|kept| kept.downcast_ref::<u32>().copied()));
+    /// assert_eq!(number, Some(42));
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn attachment<R>(&self, f: impl FnOnce(Option<&(dyn Any + Send)>) -> R) -> R {
         f(lock_attachment(&self.shared).as_deref())
     }
 
     /// Inserts one object, under a pin of the caller's: in place of the one with the same key, in the bags beside it.
     /// Linearizable.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, pin, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// let pin = pin(); // one for many
+    /// for n in 0..3 {
+    ///     table.insert_object(&term!({n, n * n}), &pin)?;
+    /// }
+    /// assert_eq!(table.len(), 3);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -129,6 +235,15 @@ impl Table {
 
     /// Inserts one object if its key is not there; returns whether it did.
     ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// assert!(table.insert_new_object(&term!({1, "one"}))?);
+    /// assert!(!table.insert_new_object(&term!({1, "uno"}))?);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// As [`AsObject::write`].
@@ -141,6 +256,19 @@ impl Table {
 
     /// Inserts all objects in one atomic and isolated step; with `only_new` all or, if any of the keys is there,
     /// nothing.
+    ///
+    /// ```
+    /// # use fyris::{Batch, Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.insert(&term!({2}))?;
+    /// let mut batch = Batch::new();
+    /// batch.push(&term!({1}), 1)?;
+    /// batch.push(&term!({2}), 1)?;
+    /// assert!(!table.insert_batch(batch, true)?); // 2 is there
+    /// assert_eq!(table.len(), 1);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -156,6 +284,16 @@ impl Table {
     /// Inserts a batch for a caller that must not be held up: `None`, and nothing is inserted, if another list with one
     /// of the keys is being inserted and is not done within some microseconds. Such a list may be of any length.
     ///
+    /// ```
+    /// # use fyris::{Batch, Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// let mut batch = Batch::new();
+    /// batch.push(&term!({1}), 1)?;
+    /// assert_eq!(table.try_insert_batch(batch, false)?, Some(true)); // no other list is in the way
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`crate::Error::NoSuchTable`], [`crate::Error::NoAccess`].
@@ -168,6 +306,21 @@ impl Table {
 
     /// Returns a range between keys in bytes, to be read bit by bit, or as borrowed objects. Of the options only the
     /// direction counts.
+    ///
+    /// ```
+    /// # use fyris::{Options, RangeOptions, Store, pin, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set())?;
+    /// use fyris_term::key::KeyBuf;
+    ///
+    /// table.insert_many((0..10).map(|n| term!({n})))?;
+    /// let from = KeyBuf::encode(&term!(8));
+    /// let mut cursor = table.key_range_cursor(&(from..), RangeOptions::new())?;
+    /// let (pin, mut some) = (pin(), Vec::new());
+    /// cursor.next_batch(&table, 10, &pin, &mut some)?;
+    /// assert_eq!(some.len(), 2);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -196,6 +349,16 @@ impl Table {
     }
 
     /// Removes the objects exactly equal to this one. Linearizable.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::bag())?;
+    /// table.insert_list(&[term!({1, "one"}), term!({1, "uno"})])?;
+    /// table.delete_like(&term!({1, "one"}))?;
+    /// assert_eq!(table.tab2list()?, [term!({1, "uno"})]);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -246,6 +409,16 @@ impl Table {
 
     /// Works as [`Table::take`]; `f` sees the objects, in insertion order, after they were taken out.
     ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.insert(&term!({1, 10}))?;
+    /// let value = table.take_with(&1, |objects| objects.first().and_then(|o| o.element(2)))?;
+    /// assert_eq!((value, table.len()), (Some(term!(10)), 0));
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::NoSuchTable`](crate::Error::NoSuchTable), [`Error::NoAccess`](crate::Error::NoAccess).
@@ -266,6 +439,17 @@ impl Table {
     /// Goes a step; `f` sees the objects of the key found, or none at the end. Before a fix vouches for a key that is
     /// not there, `settle` may end the fixes of processes that have ended ([`Table::fixers`]).
     ///
+    /// ```
+    /// # use fyris::{Options, Step, Store, pin, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set())?;
+    /// table.insert(&term!({1, 10}))?;
+    /// let pin = pin();
+    /// let first = table.step_with(Step::First, &pin, || (), |objects| objects[0].key())?;
+    /// assert_eq!(first, term!(1));
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// As [`Table::next`].
@@ -282,6 +466,15 @@ impl Table {
     }
 
     /// Works as [`Table::update_counter`].
+    ///
+    /// ```
+    /// # use fyris::{CounterOp, Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.insert(&term!({1, 10}))?;
+    /// assert_eq!(table.update_counter_with(&1, &[CounterOp::add(5)])?, [term!(15)]); // an `i64` as key
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -302,6 +495,15 @@ impl Table {
     }
 
     /// Works as [`Table::update_element`].
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.insert(&term!({1, 10}))?;
+    /// assert!(table.update_element_with(&1, &[(2, term!(20))])?);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -324,6 +526,17 @@ impl Table {
     ///
     /// `None` if the integer or the sum takes more than 64 bits, if it is no integer, or if the object holds
     /// resources: nothing has changed then, and [`Table::update_counter_with`] is to be asked.
+    ///
+    /// ```
+    /// # use fyris::{Options, SmallOp, Store, pin, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.insert_list(&[term!({1, 10}), term!({2, (i64::MAX)})])?;
+    /// let (pin, add) = (pin(), SmallOp { position: None, increment: 1, limit: None });
+    /// assert_eq!(table.count_small(&1, &add, &pin)?, Some(11));
+    /// assert_eq!(table.count_small(&2, &add, &pin)?, None); // more than 64 bits: not done
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -424,6 +637,16 @@ impl Table {
 
     /// Works as [`Table::slot`]; `f` sees the objects.
     ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set())?;
+    /// table.insert(&term!({1}))?;
+    /// assert_eq!(table.slot_with(0, |objects| objects.map(<[_]>::len))?, Some(1));
+    /// assert_eq!(table.slot_with(1, |objects| objects.map(<[_]>::len))?, None);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::BadSlot`](crate::Error::BadSlot).
@@ -445,6 +668,16 @@ impl Table {
 
     /// Calls `f` on the objects with the key, in insertion order. Works as [`Table::get_all`], without allocation where
     /// a key has one object.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, pin, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::bag())?;
+    /// table.insert_list(&[term!({1, 10}), term!({1, 20})])?;
+    /// let last = table.lookup_with(&1, &pin(), |objects| objects[1].element(2))?;
+    /// assert_eq!(last, Some(term!(20)));
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

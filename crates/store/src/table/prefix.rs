@@ -19,6 +19,16 @@ const ABOVE: u8 = 0xF0;
 const END_OF_BINARY: usize = 2;
 
 /// Keys that begin alike. Numbers are the same when `==`, as in every key of an `ordered_set`.
+///
+/// ```
+/// # use fyris::{Options, Prefix, Store, term};
+/// # let owner = Store::new().owner();
+/// # let table = owner.new_table("t", &Options::ordered_set())?;
+/// table.insert_list(&[term!({{:ada, 1}}), term!({{:ada, 2}}), term!({{:ada, 1, 1}})])?;
+/// let ada = Prefix::Tuple { elements: vec![term!(:ada)], arity: 2 };
+/// assert_eq!(table.delete_prefix(&ada)?, 2); // a tuple of three is another kind of key
+/// # Ok::<(), fyris::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Prefix {

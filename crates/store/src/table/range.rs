@@ -33,11 +33,30 @@ pub struct RangeOptions {
 
 impl RangeOptions {
     /// Makes the options for a whole range, as objects, in ascending order.
+    ///
+    /// ```
+    /// # use fyris::{Options, RangeOptions, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set())?;
+    /// table.insert_list(&[term!({1, "one"}), term!({2, "two"})])?;
+    /// assert_eq!(table.range(.., RangeOptions::new())?, table.tab2list()?);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn new() -> RangeOptions {
         RangeOptions::default()
     }
 
     /// Limits the result to `limit` objects or keys, counted from the end that the range is read from.
+    ///
+    /// ```
+    /// # use fyris::{Options, RangeOptions, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set())?;
+    /// table.insert_list(&[term!({1}), term!({2}), term!({3})])?;
+    /// let last = table.range(.., RangeOptions::new().reverse().limit(1))?; // from the end
+    /// assert_eq!(last, [term!({3})]);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn limit(self, limit: usize) -> RangeOptions {
         RangeOptions {
             limit: Some(limit),
@@ -46,6 +65,16 @@ impl RangeOptions {
     }
 
     /// Asks for descending order, from the end.
+    ///
+    /// ```
+    /// # use fyris::{Options, RangeOptions, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set())?;
+    /// table.insert_list(&[term!({1}), term!({2}), term!({3})])?;
+    /// let low = table.range(..term!(3), RangeOptions::new().reverse())?; // bounds stay as they are
+    /// assert_eq!(low, [term!({2}), term!({1})]);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn reverse(self) -> RangeOptions {
         RangeOptions {
             reverse: true,
@@ -54,6 +83,15 @@ impl RangeOptions {
     }
 
     /// Asks for keys instead of objects.
+    ///
+    /// ```
+    /// # use fyris::{Options, RangeOptions, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set())?;
+    /// table.insert(&term!({1, "one"}))?;
+    /// assert_eq!(table.range(.., RangeOptions::new().keys_only())?, [term!(1)]);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn keys_only(self) -> RangeOptions {
         RangeOptions {
             keys_only: true,
@@ -81,6 +119,19 @@ impl RangeOptions {
 /// second batch none that comes behind the last key of then, so that writers of ever higher keys (of ever lower ones,
 /// in descending order) cannot keep it from its end. A batch sees all of a list that is inserted at once or nothing;
 /// between two batches such a list may come.
+///
+/// ```
+/// # use fyris::{Options, RangeOptions, Store, pin, term};
+/// # let owner = Store::new().owner();
+/// # let table = owner.new_table("t", &Options::ordered_set())?;
+/// table.insert_list(&[term!({1}), term!({2}), term!({3})])?;
+/// let mut cursor = table.range_cursor(term!(2).., RangeOptions::new())?;
+/// table.delete_key(&2)?; // the cursor remembers keys only
+/// let (pin, mut objects) = (pin(), Vec::new());
+/// cursor.next_batch(&table, 10, &pin, &mut objects)?;
+/// assert_eq!(objects[0].key(), term!(3));
+/// # Ok::<(), fyris::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct RangeCursor {
     span: Span,
@@ -91,6 +142,18 @@ pub struct RangeCursor {
 impl RangeCursor {
     /// Appends at least `want` more objects, or all if fewer are left, and perhaps a few more; builds no terms.
     /// Returns `false` when the range is at its end.
+    ///
+    /// ```
+    /// # use fyris::{Options, RangeOptions, Store, pin, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set())?;
+    /// table.insert_list(&[term!({1}), term!({2})])?;
+    /// let mut cursor = table.range_cursor(.., RangeOptions::new())?;
+    /// let (pin, mut objects) = (pin(), Vec::new());
+    /// while cursor.next_batch(&table, 1, &pin, &mut objects)? {}
+    /// assert_eq!(objects.len(), 2); // `false` may come with objects
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -166,6 +229,16 @@ impl Table {
     /// Returns the objects whose keys begin alike, in order: a range, found from the prefix. O(log n) and what is
     /// returned. Consistency as [`Table::tab2list`].
     ///
+    /// ```
+    /// # use fyris::{Options, Prefix, RangeOptions, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set())?;
+    /// table.insert_list(&[term!({"car"}), term!({"cart"}), term!({"cat"})])?;
+    /// let found = table.prefix(&Prefix::Binary(b"car".to_vec()), RangeOptions::new())?;
+    /// assert_eq!(found, [term!({"car"}), term!({"cart"})]);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::WrongType`] unless the table is an `ordered_set`; [`Error::BadArgument`] for more elements than the
@@ -175,6 +248,18 @@ impl Table {
     }
 
     /// Returns a range to be read bit by bit, or as borrowed objects. Of the options only the direction counts.
+    ///
+    /// ```
+    /// # use fyris::{Options, RangeOptions, Store, pin, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set())?;
+    /// table.insert_many((0..1000).map(|n| term!({n})))?;
+    /// let mut cursor = table.range_cursor(..=term!(500), RangeOptions::new().reverse())?;
+    /// let (pin, mut some) = (pin(), Vec::new());
+    /// cursor.next_batch(&table, 10, &pin, &mut some)?;
+    /// assert_eq!(some[0].key(), term!(500));
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -191,6 +276,18 @@ impl Table {
     /// Returns the range of the keys that begin alike, to be read bit by bit, or as borrowed objects. Of the options
     /// only the direction counts.
     ///
+    /// ```
+    /// # use fyris::{Options, Prefix, RangeOptions, Store, pin, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set())?;
+    /// table.insert_list(&[term!({[1, 2]}), term!({[2]})])?;
+    /// let mut cursor = table.prefix_cursor(&Prefix::List(vec![term!(1)]), RangeOptions::new())?;
+    /// let (pin, mut some) = (pin(), Vec::new());
+    /// cursor.next_batch(&table, 10, &pin, &mut some)?;
+    /// assert_eq!(some.len(), 1);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::WrongType`] unless the table is an `ordered_set`; [`Error::BadArgument`] for more elements than the
@@ -202,6 +299,16 @@ impl Table {
 
     /// Returns the object with the lowest key at or above this one. O(log n). As [`Table::next`], it may miss a key
     /// that comes while it looks.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set())?;
+    /// table.insert_list(&[term!({1, "one"}), term!({5, "five"})])?;
+    /// assert_eq!(table.seek(&term!(2))?, Some(term!({5, "five"})));
+    /// assert_eq!(table.seek(&term!(5))?, Some(term!({5, "five"}))); // where `next` goes on
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -215,6 +322,15 @@ impl Table {
     /// Returns the object with the highest key at or below this one. O(log n). It may miss a key that
     /// comes while it looks.
     ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set())?;
+    /// table.insert_list(&[term!({1, "one"}), term!({5, "five"})])?;
+    /// assert_eq!(table.seek_back(&term!(4))?, Some(term!({1, "one"})));
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::WrongType`] unless the table is an `ordered_set`; [`Error::NoSuchTable`], [`Error::NoAccess`].
@@ -225,6 +341,18 @@ impl Table {
     }
 
     /// Returns the nearest object above a bound, or below it with `back`, without building terms.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, pin, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set())?;
+    /// use std::ops::Bound;
+    /// table.insert_list(&[term!({1, 10}), term!({5, 50})])?;
+    /// let pin = pin();
+    /// let above = table.seek_object(Bound::Excluded(&1), false, &pin)?.expect("5 is above");
+    /// assert_eq!(above.element(2), Some(term!(50)));
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

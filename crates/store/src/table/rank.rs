@@ -53,6 +53,17 @@ impl Table {
 
     /// `rank/2`: returns the number of keys below this one, which need not be there.
     ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let mut store = Store::new();
+    /// # fyris_judy::register(&mut store)?;
+    /// # let owner = store.owner();
+    /// let table = owner.new_table("scores", &Options::ordered_set().index("judyesl"))?;
+    /// table.insert_list(&[term!({20}), term!({70})])?;
+    /// assert_eq!(table.rank(&term!(50))?, 1); // 50 is not there
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::LacksFeature`] if the table's index does not count; [`Error::NoSuchTable`], [`Error::NoAccess`].
@@ -61,6 +72,18 @@ impl Table {
     }
 
     /// `count_between/3`: returns the number of keys in a range; none if it ends before it begins.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let mut store = Store::new();
+    /// # fyris_judy::register(&mut store)?;
+    /// # let owner = store.owner();
+    /// let table = owner.new_table("scores", &Options::ordered_set().index("judyesl"))?;
+    /// table.insert_list(&[term!({20}), term!({70})])?;
+    /// assert_eq!(table.count_between(&(term!(20)..term!(70)))?, 1);
+    /// assert_eq!(table.count_between(&(term!(70)..term!(20)))?, 0);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -15,6 +15,16 @@ use crate::slot::Kind;
 use crate::view::View;
 
 /// The result of `lookup_element`: one element, or one of each object in the bags.
+///
+/// ```
+/// # use fyris::{Elements, Options, Store, term};
+/// # let owner = Store::new().owner();
+/// # let table = owner.new_table("t", &Options::bag())?;
+/// table.insert_list(&[term!({1, "one"}), term!({1, "uno"})])?;
+/// let both = Elements::Many(vec![term!("one"), term!("uno")]);
+/// assert_eq!(table.lookup_element(&term!(1), 2)?, both);
+/// # Ok::<(), fyris::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Elements {
     /// In `set` and `ordered_set`.
@@ -25,6 +35,18 @@ pub enum Elements {
 
 impl Elements {
     /// Returns the element, in `set` and `ordered_set`.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.insert(&term!({1, "one"}))?;
+    /// assert_eq!(table.lookup_element(&term!(1), 2)?.one(), Some(term!("one")));
+    /// let bag = owner.new_table("b", &Options::bag())?;
+    /// bag.insert(&term!({1, "one"}))?;
+    /// assert_eq!(bag.lookup_element(&term!(1), 2)?.one(), None); // a list, though of one
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn one(self) -> Option<Term> {
         match self {
             Elements::One(term) => Some(term),
@@ -33,6 +55,15 @@ impl Elements {
     }
 
     /// Returns the term that ETS returns: the element, or a list.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::bag())?;
+    /// table.insert(&term!({1, "one"}))?;
+    /// assert_eq!(table.lookup_element(&term!(1), 2)?.into_term(), term!(["one"]));
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn into_term(self) -> Term {
         match self {
             Elements::One(term) => term,
@@ -42,6 +73,16 @@ impl Elements {
 }
 
 /// An answer of the generator of [`Table::init_table`].
+///
+/// ```
+/// # use fyris::{Generated, Options, Store, term};
+/// # let owner = Store::new().owner();
+/// # let table = owner.new_table("t", &Options::set())?;
+/// let mut parts = vec![vec![term!({1}), term!({2})], vec![term!({3})]].into_iter();
+/// table.init_table(|| Ok(parts.next().map_or(Generated::EndOfInput, Generated::Objects)))?;
+/// assert_eq!(table.len(), 3);
+/// # Ok::<(), fyris::Error>(())
+/// ```
 pub enum Generated {
     /// More objects.
     Objects(Vec<Term>),
@@ -83,6 +124,18 @@ impl Table {
 
     /// Returns all objects with the key, in insertion order, as [`Table::get`] returns one.
     ///
+    /// ```
+    /// # use fyris::{Options, Store, pin, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::bag())?;
+    /// table.insert_list(&[term!({1, 10}), term!({1, 20})])?;
+    /// let pin = pin();
+    /// let objects = table.get_all(&1, &pin)?;
+    /// assert_eq!(objects[1].element(2), Some(term!(20)));
+    /// assert!(table.get_all(&7, &pin)?.is_empty());
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::NoSuchTable`], [`Error::NoAccess`].
@@ -102,6 +155,16 @@ impl Table {
     /// `lookup/2`: returns the objects with the key, in insertion order. Keys are the same when `=:=`, in an
     /// `ordered_set` when `==`. Linearizable.
     ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.insert(&term!({1, "one"}))?;
+    /// assert_eq!(table.lookup(&term!(1))?, [term!({1, "one"})]);
+    /// assert!(table.lookup(&term!(1.0))?.is_empty()); // in an `ordered_set` it is found
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::NoSuchTable`], [`Error::NoAccess`].
@@ -117,6 +180,15 @@ impl Table {
 
     /// `member/2`: returns whether there is an object with the key. Linearizable.
     ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.insert(&term!({1, "one"}))?;
+    /// assert!(table.member(&1)? && table.member(&term!(1))? && !table.member(&2)?);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::NoSuchTable`], [`Error::NoAccess`].
@@ -127,6 +199,16 @@ impl Table {
 
     /// `lookup_element/3`: returns element `position` of the object with the key, or of all of them in the bags.
     ///
+    /// ```
+    /// # use fyris::{Error, Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.insert(&term!({1, "one"}))?;
+    /// assert_eq!(table.lookup_element(&term!(1), 2)?.one(), Some(term!("one"))); // 1 is the key
+    /// assert!(matches!(table.lookup_element(&term!(2), 2), Err(Error::NoSuchKey)));
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::NoSuchKey`]; [`Error::BadPosition`] if any of the objects is shorter.
@@ -136,6 +218,17 @@ impl Table {
 
     /// `lookup_element/4`: returns element `position` of the object with the key, or of all of them in the bags;
     /// `default` if there is none.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.insert(&term!({1}))?;
+    /// let zero = table.lookup_element_or(&term!(7), 2, term!(0))?;
+    /// assert_eq!(zero.one(), Some(term!(0)));
+    /// assert!(table.lookup_element_or(&term!(1), 2, term!(0)).is_err()); // the object is there, and short
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -179,6 +272,16 @@ impl Table {
     /// Returns a part of the object with the key: see [`Object::get_in`]. `None` if there is no object, or the path
     /// leads nowhere. In the bags, of the newest object. Linearizable.
     ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.insert(&term!({1, #{:name => "Ada"}}))?;
+    /// assert_eq!(table.get_in(&1, &[term!(2), term!(:name)])?, Some(term!("Ada")));
+    /// assert_eq!(table.get_in(&1, &[term!(2), term!(:age)])?, None);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::NoSuchTable`], [`Error::NoAccess`].
@@ -198,6 +301,15 @@ impl Table {
     /// comes in the middle of a long call, the call begins again, and memory that others free meanwhile waits for its
     /// end; no other process waits.
     ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set())?;
+    /// table.insert_list(&[term!({2}), term!({1})])?;
+    /// assert_eq!(table.tab2list()?, [term!({1}), term!({2})]);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::NoSuchTable`], also if the table goes away meanwhile; [`Error::NoAccess`].
@@ -207,12 +319,31 @@ impl Table {
 
     /// Returns an iterator over all objects, in term order in an `ordered_set`. It is `Send` and pins nothing
     /// itself between its steps. Consistency as [`Cursor`](super::Cursor).
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set())?;
+    /// table.insert_list(&[term!({1, 10}), term!({2, 20})])?;
+    /// let objects = table.iter().collect::<Result<Vec<_>, _>>()?; // the table may go away meanwhile
+    /// assert_eq!(objects, [term!({1, 10}), term!({2, 20})]);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn iter(&self) -> Iter {
         Iter::new(self.clone(), false)
     }
 
     /// Returns an iterator over all objects, in descending term order in an `ordered_set`. It is `Send` and pins
     /// nothing itself between its steps. Consistency as [`Cursor`](super::Cursor).
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set())?;
+    /// table.insert_list(&[term!({1}), term!({2})])?;
+    /// assert_eq!(table.iter_back().next().transpose()?, Some(term!({2})));
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn iter_back(&self) -> Iter {
         Iter::new(self.clone(), true)
     }
@@ -223,6 +354,15 @@ impl Table {
     /// `f` runs under a pin and outside of every lock: what others free meanwhile waits for the end of the fold. With a
     /// slow `f`, fold what [`Table::iter`] gives.
     ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.insert_list(&[term!({1, 10}), term!({2, 20})])?;
+    /// assert_eq!(table.foldl(0, |_, count| count + 1)?, 2); // the object comes first, as in `ets`
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::NoSuchTable`], [`Error::NoAccess`].
@@ -232,6 +372,19 @@ impl Table {
 
     /// `foldr/3`: calls `f` on every object and the value that it returned before, in descending order in an
     /// `ordered_set`; returns the last value. `f` runs under a pin, as that of [`Table::foldl`] does.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set())?;
+    /// table.insert_list(&[term!({1}), term!({2})])?;
+    /// let keys = table.foldr(vec![], |object, mut all| {
+    ///     all.push(object);
+    ///     all
+    /// })?;
+    /// assert_eq!(keys, [term!({2}), term!({1})]);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -264,6 +417,17 @@ impl Table {
     /// `init_table/2`: replaces the content by what the generator gives until it is done.
     ///
     /// Not atomic: readers see the table empty and then filling.
+    ///
+    /// ```
+    /// # use fyris::{Generated, Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.insert(&term!({1}))?;
+    /// let mut some = Some(vec![term!({2})]);
+    /// table.init_table(|| Ok(some.take().map_or(Generated::EndOfInput, Generated::Objects)))?;
+    /// assert_eq!(table.tab2list()?, [term!({2})]); // what was there is gone
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -25,6 +25,17 @@ impl RangeCursor {
     /// Each object is taken atomically, the batch as a whole is not. Objects that are inserted meanwhile may or may not
     /// be taken.
     ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set())?;
+    /// table.insert_many((0..1000).map(|n| term!({n})))?;
+    /// let (mut cursor, mut taken) = (table.drain_cursor(), 0);
+    /// cursor.take_batch(&table, 10, |_| taken += 1)?;
+    /// assert_eq!(table.len() + taken, 1000);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`crate::Error::WrongType`] if `table` has no order; [`crate::Error::NoSuchTable`]; [`crate::Error::NoAccess`]
@@ -48,6 +59,16 @@ impl Table {
     /// Each object is deleted atomically, the range as a whole is not. Objects that are inserted meanwhile may or
     /// may not be deleted.
     ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set())?;
+    /// table.insert_many((0..10).map(|n| term!({n})))?;
+    /// assert_eq!(table.delete_range(term!(2)..term!(5))?, 3);
+    /// assert_eq!(table.delete_range(term!(5)..term!(2))?, 0);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`crate::Error::WrongType`] unless the table is an `ordered_set`; [`crate::Error::NoSuchTable`];
@@ -61,6 +82,16 @@ impl Table {
 
     /// Deletes the objects whose keys begin alike; how many there were. Each object is deleted atomically, all together
     /// are not.
+    ///
+    /// ```
+    /// # use fyris::{Options, Prefix, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set())?;
+    /// table.insert_list(&[term!({{:ada, 1}}), term!({{:ada, 2}}), term!({{:bob, 1}})])?;
+    /// let ada = Prefix::Tuple { elements: vec![term!(:ada)], arity: 2 };
+    /// assert_eq!((table.delete_prefix(&ada)?, table.len()), (2, 1));
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -80,6 +111,17 @@ impl Table {
     /// Each object is taken atomically, the range as a whole is not. If the table goes away half-way, or the right to
     /// write to it, what was taken until then is returned: it is nowhere else (invariant TAKEN). The next call says
     /// what is wrong.
+    ///
+    /// ```
+    /// # use fyris::{Options, RangeOptions, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set())?;
+    /// table.insert_list(&[term!({10, "wash"}), term!({20, "cook"}), term!({30, "eat"})])?;
+    /// let due = table.take_range(..=term!(20), RangeOptions::new().limit(1))?;
+    /// assert_eq!(due, [term!({10, "wash"})]);
+    /// assert_eq!(table.len(), 2);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -102,6 +144,16 @@ impl Table {
     /// one that is inserted meanwhile is returned or stays. No object is lost and none comes out twice. (Swapping
     /// the whole content for an empty one, as `delete_all_objects` does, would lose what a writer under way puts
     /// into the old.) If the table goes away half-way, what was taken until then is returned.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set())?;
+    /// table.insert_list(&[term!({2}), term!({1})])?;
+    /// assert_eq!(table.drain()?, [term!({1}), term!({2})]);
+    /// assert!(table.is_empty());
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -142,6 +194,17 @@ impl Table {
 
     /// Returns a cursor over the whole table, to be taken out bit by bit by [`RangeCursor::take_batch`]: as
     /// [`Table::drain`], for every type of table.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::bag())?;
+    /// table.insert_list(&[term!({1, 10}), term!({1, 20})])?;
+    /// let (mut cursor, mut taken) = (table.drain_cursor(), Vec::new());
+    /// while cursor.take_batch(&table, 1, |object| taken.push(object.to_term()))? {}
+    /// assert_eq!(taken, [term!({1, 10}), term!({1, 20})]); // a key is taken as a whole
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn drain_cursor(&self) -> RangeCursor {
         self.cursor_of(Span::ALL, false)
     }

@@ -17,6 +17,16 @@ impl Table {
     /// Replaces `old` by `new` if the table holds an object exactly equal (`=:=`) to `old`; says whether it did.
     /// One atomic and isolated step. For `set` and `ordered_set`.
     ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.insert(&term!({:lock, :free}))?;
+    /// assert!(table.cas(&term!({:lock, :free}), &term!({:lock, :taken}))?);
+    /// assert!(!table.cas(&term!({:lock, :free}), &term!({:lock, :taken}))?);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::KeyUpdate`] unless both have the same key, as the table tells keys apart; as [`Table::insert`] for
@@ -44,6 +54,20 @@ impl Table {
     ///
     /// `f` runs outside of every lock and may do anything; when another writer was faster it runs again on
     /// what that one has left.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, Term, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// let push = |old: Option<Term>| match old {
+    ///     None => Some(term!({:log, 1})),
+    ///     Some(_) => None, // deletes
+    /// };
+    /// assert_eq!(table.upsert(&term!(:log), push)?, Some(term!({:log, 1})));
+    /// assert_eq!(table.upsert(&term!(:log), push)?, None);
+    /// assert!(table.is_empty());
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -20,6 +20,16 @@ impl Table {
     /// too (`1` becomes `1.0` in an `ordered_set`). A `bag` ignores an object that it has.
     /// Linearizable.
     ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set())?;
+    /// table.insert(&term!({1, "one"}))?;
+    /// table.insert(&term!({1.0, "uno"}))?; // the same key, in this type of table
+    /// assert_eq!(table.tab2list()?, [term!({1.0, "uno"})]);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::NotATuple`], [`Error::BadKeyPosition`], [`Error::ObjectTooLarge`].
@@ -36,6 +46,17 @@ impl Table {
     /// for no longer than they take, which is some 0.2 us an object. O(n log n). Objects with one key keep their order
     /// in the bags; elsewhere the last one counts.
     ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// assert!(table.insert_list(&[term!({1, "one"}), term!(2)]).is_err()); // 2 is no object
+    /// assert!(table.is_empty());
+    /// table.insert_list(&[term!({1, "one"}), term!({1, "uno"})])?;
+    /// assert_eq!(table.tab2list()?, [term!({1, "uno"})]);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::NotATuple`], [`Error::BadKeyPosition`], [`Error::ObjectTooLarge`] for any of the objects; then none is
@@ -46,6 +67,16 @@ impl Table {
 
     /// `insert_new/2` of one object: inserts it if its key is not there; returns whether it did.
     ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// assert!(table.insert_new(&term!({1, "one"}))?);
+    /// assert!(!table.insert_new(&term!({1, "uno"}))?);
+    /// assert_eq!(table.tab2list()?, [term!({1, "one"})]);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::NotATuple`], [`Error::BadKeyPosition`], [`Error::ObjectTooLarge`].
@@ -55,6 +86,16 @@ impl Table {
 
     /// `insert_new/2` of a list: all or, if any of the keys is there, nothing; one atomic and isolated
     /// step, as [`Table::insert_list`]. Keys repeated inside the list do not clash.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.insert(&term!({1, "one"}))?;
+    /// assert!(!table.insert_new_list(&[term!({1, "uno"}), term!({2, "due"})])?);
+    /// assert!(!table.member(&2)?); // all or nothing
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -77,6 +118,16 @@ impl Table {
     /// Inserts one object after another; each insert is atomic, all together are not. Returns how
     /// many there were.
     ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// assert_eq!(table.insert_many((0..10).map(|n| term!({n, n * n})))?, 10);
+    /// assert!(table.insert_many([term!({10}), term!(11), term!({12})]).is_err());
+    /// assert!(table.member(&10)? && !table.member(&12)?);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::NotATuple`], [`Error::BadKeyPosition`], [`Error::ObjectTooLarge`]; what came before the bad object
@@ -91,6 +142,16 @@ impl Table {
     }
 
     /// `take/2`: removes the objects with the key and returns them, in one atomic step; none if there are none.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.insert(&term!({1, "one"}))?;
+    /// assert_eq!(table.take(&term!(1))?, [term!({1, "one"})]);
+    /// assert!(table.take(&term!(1))?.is_empty());
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn take(&self, key: &Term) -> Result<Vec<Term>> {
         self.write(|data, pin| {
             let buf = KeyBuf::encode(key);
@@ -102,12 +163,33 @@ impl Table {
     }
 
     /// `delete/2`: removes every object with the key. Linearizable.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::bag())?;
+    /// table.insert_list(&[term!({1, "one"}), term!({1, "uno"})])?;
+    /// table.delete_key(&1)?;
+    /// table.delete_key(&1)?; // no error
+    /// assert!(table.is_empty());
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn delete_key(&self, key: &(impl AsKey + ?Sized)) -> Result<()> {
         key.with(|buf| self.delete_under(buf, &fyris_sync::reclaim::pin()))
     }
 
     /// `delete_object/2`: removes the objects exactly equal to this one. Linearizable; in the bags O(log² n) for n
     /// objects of the key, on average.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::bag())?;
+    /// table.insert_list(&[term!({1, "one"}), term!({1, "uno"})])?;
+    /// table.delete_object(&term!({1, "one"}))?;
+    /// assert_eq!(table.tab2list()?, [term!({1, "uno"})]);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -118,6 +200,16 @@ impl Table {
 
     /// `delete_all_objects/1`: empties the table in one atomic and isolated step. O(1) for the
     /// caller; the memory is given back when no reader can be looking at it.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.insert(&term!({1, "one"}))?;
+    /// table.delete_all_objects()?;
+    /// assert!(table.is_empty());
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     pub fn delete_all_objects(&self) -> Result<()> {
         self.write(|_, pin| self.delete_all(pin).map(|_| ()))
     }
@@ -154,6 +246,17 @@ impl Table {
     /// `update_element/3`: replaces elements, given as pairs of position and value, in one atomic step;
     /// `false` if there is no object with the key. A position given twice takes the last value.
     ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.insert(&term!({1, "Ada", 1815}))?;
+    /// assert!(table.update_element(&term!(1), &[(2, term!("Ada L.")), (3, term!(36))])?);
+    /// assert_eq!(table.lookup(&term!(1))?, [term!({1, "Ada L.", 36})]);
+    /// assert!(!table.update_element(&term!(2), &[(2, term!("Bob"))])?); // no error
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::KeyUpdate`], [`Error::BadPosition`], [`Error::WrongType`] for the bags; nothing
@@ -164,6 +267,16 @@ impl Table {
 
     /// `update_element/4`: replaces elements in one atomic step, of `default` with its key field replaced if there is
     /// no object with the key, which is then inserted.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// let fresh = term!({:key, 0, 0}); // its key is replaced
+    /// assert!(table.update_element_or(&term!(1), &[(2, term!(5))], &fresh)?);
+    /// assert_eq!(table.tab2list()?, [term!({1, 5, 0})]);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -191,6 +304,17 @@ impl Table {
     }
 
     /// Does `update_element/3,4` with the second argument as Erlang has it: `{Pos, Value}` or a list of them.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.insert(&term!({1, 0, 0}))?;
+    /// table.update_element_term(&term!(1), &term!({2, 5}), None)?;
+    /// table.update_element_term(&term!(1), &term!([{2, 6}, {3, 7}]), None)?;
+    /// assert_eq!(table.tab2list()?, [term!({1, 6, 7})]);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -231,6 +355,17 @@ impl Table {
     /// `update_counter/3`: runs the steps in order on one object, in one atomic and isolated step;
     /// returns the new values in order. Integers grow as large as need be.
     ///
+    /// ```
+    /// # use fyris::{CounterOp, Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.insert(&term!({:hits, 0, 0}))?;
+    /// let steps = [CounterOp::add(1), CounterOp::add(5).at(3)];
+    /// assert_eq!(table.update_counter(&term!(:hits), &steps)?, [term!(1), term!(5)]);
+    /// assert!(table.update_counter(&term!(:misses), &steps).is_err());
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::NoSuchKey`], [`Error::NotAnInteger`], [`Error::KeyUpdate`], [`Error::BadPosition`],
@@ -241,6 +376,16 @@ impl Table {
 
     /// `update_counter/4`: runs the steps in order in one atomic and isolated step, on `default` with its key field
     /// replaced if there is no object with the key, which is then inserted; returns the new values in order.
+    ///
+    /// ```
+    /// # use fyris::{CounterOp, Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// let fresh = term!({:key, 0}); // its key is replaced
+    /// assert_eq!(table.update_counter_or(&term!(:hits), &[CounterOp::add(1)], &fresh)?, [term!(1)]);
+    /// assert_eq!(table.tab2list()?, [term!({:hits, 1})]);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -269,6 +414,16 @@ impl Table {
 
     /// Does `update_counter/3,4` with the second argument as Erlang has it: an increment, one operation or a list of
     /// operations. The result is a number for the first two and a list for the third.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.insert(&term!({:hits, 0}))?;
+    /// assert_eq!(table.update_counter_term(&term!(:hits), &term!(1), None)?, term!(1));
+    /// assert_eq!(table.update_counter_term(&term!(:hits), &term!([{2, 1}]), None)?, term!([2]));
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
     ///
     /// # Errors
     ///
