@@ -7,6 +7,11 @@ use std::fmt;
 pub(crate) const TRUSTED: usize = 1 << 20;
 
 /// There is no memory for so many pairs: the error of `try_with_capacity`.
+///
+/// ```
+/// let map = fyris_index::InlineMap::<u8, u8>::try_with_capacity(usize::MAX);
+/// assert!(map.unwrap_err().to_string().contains("capacity"));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CapacityError {
     capacity: usize,
@@ -18,6 +23,11 @@ impl CapacityError {
     }
 
     /// Returns the number of pairs that were asked for.
+    ///
+    /// ```
+    /// let map = fyris_index::InlineMap::<u8, u8>::try_with_capacity(usize::MAX);
+    /// assert_eq!(map.unwrap_err().capacity(), usize::MAX);
+    /// ```
     pub fn capacity(&self) -> usize {
         self.capacity
     }

@@ -44,6 +44,12 @@ impl<K, V> OwnedPair for (K, V) {
 
 /// The pairs of a map or tree, by value: of a tree in order. What `for (key, value) in map` goes over. Those that are
 /// not asked for are dropped with it.
+///
+/// ```
+/// let map = fyris_index::ConcurrentMap::from([(1, "one".to_owned())]);
+/// let texts: Vec<String> = map.into_iter().map(|(_, text)| text).collect(); // not copies
+/// assert_eq!(texts, ["one"]);
+/// ```
 pub struct IntoIter<P: OwnedPair>(vec::IntoIter<P>);
 
 impl<P: OwnedPair> IntoIter<P> {

@@ -1,3 +1,7 @@
+#![doc = include_str!("../README.md")]
+//!
+//! # Inside
+//!
 //! Concurrent indexes, generic over the entry.
 //!
 //! An index holds *entries*: small handles of immutable things that live until they are retired.
@@ -45,8 +49,3 @@ pub use map::{BytesMap, ConcurrentMap, CopyMap};
 pub use ordered::Ordered;
 pub use traits::{Action, Batch, BucketLocks, Build, Index, IndexOptions, OrderedIndex, Range};
 pub use tree::{BytesTree, ConcurrentTree, CopyTree, InlineTree};
-
-/// The README's example, run with the tests.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

@@ -10,6 +10,11 @@ use super::bucket::Read;
 use super::{InlineMap, Word};
 
 /// All pairs of an [`InlineMap`], by value. See [`InlineMap::iter`].
+///
+/// ```
+/// let map = fyris_index::InlineMap::from([(1, 10), (2, 20)]);
+/// assert_eq!(map.iter().map(|(key, value)| key * value).sum::<i32>(), 50); // copies, not references
+/// ```
 pub struct InlineIter<'m, K, V, S> {
     map: &'m InlineMap<K, V, S>,
     /// The hash at which the next bucket begins; `None` after the last.

@@ -60,6 +60,8 @@ use crate::progress::Progress;
 
 /// A concurrent hash map of keys and values of one word each: integers, `bool`, `char`, `f64`.
 ///
+/// **When to take it**: for integers, `bool` and `char` as keys, where their order does not matter (`f64`: values only).
+///
 /// ```
 /// use fyris_index::InlineMap;
 ///
@@ -147,6 +149,11 @@ impl Root {
 
 impl<K: Word + Hash, V: Word> InlineMap<K, V> {
     /// Makes an empty map; takes 256 bytes for its first pairs.
+    ///
+    /// ```
+    /// let map = fyris_index::InlineMap::new();
+    /// map.insert('a', 1.5);
+    /// ```
     pub fn new() -> Self {
         Self::with_hasher(RandomState::default())
     }
@@ -154,6 +161,13 @@ impl<K: Word + Hash, V: Word> InlineMap<K, V> {
     /// Makes an empty map that holds `capacity` pairs before its table grows (some lie beside it), and never shrinks
     /// below that. O(1): its memory is the system's until it is written, by pages (of 2 MiB, where the system has
     /// such).
+    ///
+    /// ```
+    /// let map = fyris_index::InlineMap::with_capacity(1000);
+    /// let before = map.memory();
+    /// (0..1000).for_each(|n| _ = map.insert(n, n));
+    /// assert!(map.memory() < 2 * before);
+    /// ```
     ///
     /// # Panics
     ///
@@ -182,22 +196,41 @@ impl<K, V, S> InlineMap<K, V, S> {
     /// # Consistency
     ///
     /// As of the other maps: [`Map::len`](crate::map::Map::len). O(processors).
+    ///
+    /// ```
+    /// let map = fyris_index::InlineMap::from([(1, 10), (2, 20)]);
+    /// assert_eq!(map.len(), 2);
+    /// ```
     pub fn len(&self) -> usize {
         usize::try_from(self.shared.entries.sum()).unwrap_or(0)
     }
 
     /// Returns whether there are no pairs; as exact as [`InlineMap::len`]: never true while there is one throughout.
+    ///
+    /// ```
+    /// assert!(fyris_index::InlineMap::<u32, u32>::new().is_empty());
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// Returns the number of pairs at one moment during the call, and consistent with other operations as
     /// [`Map::exact_len`](crate::map::Map::exact_len) says. Takes long while others write without a pause.
+    ///
+    /// ```
+    /// let map = fyris_index::InlineMap::from([(1, 10), (2, 20)]);
+    /// assert_eq!(map.exact_len(), 2);
+    /// ```
     pub fn exact_len(&self) -> usize {
         usize::try_from(self.shared.entries.exact()).unwrap_or(0)
     }
 
     /// Returns the number of bytes allocated. O(1).
+    ///
+    /// ```
+    /// let map: fyris_index::InlineMap<u32, u32> = (0..1000).map(|n| (n, n)).collect();
+    /// assert!(map.memory() > 1000 * 16); // keys and values are words
+    /// ```
     pub fn memory(&self) -> usize {
         size_of::<Self>() + self.space.memory() + self.shared.entries.memory()
     }
@@ -233,18 +266,40 @@ impl<K, V, S> InlineMap<K, V, S> {
 
 impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
     /// Makes an empty map with this hasher.
+    ///
+    /// ```
+    /// use std::hash::RandomState;
+    ///
+    /// let map = fyris_index::InlineMap::with_hasher(RandomState::new());
+    /// map.insert(1, 10);
+    /// ```
     pub fn with_hasher(hasher: S) -> Self {
         or_panic(Self::try_sized(0, hasher))
     }
 
     /// Makes an empty map with this hasher that holds `capacity` pairs before it grows, as
     /// [`InlineMap::with_capacity`].
+    ///
+    /// ```
+    /// use std::hash::RandomState;
+    ///
+    /// let map = fyris_index::InlineMap::with_capacity_and_hasher(1000, RandomState::new());
+    /// map.insert(1, 10);
+    /// ```
     pub fn with_capacity_and_hasher(capacity: usize, hasher: S) -> Self {
         or_panic(Self::try_with_capacity_and_hasher(capacity, hasher))
     }
 
     /// Makes an empty map with this hasher that holds `capacity` pairs before its table grows; an error if there is no
     /// memory for so many.
+    ///
+    /// ```
+    /// use fyris_index::InlineMap;
+    /// use std::hash::RandomState;
+    ///
+    /// let map = InlineMap::<u8, u8, _>::try_with_capacity_and_hasher(usize::MAX, RandomState::new());
+    /// assert!(map.is_err());
+    /// ```
     pub fn try_with_capacity_and_hasher(capacity: usize, hasher: S) -> Result<Self, CapacityError> {
         let map = Self::try_sized(capacity, hasher)?;
         let floor = map.root().now();
@@ -277,6 +332,11 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
     /// # Consistency
     ///
     /// Linearizable and lock-free.
+    ///
+    /// ```
+    /// let map = fyris_index::InlineMap::from([(1, 10)]);
+    /// assert_eq!((map.get(&1), map.get(&2)), (Some(10), None)); // a copy: nothing is pinned
+    /// ```
     #[inline]
     pub fn get(&self, key: &K) -> Option<V> {
         // SAFETY: values are only ever put in as words of `V`.
@@ -284,6 +344,11 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
     }
 
     /// Returns whether a key is there. Consistency as [`InlineMap::get`].
+    ///
+    /// ```
+    /// let map = fyris_index::InlineMap::from([(1, 10)]);
+    /// assert!(map.contains_key(&1));
+    /// ```
     #[inline]
     pub fn contains_key(&self, key: &K) -> bool {
         self.get_word(key).is_some()
@@ -294,6 +359,11 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
     /// # Consistency
     ///
     /// Linearizable. Waits only for writers of the same bucket.
+    ///
+    /// ```
+    /// let map = fyris_index::InlineMap::new();
+    /// assert_eq!((map.insert(1, 10), map.insert(1, 20)), (None, Some(10)));
+    /// ```
     #[inline]
     pub fn insert(&self, key: K, value: V) -> Option<V> {
         // SAFETY: as in `get`.
@@ -302,6 +372,11 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
     }
 
     /// Takes a key out; returns its value. Consistency as [`InlineMap::insert`].
+    ///
+    /// ```
+    /// let map = fyris_index::InlineMap::from([(1, 10)]);
+    /// assert_eq!((map.remove(&1), map.remove(&1)), (Some(10), None));
+    /// ```
     #[inline]
     pub fn remove(&self, key: &K) -> Option<V> {
         // SAFETY: as in `get`.
@@ -317,6 +392,17 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
     /// # Consistency
     ///
     /// Linearizable: the result replaces the very value that the closure saw (or an equal one).
+    ///
+    /// ```
+    /// use fyris_index::{Action, InlineMap};
+    ///
+    /// let lives = InlineMap::from([('c', 1)]);
+    /// let lose = |n: Option<u32>| match n {
+    ///     Some(n) if n > 1 => Action::Put(n - 1),
+    ///     _ => Action::Remove,
+    /// };
+    /// assert_eq!(lives.compute('c', lose), (Some(1), None));
+    /// ```
     pub fn compute(
         &self,
         key: K,
@@ -340,6 +426,12 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
 
     /// Returns the value of a key, which is put there first if there is none; the closure as in
     /// [`InlineMap::compute`].
+    ///
+    /// ```
+    /// let squares = fyris_index::InlineMap::new();
+    /// assert_eq!(squares.get_or_insert_with(7, || 7 * 7), 49);
+    /// assert_eq!(squares.get_or_insert_with(7, || unreachable!()), 49);
+    /// ```
     pub fn get_or_insert_with(&self, key: K, make: impl FnOnce() -> V) -> V {
         if let Some(value) = self.get(&key) {
             return value;
@@ -376,6 +468,11 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
 
     /// Replaces a key's value by one made of it; returns the new value, `None` if the key is absent.
     /// Closure and consistency as [`InlineMap::compute`].
+    ///
+    /// ```
+    /// let map = fyris_index::InlineMap::from([(1, 10)]);
+    /// assert_eq!((map.update(&1, |n| n + 1), map.update(&2, |n| n + 1)), (Some(11), None));
+    /// ```
     pub fn update(&self, key: &K, mut f: impl FnMut(V) -> V) -> Option<V> {
         self.compute(*key, |old| {
             old.map_or(Action::Keep, |old| Action::Put(f(old)))
@@ -388,11 +485,22 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
     /// # Consistency
     ///
     /// A pair that is there throughout is met exactly once. Writers are not held up.
+    ///
+    /// ```
+    /// let map = fyris_index::InlineMap::from([(1, 10), (2, 20)]);
+    /// map.iter().for_each(|(key, value)| _ = map.insert(key, value + 1)); // no lock is held
+    /// assert_eq!(map.values().sum::<i32>(), 32);
+    /// ```
     pub fn iter(&self) -> InlineIter<'_, K, V, S> {
         InlineIter::new(self)
     }
 
     /// Returns an iterator over all keys, as [`InlineMap::iter`].
+    ///
+    /// ```
+    /// let map = fyris_index::InlineMap::from([(1, 10), (2, 20)]);
+    /// assert_eq!(map.keys().max(), Some(2));
+    /// ```
     pub fn keys(&self) -> impl Iterator<Item = K> + Send + '_
     where
         S: Sync,
@@ -401,6 +509,11 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
     }
 
     /// Returns an iterator over all values, as [`InlineMap::iter`].
+    ///
+    /// ```
+    /// let map = fyris_index::InlineMap::from([(1, 10), (2, 20)]);
+    /// assert_eq!(map.values().max(), Some(20));
+    /// ```
     pub fn values(&self) -> impl Iterator<Item = V> + Send + '_
     where
         S: Sync,
@@ -410,6 +523,11 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
 
     /// Returns the map itself: pairs are copied out of it, so nothing has to be pinned. The other maps have such a
     /// method; code that is written for one fits another.
+    ///
+    /// ```
+    /// let map = fyris_index::InlineMap::from([(1, 10)]);
+    /// assert_eq!(map.pin().get(&1), map.get(&1));
+    /// ```
     #[inline]
     pub fn pin(&self) -> &Self {
         self
@@ -417,6 +535,12 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
 
     /// Takes out every pair that the closure says no to; it runs with no lock held, and again for a pair
     /// that has changed since. Consistency as [`InlineMap::iter`].
+    ///
+    /// ```
+    /// let map = fyris_index::InlineMap::from([(1, 10), (2, 20)]);
+    /// map.retain(|_, value| *value > 10);
+    /// assert!(map.keys().eq([2]));
+    /// ```
     pub fn retain(&self, mut keep: impl FnMut(&K, &V) -> bool) {
         for (key, _) in self.iter() {
             self.compute(key, |value| match value {
@@ -427,6 +551,12 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
     }
 
     /// Takes everything out that is there throughout. Consistency as [`InlineMap::retain`].
+    ///
+    /// ```
+    /// let map = fyris_index::InlineMap::from([(1, 10), (2, 20)]);
+    /// map.clear();
+    /// assert!(map.is_empty());
+    /// ```
     pub fn clear(&self) {
         self.retain(|_, _| false);
     }

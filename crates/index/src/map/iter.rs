@@ -10,6 +10,13 @@ use super::storage::MapStorage;
 use crate::hash::{Entries, RandomState};
 
 /// The pairs of a map. See [`Map::iter`](super::Map::iter).
+///
+/// ```
+/// let map = fyris_index::ConcurrentMap::from([(1, 10), (2, 20)]);
+/// let mut pairs: Vec<_> = map.pin().iter().map(|(key, value)| (*key, *value)).collect();
+/// pairs.sort(); // they come in no order
+/// assert_eq!(pairs, [(1, 10), (2, 20)]);
+/// ```
 pub struct MapIter<
     'g,
     K: ?Sized,
@@ -22,6 +29,11 @@ pub struct MapIter<
 }
 
 /// The keys of a map. See [`Map::keys`](super::Map::keys).
+///
+/// ```
+/// let map = fyris_index::ConcurrentMap::from([(1, 10), (2, 20)]);
+/// assert_eq!(map.pin().keys().max(), Some(&2));
+/// ```
 pub struct MapKeys<
     'g,
     K: ?Sized,
@@ -32,6 +44,11 @@ pub struct MapKeys<
 >(MapIter<'g, K, V, S, H, P>);
 
 /// The values of a map. See [`Map::values`](super::Map::values).
+///
+/// ```
+/// let map = fyris_index::ConcurrentMap::from([(1, 10), (2, 20)]);
+/// assert_eq!(map.pin().values().max(), Some(&20));
+/// ```
 pub struct MapValues<
     'g,
     K: ?Sized,

@@ -65,6 +65,8 @@ use crate::retired::Retired;
 
 /// A concurrent hash map with lock-free reads.
 ///
+/// **When to take it**: for any keys and values that borrow nothing, where their order does not matter.
+///
 /// ```
 /// use fyris_index::ConcurrentMap;
 ///
@@ -81,6 +83,8 @@ use crate::retired::Retired;
 pub type ConcurrentMap<K, V, H = RandomState> = Map<K, V, Boxed, H>;
 
 /// A [`ConcurrentMap`] of `Copy` keys and values, which may borrow.
+///
+/// **When to take it**: for keys or values that are references into something that outlives the map.
 ///
 /// ```
 /// use fyris_index::CopyMap;
@@ -103,6 +107,8 @@ pub type ConcurrentMap<K, V, H = RandomState> = Map<K, V, Boxed, H>;
 pub type CopyMap<K, V, H = RandomState> = Map<K, V, Copied, H>;
 
 /// A concurrent hash map from byte strings, each in one block with its value.
+///
+/// **When to take it**: for texts and byte strings as keys, which the map is to own; their order does not matter.
 ///
 /// ```
 /// use fyris_index::BytesMap;
@@ -195,6 +201,15 @@ pub struct Map<K: ?Sized, V, S: MapStorage<K, V>, H = RandomState> {
 }
 
 /// The value that [`Map::compute`] found, and the one that it left.
+///
+/// ```
+/// use fyris_index::{Action, ConcurrentMap};
+///
+/// let map = ConcurrentMap::from([(1, 10)]);
+/// let pinned = map.pin();
+/// let computed = pinned.compute(1, |old| old.map_or(Action::Keep, |old| Action::Put(old + 1)));
+/// assert_eq!((computed.old, computed.new), (Some(&10), Some(&11)));
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Computed<'g, V> {
     /// The value that the closure's last call saw.
@@ -270,6 +285,14 @@ impl<K: ?Sized, V, S: MapStorage<K, V>, H> Map<K, V, S, H> {
 
     /// Makes an empty map with this hasher that holds `capacity` pairs before it grows; an error if there is no memory
     /// for so many.
+    ///
+    /// ```
+    /// use fyris_index::BytesMap;
+    /// use std::hash::RandomState;
+    ///
+    /// let map = BytesMap::<u8, _>::try_with_capacity_and_hasher(usize::MAX, RandomState::new());
+    /// assert!(map.is_err());
+    /// ```
     pub fn try_with_capacity_and_hasher(capacity: usize, hasher: H) -> Result<Self, CapacityError> {
         let mut map = Self::try_sized(capacity, hasher)?;
         map.index.keep_capacity();
@@ -299,6 +322,13 @@ impl<K: ?Sized, V, S: MapStorage<K, V>, H> Map<K, V, S, H> {
     }
 
     /// Returns the hasher.
+    ///
+    /// ```
+    /// use std::hash::RandomState;
+    ///
+    /// let map = fyris_index::BytesMap::<u32, _>::with_hasher(RandomState::new());
+    /// let _: &RandomState = map.hasher();
+    /// ```
     pub fn hasher(&self) -> &H {
         self.index.hasher()
     }
@@ -322,6 +352,13 @@ impl<K: ?Sized, V, S: MapStorage<K, V>, H> Map<K, V, S, H> {
 
     /// Returns whether there are no pairs; as exact as [`Map::len`], and as dear: never true while there is a pair
     /// throughout.
+    ///
+    /// ```
+    /// let map = fyris_index::BytesMap::new();
+    /// assert!(map.is_empty());
+    /// map.pin().insert("Ada", 36);
+    /// assert!(!map.is_empty());
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -21,6 +21,15 @@ use crate::ordered::item::Item;
 use crate::ordered::{LeafTree, TreeKey};
 
 /// The pairs of a range, in order, from either end. See [`TreeMap::range`](super::TreeMap::range).
+///
+/// ```
+/// let tree = fyris_index::ConcurrentTree::from([(1, 'a'), (2, 'b'), (3, 'c')]);
+/// let pinned = tree.pin();
+/// let mut range = pinned.range(2..);
+/// assert_eq!(range.next_back(), Some((&3, &'c')));
+/// pinned.remove(&2); // writers are not held up, and are seen
+/// assert_eq!(range.next(), None);
+/// ```
 pub struct TreeRange<'g, K: TreeKey + ?Sized, V, S: Storage<K, V>, P, R, Q: ?Sized> {
     tree: &'g LeafTree<S::Item>,
     pin: &'g P,
@@ -271,16 +280,31 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>, P, R, Q: ?Sized> fmt::Debug
 }
 
 /// All pairs of a tree, in order, from either end. See [`TreeMap::iter`](super::TreeMap::iter).
+///
+/// ```
+/// let tree = fyris_index::ConcurrentTree::from([(2, 'b'), (1, 'a')]);
+/// assert!(tree.pin().iter().eq([(&1, &'a'), (&2, &'b')]));
+/// ```
 pub struct TreeIter<'g, K: TreeKey + ?Sized, V, S: Storage<K, V>, P = LocalGuard>(
     TreeRange<'g, K, V, S, P, RangeFull, K>,
 );
 
 /// The keys of a tree, in order, from either end. See [`TreeMap::keys`](super::TreeMap::keys).
+///
+/// ```
+/// let tree = fyris_index::ConcurrentTree::from([(2, 'b'), (1, 'a')]);
+/// assert!(tree.pin().keys().rev().eq(&[2, 1]));
+/// ```
 pub struct TreeKeys<'g, K: TreeKey + ?Sized, V, S: Storage<K, V>, P = LocalGuard>(
     TreeIter<'g, K, V, S, P>,
 );
 
 /// The values of a tree in the order of their keys, from either end. See [`TreeMap::values`](super::TreeMap::values).
+///
+/// ```
+/// let tree = fyris_index::ConcurrentTree::from([(2, 'b'), (1, 'a')]);
+/// assert!(tree.pin().values().eq(&['a', 'b']));
+/// ```
 pub struct TreeValues<'g, K: TreeKey + ?Sized, V, S: Storage<K, V>, P = LocalGuard>(
     TreeIter<'g, K, V, S, P>,
 );

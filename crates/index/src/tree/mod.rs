@@ -34,6 +34,8 @@ mod write;
 
 /// A concurrent ordered map with lock-free reads.
 ///
+/// **When to take it**: for ranges, neighbours, the first and the last key, with keys and values that borrow nothing.
+///
 /// ```
 /// use fyris_index::ConcurrentTree;
 ///
@@ -52,6 +54,8 @@ pub type ConcurrentTree<K, V> = TreeMap<K, V, Boxed>;
 
 /// A [`ConcurrentTree`] of `Copy` keys and values, which may borrow.
 ///
+/// **When to take it**: for keys in order that are references into something that outlives the tree.
+///
 /// ```
 /// use fyris_index::CopyTree;
 ///
@@ -67,6 +71,8 @@ pub type CopyTree<K, V> = TreeMap<K, V, Copied>;
 /// A [`ConcurrentTree`] that keeps its pairs in the leaves: nothing is allocated for a pair, and a hit waits for one
 /// cache miss.
 ///
+/// **When to take it**: for integers as keys, in order, and small `Copy` values, which need be no words.
+///
 /// ```
 /// use fyris_index::InlineTree;
 ///
@@ -76,6 +82,8 @@ pub type CopyTree<K, V> = TreeMap<K, V, Copied>;
 pub type InlineTree<K, V> = TreeMap<K, V, Inline>;
 
 /// A [`ConcurrentTree`] of byte strings that keeps each in one block with its value.
+///
+/// **When to take it**: for texts and byte strings as keys, in order, which the tree is to own.
 ///
 /// A hit waits for two cache misses, the leaf and the block, where a tree of `Box<[u8]>` waits for three, and a
 /// pair is one block to allocate and to free.
@@ -216,6 +224,13 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
 
     /// Returns whether there are no pairs; as exact as [`TreeMap::len`], and as dear: never true while there is a pair
     /// throughout.
+    ///
+    /// ```
+    /// let tree = fyris_index::InlineTree::new();
+    /// assert!(tree.is_empty());
+    /// tree.pin().insert(1, 10);
+    /// assert!(!tree.is_empty());
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -232,11 +247,23 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
     }
 
     /// Returns how many bytes are allocated for the tree itself, boxed pairs not counted. O(processors).
+    ///
+    /// ```
+    /// let tree = fyris_index::InlineTree::new();
+    /// let empty = tree.memory();
+    /// (0..1000).for_each(|n| _ = tree.pin().insert(n, n));
+    /// assert!(tree.memory() > empty + 1000 * 8);
+    /// ```
     pub fn memory(&self) -> usize {
         self.tree.memory()
     }
 
     /// Returns the shape of the tree, and the adaptations that made it. O(pairs).
+    ///
+    /// ```
+    /// let tree: fyris_index::InlineTree<u32, u32> = (0..1000).map(|n| (n, n)).collect();
+    /// assert!(tree.stats().leaves > 1000 / 15);
+    /// ```
     pub fn stats(&self) -> Stats {
         self.tree.stats(&pin())
     }

@@ -36,16 +36,37 @@ impl<'m, K: TreeKey + ?Sized, V, S: Storage<K, V>> PinnedTree<'m, K, V, S> {
     }
 
     /// Returns the tree.
+    ///
+    /// ```
+    /// let tree = fyris_index::ConcurrentTree::<u32, u32>::new();
+    /// let pinned = tree.pin();
+    /// assert!(std::ptr::eq(pinned.map(), &tree));
+    /// ```
     pub fn map(&self) -> &'m TreeMap<K, V, S> {
         self.tree
     }
 
     /// Returns the pin.
+    ///
+    /// ```
+    /// let (ages, heights) = (fyris_index::ConcurrentTree::new(), fyris_index::ConcurrentTree::new());
+    /// let ages = ages.pin();
+    /// ages.insert(1, 36);
+    /// heights.insert(1, 165, ages.guard()); // one pin for both
+    /// ```
     pub fn guard(&self) -> &LocalGuard {
         &self.guard
     }
 
     /// See [`TreeMap::get`].
+    ///
+    /// ```
+    /// let tree = fyris_index::ConcurrentTree::from([("Ada".to_owned(), 36)]);
+    /// let pinned = tree.pin();
+    /// let age = pinned.get("Ada"); // by `&str`
+    /// pinned.remove("Ada");
+    /// assert_eq!(age, Some(&36)); // as long as the pin lives
+    /// ```
     #[inline]
     pub fn get<Q>(&self, key: &Q) -> Option<&V>
     where
@@ -57,6 +78,11 @@ impl<'m, K: TreeKey + ?Sized, V, S: Storage<K, V>> PinnedTree<'m, K, V, S> {
     }
 
     /// See [`TreeMap::get_key_value`].
+    ///
+    /// ```
+    /// let tree = fyris_index::InlineTree::from([(1_u32, 10)]);
+    /// assert_eq!(tree.pin().get_key_value(&1), Some((1, &10))); // a key in the leaf is copied
+    /// ```
     pub fn get_key_value<Q>(&self, key: &Q) -> Option<(S::Key<'_>, &V)>
     where
         K: Borrow<Q::Key>,
@@ -67,6 +93,11 @@ impl<'m, K: TreeKey + ?Sized, V, S: Storage<K, V>> PinnedTree<'m, K, V, S> {
     }
 
     /// See [`TreeMap::contains_key`].
+    ///
+    /// ```
+    /// let tree = fyris_index::BytesTree::from([("Ada", 36)]);
+    /// assert!(tree.pin().contains_key(b"Ada"));
+    /// ```
     #[inline]
     pub fn contains_key<Q>(&self, key: &Q) -> bool
     where
@@ -78,6 +109,12 @@ impl<'m, K: TreeKey + ?Sized, V, S: Storage<K, V>> PinnedTree<'m, K, V, S> {
     }
 
     /// See [`TreeMap::insert`].
+    ///
+    /// ```
+    /// let tree = fyris_index::ConcurrentTree::new();
+    /// let pinned = tree.pin();
+    /// assert_eq!((pinned.insert(1, "one"), pinned.insert(1, "uno")), (None, Some(&"one")));
+    /// ```
     #[inline]
     pub fn insert<G>(&self, key: G, value: V) -> Option<&V>
     where
@@ -87,6 +124,12 @@ impl<'m, K: TreeKey + ?Sized, V, S: Storage<K, V>> PinnedTree<'m, K, V, S> {
     }
 
     /// See [`TreeMap::remove`].
+    ///
+    /// ```
+    /// let tree = fyris_index::ConcurrentTree::from([(1, "one")]);
+    /// let pinned = tree.pin();
+    /// assert_eq!((pinned.remove(&1), pinned.remove(&1)), (Some(&"one"), None));
+    /// ```
     #[inline]
     pub fn remove<Q>(&self, key: &Q) -> Option<&V>
     where
@@ -98,6 +141,11 @@ impl<'m, K: TreeKey + ?Sized, V, S: Storage<K, V>> PinnedTree<'m, K, V, S> {
     }
 
     /// See [`TreeMap::remove_entry`].
+    ///
+    /// ```
+    /// let tree = fyris_index::BytesTree::from([("Ada", 36)]);
+    /// assert_eq!(tree.pin().remove_entry("Ada"), Some((&b"Ada"[..], &36)));
+    /// ```
     pub fn remove_entry<Q>(&self, key: &Q) -> Option<(S::Key<'_>, &V)>
     where
         K: Borrow<Q::Key>,
@@ -108,6 +156,15 @@ impl<'m, K: TreeKey + ?Sized, V, S: Storage<K, V>> PinnedTree<'m, K, V, S> {
     }
 
     /// See [`TreeMap::compute`].
+    ///
+    /// ```
+    /// use fyris_index::{Action, ConcurrentTree};
+    ///
+    /// let tree = ConcurrentTree::from([(1, 10)]);
+    /// let pinned = tree.pin();
+    /// let computed = pinned.compute(1, |old| old.map_or(Action::Keep, |_| Action::Remove));
+    /// assert_eq!((computed.old, computed.new), (Some(&10), None));
+    /// ```
     pub fn compute<'g, G>(
         &'g self,
         key: G,
@@ -120,6 +177,12 @@ impl<'m, K: TreeKey + ?Sized, V, S: Storage<K, V>> PinnedTree<'m, K, V, S> {
     }
 
     /// See [`TreeMap::get_or_insert`].
+    ///
+    /// ```
+    /// let tree = fyris_index::ConcurrentTree::new();
+    /// let pinned = tree.pin();
+    /// assert_eq!((pinned.get_or_insert(1, 10), pinned.get_or_insert(1, 20)), (&10, &10));
+    /// ```
     pub fn get_or_insert<G>(&self, key: G, value: V) -> &V
     where
         S: MakeItem<G, K, V>,
@@ -128,6 +191,13 @@ impl<'m, K: TreeKey + ?Sized, V, S: Storage<K, V>> PinnedTree<'m, K, V, S> {
     }
 
     /// See [`TreeMap::get_or_insert_with`].
+    ///
+    /// ```
+    /// let squares = fyris_index::ConcurrentTree::new();
+    /// let pinned = squares.pin();
+    /// assert_eq!(pinned.get_or_insert_with(7, || 7 * 7), &49);
+    /// assert_eq!(pinned.get_or_insert_with(7, || unreachable!()), &49);
+    /// ```
     pub fn get_or_insert_with<G>(&self, key: G, make: impl FnOnce() -> V) -> &V
     where
         S: MakeItem<G, K, V>,
@@ -136,6 +206,13 @@ impl<'m, K: TreeKey + ?Sized, V, S: Storage<K, V>> PinnedTree<'m, K, V, S> {
     }
 
     /// See [`TreeMap::update`].
+    ///
+    /// ```
+    /// let ages = fyris_index::BytesTree::from([("Ada", 36)]);
+    /// let pinned = ages.pin();
+    /// assert_eq!(pinned.update("Ada", |age| age + 1), Some(&37)); // the new value
+    /// assert_eq!(pinned.update("Bob", |age| age + 1), None);
+    /// ```
     pub fn update<'g, Q>(&'g self, key: &Q, f: impl FnMut(&'g V) -> V) -> Option<&'g V>
     where
         K: Borrow<Q::Key>,
@@ -147,6 +224,13 @@ impl<'m, K: TreeKey + ?Sized, V, S: Storage<K, V>> PinnedTree<'m, K, V, S> {
     }
 
     /// See [`TreeMap::update_or_insert`].
+    ///
+    /// ```
+    /// let counts = fyris_index::InlineTree::new();
+    /// let pinned = counts.pin();
+    /// "hello".bytes().for_each(|letter| _ = pinned.update_or_insert(letter, |n| n + 1, 1));
+    /// assert_eq!(pinned.get(&b'l'), Some(&2));
+    /// ```
     pub fn update_or_insert<'g, G>(&'g self, key: G, f: impl FnMut(&'g V) -> V, value: V) -> &'g V
     where
         S: MakeItem<G, K, V>,
@@ -156,41 +240,85 @@ impl<'m, K: TreeKey + ?Sized, V, S: Storage<K, V>> PinnedTree<'m, K, V, S> {
     }
 
     /// See [`TreeMap::first`].
+    ///
+    /// ```
+    /// let tree = fyris_index::ConcurrentTree::from([(2, "two"), (1, "one")]);
+    /// assert_eq!(tree.pin().first(), Some((&1, &"one")));
+    /// ```
     pub fn first(&self) -> Option<(S::Key<'_>, &V)> {
         self.tree.first(&self.guard)
     }
 
     /// See [`TreeMap::last`].
+    ///
+    /// ```
+    /// let tree = fyris_index::ConcurrentTree::from([(2, "two"), (1, "one")]);
+    /// assert_eq!(tree.pin().last(), Some((&2, &"two")));
+    /// ```
     pub fn last(&self) -> Option<(S::Key<'_>, &V)> {
         self.tree.last(&self.guard)
     }
 
     /// See [`TreeMap::pop_first`].
+    ///
+    /// ```
+    /// let queue = fyris_index::InlineTree::from([(20_u32, 'b'), (10, 'a')]);
+    /// let pinned = queue.pin();
+    /// assert_eq!(pinned.pop_first(), Some((10, &'a'))); // of several threads one gets it
+    /// assert_eq!(pinned.len(), 1);
+    /// ```
     pub fn pop_first(&self) -> Option<(S::Key<'_>, &V)> {
         self.tree.pop_first(&self.guard)
     }
 
     /// See [`TreeMap::pop_last`].
+    ///
+    /// ```
+    /// let queue = fyris_index::InlineTree::from([(20_u32, 'b'), (10, 'a')]);
+    /// assert_eq!(queue.pin().pop_last(), Some((20, &'b')));
+    /// ```
     pub fn pop_last(&self) -> Option<(S::Key<'_>, &V)> {
         self.tree.pop_last(&self.guard)
     }
 
     /// See [`TreeMap::iter`].
+    ///
+    /// ```
+    /// let tree = fyris_index::ConcurrentTree::from([(2, 20), (1, 10)]);
+    /// assert!(tree.pin().iter().rev().eq([(&2, &20), (&1, &10)]));
+    /// ```
     pub fn iter(&self) -> TreeIter<'_, K, V, S> {
         self.tree.iter(&self.guard)
     }
 
     /// See [`TreeMap::keys`].
+    ///
+    /// ```
+    /// let tree = fyris_index::ConcurrentTree::from([(2, 20), (1, 10)]);
+    /// assert!(tree.pin().keys().eq(&[1, 2]));
+    /// ```
     pub fn keys(&self) -> TreeKeys<'_, K, V, S> {
         self.tree.keys(&self.guard)
     }
 
     /// See [`TreeMap::values`].
+    ///
+    /// ```
+    /// let tree = fyris_index::ConcurrentTree::from([(2, 20), (1, 10)]);
+    /// assert!(tree.pin().values().eq(&[10, 20])); // in the order of the keys
+    /// ```
     pub fn values(&self) -> TreeValues<'_, K, V, S> {
         self.tree.values(&self.guard)
     }
 
     /// See [`TreeMap::range`].
+    ///
+    /// ```
+    /// let tree: fyris_index::InlineTree<u32, u32> = (0..100).map(|n| (n, n * n)).collect();
+    /// let pinned = tree.pin();
+    /// let mut range = pinned.range(7..=9);
+    /// assert_eq!((range.next(), range.next_back()), (Some((7, &49)), Some((9, &81))));
+    /// ```
     pub fn range<Q, R>(&self, bounds: R) -> TreeRange<'_, K, V, S, LocalGuard, R, Q>
     where
         K: Borrow<Q>,
@@ -201,26 +329,53 @@ impl<'m, K: TreeKey + ?Sized, V, S: Storage<K, V>> PinnedTree<'m, K, V, S> {
     }
 
     /// See [`TreeMap::retain`].
+    ///
+    /// ```
+    /// let tree = fyris_index::ConcurrentTree::from([(1, 10), (2, 20)]);
+    /// let pinned = tree.pin();
+    /// pinned.retain(|_, value| *value > 10);
+    /// assert!(pinned.keys().eq(&[2]));
+    /// ```
     pub fn retain(&self, keep: impl FnMut(&K, &V) -> bool) {
         self.tree.retain(&self.guard, keep);
     }
 
     /// See [`TreeMap::clear`].
+    ///
+    /// ```
+    /// let tree = fyris_index::ConcurrentTree::from([(1, 10), (2, 20)]);
+    /// tree.pin().clear();
+    /// assert!(tree.is_empty());
+    /// ```
     pub fn clear(&self) {
         self.tree.clear(&self.guard);
     }
 
     /// See [`TreeMap::len`].
+    ///
+    /// ```
+    /// let tree = fyris_index::ConcurrentTree::from([(1, 10), (2, 20)]);
+    /// assert_eq!(tree.pin().len(), 2);
+    /// ```
     pub fn len(&self) -> usize {
         self.tree.len()
     }
 
     /// See [`TreeMap::exact_len`].
+    ///
+    /// ```
+    /// let tree = fyris_index::ConcurrentTree::from([(1, 10), (2, 20)]);
+    /// assert_eq!(tree.pin().exact_len(), 2);
+    /// ```
     pub fn exact_len(&self) -> usize {
         self.tree.exact_len()
     }
 
     /// See [`TreeMap::is_empty`].
+    ///
+    /// ```
+    /// assert!(fyris_index::ConcurrentTree::<u32, u32>::new().pin().is_empty());
+    /// ```
     pub fn is_empty(&self) -> bool {
         self.tree.is_empty()
     }
