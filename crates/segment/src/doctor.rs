@@ -23,6 +23,17 @@ const LONGEST: usize = 8;
 ///
 /// It needs no slot of the attached processes': the doctor has one of its own, for one call at a time, so that it may
 /// hold the lock and be found dead itself.
+///
+/// ```
+/// # use fyris_segment::{Error, Options, Segment};
+/// let name = format!("doctor-{}", std::process::id());
+/// let segment = Segment::checkout(&name, 4096, &Options::new())?;
+/// let doctor = fyris_segment::Doctor::open(&name)?;
+/// doctor.check()?;
+/// assert_eq!(doctor.report()?.processes.len(), 1);
+/// # Segment::unlink(&name)?;
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Doctor {
     trunk: Trunk,

@@ -8,6 +8,14 @@ use crate::trunk::layout::Shape;
 use crate::words::Unit;
 
 /// The way in which writes to the working copy are noticed.
+///
+/// ```
+/// use fyris_segment::{Error, Options, Segment, Tracking};
+///
+/// let segment = Segment::nameless(4096, &Options::new().tracking(Tracking::Signal))?;
+/// assert_eq!(segment.tracking(), Tracking::Signal);
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Tracking {
     /// The best that the kernel has: `Userfault`, else `Signal`.
@@ -37,6 +45,10 @@ const MIN_HISTORY: usize = 1024;
 
 impl Tracking {
     /// Returns the name: `auto`, `userfault`, `signal` or `declared`.
+    ///
+    /// ```
+    /// assert_eq!(fyris_segment::Tracking::default().name(), "auto");
+    /// ```
     pub fn name(self) -> &'static str {
         match self {
             Tracking::Auto => "auto",
@@ -48,6 +60,17 @@ impl Tracking {
 }
 
 /// Options of a checkout. The default: create it if need be, writable, tracked, unit of 8 bytes.
+///
+/// ```
+/// # use fyris_segment::{Error, Options, Segment};
+/// let name = format!("options-{}", std::process::id());
+/// let options = Options::new().max_size(1 << 30).unit(1);
+/// let writer = Segment::checkout(&name, 4096, &options)?;
+/// let reader = Segment::checkout(&name, 0, &Options::new().read_only(true))?;
+/// assert_eq!((reader.max_len(), reader.unit()), (1 << 30, 1)); // fixed at its creation
+/// # Segment::unlink(&name)?;
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Options {
     pub(crate) create: bool,
@@ -110,17 +133,43 @@ impl Default for Options {
 
 impl Options {
     /// Returns the default.
+    ///
+    /// ```
+    /// # use fyris_segment::{Error, Options, Segment};
+    /// let name = format!("new-{}", std::process::id());
+    /// let segment = Segment::checkout(&name, 4096, &Options::new())?;
+    /// assert!(!segment.is_read_only());
+    /// # Segment::unlink(&name)?;
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn new() -> Self {
         Self::default()
     }
 
     /// Returns whether a segment that does not exist is created (default: yes).
+    ///
+    /// ```
+    /// use fyris_segment::{Error, Options, Segment};
+    ///
+    /// let found = Segment::checkout("no-such-segment", 4096, &Options::new().create(false));
+    /// assert!(matches!(found, Err(Error::NotFound(_))));
+    /// ```
     pub fn create(mut self, yes: bool) -> Self {
         self.create = yes;
         self
     }
 
     /// Demands that the segment is new (default: no).
+    ///
+    /// ```
+    /// # use fyris_segment::{Error, Options, Segment};
+    /// let name = format!("exclusive-{}", std::process::id());
+    /// let options = Options::new().exclusive(true);
+    /// let segment = Segment::checkout(&name, 4096, &options)?;
+    /// assert!(matches!(Segment::checkout(&name, 4096, &options), Err(Error::Exists(_))));
+    /// # Segment::unlink(&name)?;
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn exclusive(mut self, yes: bool) -> Self {
         self.exclusive = yes;
         self
@@ -132,6 +181,17 @@ impl Options {
     /// updates wait for no process. Without, the segment does not know of it and keeps nothing for it: an update looks
     /// at every page head, and again if a process commits meanwhile. Nearly always that is over at once; beside commits
     /// that follow each other faster than a look takes (a few ns a page) it may be [`Error::Busy`], after ten seconds.
+    ///
+    /// ```
+    /// # use fyris_segment::{Error, Options, Segment};
+    /// let name = format!("read-only-{}", std::process::id());
+    /// Segment::checkout(&name, 4096, &Options::new())?;
+    /// let mut reader = Segment::checkout(&name, 0, &Options::new().read_only(true))?;
+    /// assert!(reader.as_mut_slice().is_empty()); // nothing to write to
+    /// assert!(matches!(reader.commit(), Err(Error::ReadOnly)));
+    /// # Segment::unlink(&name)?;
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn read_only(mut self, yes: bool) -> Self {
         self.read_only = yes;
         self
@@ -182,18 +242,48 @@ impl Options {
     }
 
     /// Sets the way in which writes are noticed (default: the best way there is).
+    ///
+    /// ```
+    /// use fyris_segment::{Error, Options, Segment, Tracking};
+    ///
+    /// let segment = Segment::nameless(4096, &Options::new().tracking(Tracking::Declared))?;
+    /// assert_eq!(segment.tracking(), Tracking::Declared);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn tracking(mut self, tracking: Tracking) -> Self {
         self.tracking = tracking;
         self
     }
 
     /// Sets the tracking to [`Tracking::Declared`].
+    ///
+    /// ```
+    /// use fyris_segment::{Error, Options, Segment};
+    ///
+    /// let mut segment = Segment::nameless(4096, &Options::new().declared())?;
+    /// segment.touch(0..8)?; // or it need not be committed
+    /// segment.as_mut_slice()[0] = 1;
+    /// segment.commit()?;
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn declared(self) -> Self {
         self.tracking(Tracking::Declared)
     }
 
     /// Sets the editing unit in bytes: 1, 2, 4, 8, 16, 32 or 64. Fixed when the segment is created
     /// (default 8); on an existing segment a different one is an error.
+    ///
+    /// ```
+    /// use fyris_segment::{Error, Options, Segment};
+    ///
+    /// let mut ours = Segment::nameless(4096, &Options::new().unit(1))?;
+    /// let mut theirs = ours.origin().checkout()?;
+    /// ours.as_mut_slice()[0] = 1;
+    /// ours.commit()?;
+    /// theirs.as_mut_slice()[1] = 2; // by units of eight bytes this would be a conflict
+    /// theirs.update_validated()?;
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn unit(mut self, bytes: u32) -> Self {
         self.unit = Some(bytes);
         self
@@ -202,6 +292,15 @@ impl Options {
     /// Sets the size in bytes that the segment may grow to, fixed when it is created (default: its size).
     /// A page that the segment has not grown to costs address space only, in the file and in each process. A page that
     /// it has takes some 270 bytes of log and index besides itself.
+    ///
+    /// ```
+    /// use fyris_segment::{Error, Options, Segment};
+    ///
+    /// let mut segment = Segment::nameless(4096, &Options::new().max_size(1 << 30))?;
+    /// segment.grow(1 << 20)?;
+    /// assert_eq!((segment.len(), segment.max_len()), (1 << 20, 1 << 30));
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn max_size(mut self, bytes: usize) -> Self {
         self.max_size = bytes;
         self
@@ -209,6 +308,14 @@ impl Options {
 
     /// Sets the number of processes that may have the segment checked out at once, 1 to 65,536, fixed when it is
     /// created (default: 1,024). A slot costs 64 bytes.
+    ///
+    /// ```
+    /// use fyris_segment::{Error, Options, Segment};
+    ///
+    /// let ours = Segment::nameless(4096, &Options::new().slots(1))?;
+    /// assert!(matches!(ours.origin().checkout(), Err(Error::TooManyProcesses(_))));
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn slots(mut self, count: usize) -> Self {
         self.slots = count;
         self
@@ -223,6 +330,14 @@ impl Options {
     /// more space, the process that is furthest behind is *evicted*: pages that it has changed and that others have
     /// changed too have no common base any more ([`Error::BaseLost`]). With 0 a process that lags by more than the log
     /// is evicted.
+    ///
+    /// ```
+    /// use fyris_segment::{Error, Options, Segment};
+    ///
+    /// // Processes that lag by more than the log are evicted, rather than kept memory for.
+    /// Segment::nameless(1 << 20, &Options::new().history(0))?;
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn history(mut self, bytes: usize) -> Self {
         self.history = Some(bytes);
         self
@@ -235,6 +350,19 @@ impl Options {
     /// [`VersionedMap`](crate::VersionedMap).
     ///
     /// [`Segment::discard`]: crate::Segment::discard
+    ///
+    /// ```
+    /// use fyris_segment::{Error, Options, Segment};
+    ///
+    /// let mut ours = Segment::nameless(4096, &Options::new().private(0..8))?;
+    /// let mut theirs = ours.origin().checkout()?;
+    /// ours.as_mut_slice()[0] = 1;
+    /// ours.as_mut_slice()[8] = 2;
+    /// ours.commit()?;
+    /// theirs.update()?;
+    /// assert_eq!((theirs.as_slice()[0], theirs.as_slice()[8]), (0, 2));
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn private(mut self, range: Range<usize>) -> Self {
         self.private.push(range);
         self
@@ -251,6 +379,15 @@ impl Options {
     ///
     /// It makes a difference only where writes are tracked by userfaultfd. By signals (and with
     /// [`Tracking::Declared`]) writes of other processes are never noticed.
+    ///
+    /// ```
+    /// use fyris_segment::{Error, Options, Segment};
+    ///
+    /// let mut debugged = Segment::nameless(4096, &Options::new().foreign_writes(true))?;
+    /// // Whatever a debugger writes into the copy here
+    /// debugged.commit()?; // is committed now, not with the next write of this process.
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn foreign_writes(mut self, yes: bool) -> Self {
         self.foreign_writes = yes;
         self
@@ -261,6 +398,15 @@ impl Options {
     /// many threads; with [`foreign_writes`](Options::foreign_writes) it changes nothing.
     ///
     /// A write of another thread is not noticed before the next scan.
+    ///
+    /// ```
+    /// use fyris_segment::{Error, Options, Segment};
+    ///
+    /// let mut segment = Segment::nameless(4096, &Options::new().one_writer(true))?;
+    /// segment.as_mut_slice()[0] = 1; // by the thread that commits
+    /// segment.commit()?;
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn one_writer(mut self, yes: bool) -> Self {
         self.one_writer = yes;
         self
@@ -272,6 +418,20 @@ impl Options {
     /// are few: a process that sleeps does not make the others' commits touch ever fresh memory.
     ///
     /// Up to twice as many frames are in use beside those of the trunk and those that laggards need.
+    ///
+    /// ```
+    /// use fyris_segment::{Error, Options, Segment};
+    ///
+    /// let mut ours = Segment::nameless(4096, &Options::new().lag(8))?;
+    /// let mut theirs = ours.origin().checkout()?;
+    /// for n in 1..100 {
+    ///     ours.as_mut_slice()[0] = n;
+    ///     ours.commit()?;
+    /// }
+    /// theirs.update()?; // the log went on without it: costs more, and loses nothing
+    /// assert_eq!(theirs.as_slice()[0], 99);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn lag(mut self, pages: usize) -> Self {
         self.lag = Some(pages);
         self
@@ -280,6 +440,16 @@ impl Options {
     /// Lets commits and waits go on when the segment's name was removed, if `yes` (default: no, they are
     /// [`Error::Unlinked`](crate::Error::Unlinked)): for processes that remove it once all have checked the segment
     /// out.
+    ///
+    /// ```
+    /// # use fyris_segment::{Error, Options, Segment};
+    /// let name = format!("after-unlink-{}", std::process::id());
+    /// let mut segment = Segment::checkout(&name, 4096, &Options::new().after_unlink(true))?;
+    /// Segment::unlink(&name)?; // nobody else gets it from now on
+    /// segment.as_mut_slice()[0] = 1;
+    /// segment.commit()?;
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn after_unlink(mut self, yes: bool) -> Self {
         self.after_unlink = yes;
         self
@@ -292,12 +462,35 @@ impl Options {
     /// write to it may commit. Others find a segment that has no slash in its name by its path,
     /// `/dev/shm/fyris-UID-NAME` with this user's number. To attach to a segment in memory whose file gives more than
     /// 0600, say the same mode: a file that gives more than was asked for is [`Error::NotOurs`].
+    ///
+    /// ```
+    /// # use fyris_segment::{Error, Options, Segment};
+    /// let name = format!("mode-{}", std::process::id());
+    /// use std::os::unix::fs::PermissionsExt;
+    ///
+    /// let segment = Segment::checkout(&name, 4096, &Options::new().mode(0o640))?;
+    /// let file = std::fs::metadata(segment.path()).expect("it is there");
+    /// assert_eq!(file.permissions().mode() & 0o777, 0o640);
+    /// assert!(matches!(Segment::checkout(&name, 0, &Options::new()), Err(Error::NotOurs(_))));
+    /// # Segment::unlink(&name)?;
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn mode(mut self, mode: u32) -> Self {
         self.mode = mode;
         self
     }
 
     /// Sets the group of a new segment's file, by number (default: this process's). It must be one of this user's.
+    ///
+    /// ```
+    /// # use fyris_segment::{Error, Options, Segment};
+    /// let name = format!("group-{}", std::process::id());
+    /// let group = rustix::process::getgid().as_raw();
+    /// let options = Options::new().mode(0o660).group(group);
+    /// Segment::checkout(&name, 4096, &options)?; // all of the group may commit
+    /// # Segment::unlink(&name)?;
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn group(mut self, group: u32) -> Self {
         self.group = Some(group);
         self

@@ -75,6 +75,19 @@ impl Segment {
     /// Writes of other processes into the copy are another matter:
     /// [`Options::foreign_writes`](crate::Options::foreign_writes).
     ///
+    /// ```
+    /// # use fyris_segment::{Error, Options, Segment};
+    /// # let mut ours = Segment::nameless(4096, &Options::new())?;
+    /// # let mut theirs = ours.origin().checkout()?;
+    /// ours.as_mut_slice()[0] = 1;
+    /// assert_eq!(ours.commit()?, 1);
+    /// theirs.as_mut_slice()[8] = 2;
+    /// assert!(matches!(theirs.commit(), Err(Error::Behind { .. })));
+    /// theirs.update()?;
+    /// assert_eq!(theirs.commit()?, 2);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::Behind`] if the trunk has changes that are not in the working copy; [`Error::Unlinked`];
@@ -102,6 +115,19 @@ impl Segment {
     /// Updates and commits in one step: where both sides changed a unit the local one wins. Never [`Error::Behind`]: if
     /// others commit meanwhile, the rest is merged under the commit lock.
     ///
+    /// ```
+    /// # use fyris_segment::{Error, Options, Segment};
+    /// # let mut ours = Segment::nameless(4096, &Options::new())?;
+    /// # let mut theirs = ours.origin().checkout()?;
+    /// ours.as_mut_slice()[0] = 1;
+    /// ours.commit()?;
+    /// theirs.as_mut_slice()[0] = 2;
+    /// theirs.commit_merge()?; // the local one wins
+    /// ours.update()?;
+    /// assert_eq!(ours.as_slice()[0], 2);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::BaseLost`], and those of [`Segment::commit`] but [`Error::Behind`]. After an error the update may have
@@ -111,6 +137,18 @@ impl Segment {
     }
 
     /// Updates and commits in one step, unless both sides changed a unit: then nothing is committed.
+    ///
+    /// ```
+    /// # use fyris_segment::{Error, Options, Segment};
+    /// # let mut ours = Segment::nameless(4096, &Options::new())?;
+    /// # let mut theirs = ours.origin().checkout()?;
+    /// ours.as_mut_slice()[0] = 1;
+    /// ours.commit()?;
+    /// theirs.as_mut_slice()[1] = 2; // the same unit of eight bytes
+    /// assert!(matches!(theirs.commit_merge_validated(), Err(Error::Conflict { .. })));
+    /// assert_eq!(theirs.as_slice()[..2], [0, 2]); // as it was
+    /// # Ok::<(), Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -459,6 +497,19 @@ impl Segment {
 
     /// Makes the segment longer, for every process; new bytes are zero. Others see the new length at their next update:
     /// growth is a version of its own. A smaller size changes nothing. O(new pages).
+    ///
+    /// ```
+    /// use fyris_segment::{Error, Options, Segment};
+    ///
+    /// let mut ours = Segment::nameless(4096, &Options::new().max_size(1 << 20))?;
+    /// let mut theirs = ours.origin().checkout()?;
+    /// ours.grow(8192)?;
+    /// assert_eq!((ours.len(), theirs.len(), ours.version()), (8192, 4096, 1)); // a version of its own
+    /// theirs.update()?;
+    /// assert_eq!(theirs.len(), 8192);
+    /// assert!(matches!(ours.grow(1 << 21), Err(Error::TooLarge { .. })));
+    /// # Ok::<(), Error>(())
+    /// ```
     ///
     /// # Errors
     ///

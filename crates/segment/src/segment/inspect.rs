@@ -15,6 +15,16 @@ impl Segment {
     /// evicted ([`Error::BaseLost`]) it is at the trunk's newest. Private bytes
     /// ([`Options::private`](crate::Options::private)) stay. O(pages written).
     ///
+    /// ```
+    /// # use fyris_segment::{Error, Options, Segment};
+    /// # let mut ours = Segment::nameless(4096, &Options::new())?;
+    /// # let mut theirs = ours.origin().checkout()?;
+    /// ours.as_mut_slice()[0] = 1;
+    /// ours.discard()?;
+    /// assert_eq!(ours.as_slice()[0], 0);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::ReadOnly`], [`Error::Corrupt`], [`Error::Forked`].
@@ -66,6 +76,16 @@ impl Segment {
 
     /// Returns the byte ranges, whole units, ascending, where the working copy differs from its version.
     /// O(pages written).
+    ///
+    /// ```
+    /// # use fyris_segment::{Error, Options, Segment};
+    /// # let mut ours = Segment::nameless(4096, &Options::new())?;
+    /// # let mut theirs = ours.origin().checkout()?;
+    /// ours.as_mut_slice()[9] = 1;
+    /// ours.as_mut_slice()[100] = 0; // as it was
+    /// assert_eq!(ours.diff()?, [8..16]); // whole units
+    /// # Ok::<(), Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -124,6 +144,17 @@ impl Segment {
     /// Returns the byte ranges that the trunk has changed since the working copy's version: whole words or units,
     /// whichever is larger, ascending; whole pages if this process lags by more than the log, or may not write to the
     /// file. No system call. O(pages changed).
+    ///
+    /// ```
+    /// # use fyris_segment::{Error, Options, Segment};
+    /// # let mut ours = Segment::nameless(4096, &Options::new())?;
+    /// # let mut theirs = ours.origin().checkout()?;
+    /// ours.as_mut_slice()[9] = 1;
+    /// ours.commit()?;
+    /// assert_eq!(theirs.incoming()?, [8..16]);
+    /// assert_eq!(theirs.as_slice()[9], 0); // only looked at
+    /// # Ok::<(), Error>(())
+    /// ```
     ///
     /// # Errors
     ///

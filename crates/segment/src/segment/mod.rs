@@ -51,6 +51,19 @@ const NO_SLOT: usize = usize::MAX;
 /// A segment may be sent to another thread; `&mut self` keeps two from using it at once. Programs that
 /// write through [`as_mut_ptr`](Segment::as_mut_ptr) from several threads see to it themselves that none
 /// writes during a call: such a write may be torn, or be part of the commit or not.
+///
+/// ```
+/// # use fyris_segment::{Error, Options, Segment};
+/// # let mut ours = Segment::nameless(4096, &Options::new())?;
+/// # let mut theirs = ours.origin().checkout()?;
+/// ours.as_mut_slice()[0] = 1;
+/// theirs.as_mut_slice()[8] = 2; // another unit
+/// ours.commit()?;
+/// assert_eq!(theirs.as_slice()[0], 0); // a snapshot, until it is updated
+/// theirs.update()?;
+/// assert_eq!((theirs.as_slice()[0], theirs.as_slice()[8]), (1, 2));
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Segment {
     trunk: Arc<Trunk>,
@@ -104,6 +117,17 @@ impl Segment {
     /// O(pages that the segment has, not that it may have): some 5 ns a page, 25 more if writes are tracked, and with a
     /// copy what copying the pages takes that were ever written. The first process to attach repairs what a crash may
     /// have left.
+    ///
+    /// ```
+    /// # use fyris_segment::{Error, Options, Segment};
+    /// let name = format!("checkout-{}", std::process::id());
+    /// let ours = Segment::checkout(&name, 4096, &Options::new())?; // makes it
+    /// let theirs = Segment::checkout(&name, 0, &Options::new())?; // whatever its size
+    /// assert_eq!(theirs.len(), 4096);
+    /// assert!(matches!(Segment::checkout(&name, 8192, &Options::new()), Err(Error::TooSmall { .. })));
+    /// # Segment::unlink(&name)?;
+    /// # Ok::<(), Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -228,6 +252,17 @@ impl Segment {
     /// wait, is [`Error::Unlinked`]: who checks the name out from now on shares nothing with them. Those that are to go
     /// on among themselves say so ([`Options::after_unlink`]). Nothing else ever removes a name.
     ///
+    /// ```
+    /// # use fyris_segment::{Error, Options, Segment};
+    /// let name = format!("unlink-{}", std::process::id());
+    /// let mut segment = Segment::checkout(&name, 4096, &Options::new())?;
+    /// Segment::unlink(&name)?;
+    /// segment.as_mut_slice()[0] = 1;
+    /// assert!(matches!(segment.commit(), Err(Error::Unlinked(_))));
+    /// assert!(matches!(Segment::unlink(&name), Err(Error::NotFound(_))));
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::NotFound`], [`Error::BadName`], [`Error::NotASegment`], [`Error::NotOurs`]: the file is left alone if
@@ -238,6 +273,14 @@ impl Segment {
 
     /// Returns whether the segment's name is gone, or leads to another file by now: processes that check it out share
     /// nothing with this one. False if it never had a name. Two system calls.
+    ///
+    /// ```
+    /// # use fyris_segment::{Error, Options, Segment};
+    /// # let mut ours = Segment::nameless(4096, &Options::new())?;
+    /// # let mut theirs = ours.origin().checkout()?;
+    /// assert!(!ours.is_unlinked()?); // it never had a name
+    /// # Ok::<(), Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -257,6 +300,15 @@ impl Segment {
     }
 
     /// Returns the bytes that the segment may [`grow`](Segment::grow) to.
+    ///
+    /// ```
+    /// # use fyris_segment::{Error, Options, Segment};
+    /// # let mut ours = Segment::nameless(4096, &Options::new())?;
+    /// # let mut theirs = ours.origin().checkout()?;
+    /// let segment = Segment::nameless(4096, &Options::new().max_size(1 << 20))?;
+    /// assert_eq!((segment.len(), segment.max_len()), (4096, 1 << 20));
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn max_len(&self) -> usize {
         self.base.len() * PAGE
     }
@@ -275,6 +327,15 @@ impl Segment {
     }
 
     /// Returns the file behind the trunk.
+    ///
+    /// ```
+    /// # use fyris_segment::{Error, Options, Segment};
+    /// let name = format!("path-{}", std::process::id());
+    /// let segment = Segment::checkout(&name, 4096, &Options::new())?;
+    /// assert!(segment.path().starts_with("/dev/shm") && segment.path().is_file());
+    /// # Segment::unlink(&name)?;
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn path(&self) -> &Path {
         &self.trunk.place.path
     }
@@ -287,6 +348,18 @@ impl Segment {
     /// Returns the way in which writes to the working copy are noticed: the choice of
     /// [`Tracking::Auto`](crate::Tracking::Auto), and [`Tracking::Declared`](crate::Tracking::Declared) for a read-only
     /// one.
+    ///
+    /// ```
+    /// # use fyris_segment::{Error, Options, Segment};
+    /// # let mut ours = Segment::nameless(4096, &Options::new())?;
+    /// # let mut theirs = ours.origin().checkout()?;
+    /// use fyris_segment::Tracking;
+    ///
+    /// assert_ne!(ours.tracking(), Tracking::Auto); // what was chosen
+    /// let declared = Segment::nameless(4096, &Options::new().declared())?;
+    /// assert_eq!(declared.tracking(), Tracking::Declared);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn tracking(&self) -> Tracking {
         self.copy.tracking()
     }
@@ -298,6 +371,18 @@ impl Segment {
     }
 
     /// Returns the address like [`Segment::as_ptr`], to write through. Writing to a read-only checkout raises SIGSEGV.
+    ///
+    /// ```
+    /// # use fyris_segment::{Error, Options, Segment};
+    /// # let mut ours = Segment::nameless(4096, &Options::new())?;
+    /// # let mut theirs = ours.origin().checkout()?;
+    /// // SAFETY: 4096 bytes are there while the segment lives, and no other code uses them now.
+    /// unsafe { ours.as_mut_ptr().cast::<u64>().write(7) };
+    /// ours.commit()?; // found, as any write is
+    /// theirs.update()?;
+    /// assert_eq!(theirs.as_slice()[0], 7);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn as_mut_ptr(&mut self) -> *mut u8 {
         // No store if it is so already: this may stand in a loop of stores.
         if self.written != Written::Always {
@@ -315,6 +400,15 @@ impl Segment {
     }
 
     /// Returns the working copy, to write to; empty in a forked child and for a read-only checkout.
+    ///
+    /// ```
+    /// # use fyris_segment::{Error, Options, Segment};
+    /// # let mut ours = Segment::nameless(4096, &Options::new())?;
+    /// # let mut theirs = ours.origin().checkout()?;
+    /// ours.as_mut_slice()[..5].copy_from_slice(b"hello");
+    /// ours.commit()?;
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn as_mut_slice(&mut self) -> &mut [u8] {
         if self.written == Written::No {
             self.written = Written::Perhaps;
@@ -337,18 +431,47 @@ impl Segment {
     }
 
     /// Returns the version of the working copy: the commits (and growths) it contains.
+    ///
+    /// ```
+    /// # use fyris_segment::{Error, Options, Segment};
+    /// # let mut ours = Segment::nameless(4096, &Options::new())?;
+    /// # let mut theirs = ours.origin().checkout()?;
+    /// ours.as_mut_slice()[0] = 1;
+    /// ours.commit()?;
+    /// assert_eq!((ours.version(), theirs.version()), (1, 0));
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn version(&self) -> u64 {
         self.version
     }
 
     /// Returns the number of pages that the last commit of this process has published: those in which it changed a
     /// byte.
+    ///
+    /// ```
+    /// let mut segment = fyris_segment::Segment::nameless(1 << 20, &Default::default())?;
+    /// segment.as_mut_slice()[..2 * fyris_segment::PAGE].fill(1);
+    /// segment.as_mut_slice()[1 << 19] = 0; // as it was
+    /// segment.commit()?;
+    /// assert_eq!(segment.published(), 2);
+    /// # Ok::<(), fyris_segment::Error>(())
+    /// ```
     pub fn published(&self) -> usize {
         self.published
     }
 
     /// Returns the version of the trunk. One load, no system call. For a moment after a commit it may still be
     /// the version before; [`Segment::is_behind`] is exact.
+    ///
+    /// ```
+    /// # use fyris_segment::{Error, Options, Segment};
+    /// # let mut ours = Segment::nameless(4096, &Options::new())?;
+    /// # let mut theirs = ours.origin().checkout()?;
+    /// ours.as_mut_slice()[0] = 1;
+    /// ours.commit()?;
+    /// assert_eq!((theirs.trunk_version(), theirs.version()), (1, 0));
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn trunk_version(&self) -> u64 {
         match self.is_forked() {
             true => self.version,
@@ -357,6 +480,16 @@ impl Segment {
     }
 
     /// Returns whether the trunk has changes that the working copy has not. Two loads, no system call.
+    ///
+    /// ```
+    /// # use fyris_segment::{Error, Options, Segment};
+    /// # let mut ours = Segment::nameless(4096, &Options::new())?;
+    /// # let mut theirs = ours.origin().checkout()?;
+    /// ours.as_mut_slice()[0] = 1;
+    /// ours.commit()?;
+    /// assert!(theirs.is_behind() && !ours.is_behind());
+    /// # Ok::<(), Error>(())
+    /// ```
     #[inline]
     pub fn is_behind(&self) -> bool {
         !self.is_forked() && self.trunk.position() != self.position
@@ -422,6 +555,19 @@ impl Segment {
     /// then and need no scan; under [`Tracking::Declared`](crate::Tracking::Declared) it is the only way to
     /// be committed. O(pages in range); one system call if writes are tracked.
     ///
+    /// ```
+    /// use fyris_segment::{Error, Options, Segment};
+    ///
+    /// let mut ours = Segment::nameless(4096, &Options::new().declared())?;
+    /// let mut theirs = ours.origin().checkout()?;
+    /// ours.as_mut_slice()[0] = 1;
+    /// ours.touch(0..1)?; // before or after the write
+    /// ours.commit()?;
+    /// theirs.update()?;
+    /// assert_eq!(theirs.as_slice()[0], 1);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::OutOfRange`], [`Error::ReadOnly`], [`Error::Forked`].
@@ -480,6 +626,17 @@ impl Segment {
     /// the content of the disk is consistent if no commit ran between the last `sync` and the failure; a crash of
     /// processes never harms it.
     ///
+    /// ```
+    /// let path = std::env::temp_dir().join(format!("synced-{}", std::process::id()));
+    /// # use fyris_segment::{Error, Options, Segment};
+    /// let mut segment = Segment::checkout(&path, 4096, &Options::new())?;
+    /// segment.as_mut_slice()[0] = 1;
+    /// segment.commit()?;
+    /// segment.sync()?; // what was committed is on the disk
+    /// # Segment::unlink(&path)?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::Os`], [`Error::NoSpace`], [`Error::Forked`].
@@ -510,6 +667,16 @@ impl Segment {
     }
 
     /// Returns the place and the options that this was checked out with.
+    ///
+    /// ```
+    /// # use fyris_segment::{Error, Options, Segment};
+    /// # let mut ours = Segment::nameless(4096, &Options::new())?;
+    /// # let mut theirs = ours.origin().checkout()?;
+    /// let origin = ours.origin();
+    /// drop((ours, theirs));
+    /// assert!(origin.checkout().is_ok()); // it keeps a nameless segment
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn origin(&self) -> Origin {
         Origin {
             place: self.trunk.place.clone(),
@@ -528,6 +695,16 @@ pub struct Origin {
 
 impl Origin {
     /// Checks the same segment out again, at the trunk's present version. It must exist.
+    ///
+    /// ```
+    /// # use fyris_segment::{Error, Options, Segment};
+    /// let name = format!("origin-{}", std::process::id());
+    /// let segment = Segment::checkout(&name, 4096, &Options::new())?;
+    /// let origin = segment.origin();
+    /// Segment::unlink(&name)?;
+    /// assert!(matches!(origin.checkout(), Err(Error::NotFound(_)))); // it makes none
+    /// # Ok::<(), Error>(())
+    /// ```
     ///
     /// # Errors
     ///

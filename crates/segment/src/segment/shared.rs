@@ -73,6 +73,21 @@ impl Reattach for VersionedMap {
 
 /// A segment or map that several threads may call at once: one of them does, the others are told
 /// [`Error::Busy`] at once instead of waiting or tearing pages.
+///
+/// ```
+/// # use fyris_segment::{Error, Options, Segment};
+/// # let mut ours = Segment::nameless(4096, &Options::new())?;
+/// # let mut theirs = ours.origin().checkout()?;
+/// use fyris_segment::Shared;
+///
+/// let shared = Shared::new(ours);
+/// std::thread::scope(|s| {
+///     s.spawn(|| shared.with(|segment| segment.update())); // done, or `Error::Busy`
+///     s.spawn(|| shared.with(|segment| segment.update()));
+/// });
+/// assert_eq!(shared.with(|segment| Ok(segment.len()))?, 4096);
+/// # Ok::<(), Error>(())
+/// ```
 pub struct Shared<T: Reattach = Segment> {
     /// The process whose thread is inside; 0: none.
     inside: AtomicU32,
@@ -84,6 +99,17 @@ pub struct Shared<T: Reattach = Segment> {
 unsafe impl<T: Reattach + Send> Sync for Shared<T> {}
 
 /// The value, as long as this thread is inside.
+///
+/// ```
+/// # use fyris_segment::{Error, Options, Segment};
+/// # let mut ours = Segment::nameless(4096, &Options::new())?;
+/// # let mut theirs = ours.origin().checkout()?;
+/// let shared = fyris_segment::Shared::new(ours);
+/// let mut inside = shared.lock()?;
+/// inside.as_mut_slice()[0] = 1;
+/// inside.commit()?;
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Inside<'a, T: Reattach> {
     shared: &'a Shared<T>,
@@ -93,6 +119,16 @@ pub struct Inside<'a, T: Reattach> {
 
 impl<T: Reattach> Shared<T> {
     /// Wraps a checked-out value.
+    ///
+    /// ```
+    /// # use fyris_segment::{MapError, Options, Segment, VersionedMap};
+    /// # let segment = Segment::nameless(1 << 20, &Options::new())?;
+    /// # let mut map = VersionedMap::open(segment)?;
+    /// # let mut theirs = VersionedMap::open(map.segment().origin().checkout()?)?;
+    /// let shared = fyris_segment::Shared::new(map); // of a map, too
+    /// assert!(shared.with(|map| map.is_empty())?);
+    /// # Ok::<(), MapError>(())
+    /// ```
     pub fn new(value: T) -> Shared<T> {
         Shared {
             inside: AtomicU32::new(0),
@@ -102,6 +138,18 @@ impl<T: Reattach> Shared<T> {
     }
 
     /// Goes inside.
+    ///
+    /// ```
+    /// # use fyris_segment::{Error, Options, Segment};
+    /// # let mut ours = Segment::nameless(4096, &Options::new())?;
+    /// # let mut theirs = ours.origin().checkout()?;
+    /// let shared = fyris_segment::Shared::new(ours);
+    /// let inside = shared.lock()?;
+    /// assert!(matches!(shared.lock(), Err(Error::Busy))); // also of the same thread
+    /// drop(inside);
+    /// assert!(shared.lock().is_ok());
+    /// # Ok::<(), Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -143,6 +191,18 @@ impl<T: Reattach> Shared<T> {
 
     /// Runs `operation` on the value.
     ///
+    /// ```
+    /// # use fyris_segment::{Error, Options, Segment};
+    /// # let mut ours = Segment::nameless(4096, &Options::new())?;
+    /// # let mut theirs = ours.origin().checkout()?;
+    /// let shared = fyris_segment::Shared::new(ours);
+    /// shared.with(|segment| {
+    ///     segment.as_mut_slice()[0] = 1;
+    ///     segment.commit()
+    /// })?;
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// As [`Shared::lock`], and those of `operation`.
@@ -156,6 +216,15 @@ impl<T: Reattach> Shared<T> {
 
     /// Checks the same segment out anew in a forked child, at the trunk's present version, also if a thread of the
     /// parent was inside when it forked. Does nothing elsewhere.
+    ///
+    /// ```
+    /// # use fyris_segment::{Error, Options, Segment};
+    /// # let mut ours = Segment::nameless(4096, &Options::new())?;
+    /// # let mut theirs = ours.origin().checkout()?;
+    /// let shared = fyris_segment::Shared::new(ours);
+    /// shared.reattach()?; // nothing to do here; to be called in a forked child
+    /// # Ok::<(), Error>(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -15,6 +15,20 @@ use crate::error::{Error, Result};
 /// the write.
 ///
 /// Bytes behind the last whole word are reached by [`Words::bytes_mut`] only.
+///
+/// ```
+/// # use fyris_segment::{Error, Options, Segment};
+/// # let mut ours = Segment::nameless(4096, &Options::new())?;
+/// # let mut theirs = ours.origin().checkout()?;
+/// ours.transaction(|words| {
+///     words[0] = 0x0807;
+///     words.bytes_mut(8..10)?.fill(9);
+///     assert_eq!(words.bytes()[..2], [7, 8]);
+///     Ok::<_, Error>(())
+/// })?;
+/// assert_eq!(ours.as_slice()[9], 9);
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Debug)]
 pub struct Words<'a>(&'a mut Segment);
 
@@ -26,11 +40,33 @@ impl Words<'_> {
     }
 
     /// Returns the working copy as bytes.
+    ///
+    /// ```
+    /// # use fyris_segment::{Error, Options, Segment};
+    /// # let mut ours = Segment::nameless(4096, &Options::new())?;
+    /// # let mut theirs = ours.origin().checkout()?;
+    /// let first = ours.transaction(|words| Ok::<_, Error>(words.bytes()[0]))?;
+    /// assert_eq!(first, 0);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn bytes(&self) -> &[u8] {
         self.0.as_slice()
     }
 
     /// Returns bytes to write to.
+    ///
+    /// ```
+    /// # use fyris_segment::{Error, Options, Segment};
+    /// # let mut ours = Segment::nameless(4096, &Options::new())?;
+    /// # let mut theirs = ours.origin().checkout()?;
+    /// let written = ours.transaction(|words| {
+    ///     words.bytes_mut(0..2)?.fill(1);
+    ///     words.bytes_mut(4095..4097).map(|_| ()) // beyond the end: the whole is taken back
+    /// });
+    /// assert!(matches!(written, Err(Error::OutOfRange { .. })));
+    /// assert_eq!(ours.as_slice()[0], 0);
+    /// # Ok::<(), Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -93,10 +129,22 @@ impl Segment {
     /// the working copy may have been written to since the last commit (through [`Segment::as_mut_slice`], or any time
     /// if [`Segment::as_mut_ptr`] was ever called), also what [`Segment::diff`] does.
     ///
+    /// ```
+    /// # use fyris_segment::{Error, Options, Segment};
+    /// # let mut ours = Segment::nameless(4096, &Options::new())?;
+    /// # let mut theirs = ours.origin().checkout()?;
+    /// ours.begin()?;
+    /// ours.as_mut_slice()[0] += 1;
+    /// assert!(matches!(ours.begin(), Err(Error::Uncommitted)));
+    /// ours.commit()?; // if it is `Error::Behind`: discard, and begin again
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
-    /// [`Error::Uncommitted`]: commit or discard first; [`Error::BaseLost`] if it cannot be told whether anything is uncommitted, since this
-    /// process lagged too far: discard first; [`Error::ReadOnly`]; the others of [`Segment::update`].
+    /// [`Error::Uncommitted`]: commit or discard first; [`Error::BaseLost`] if it cannot be told whether anything is
+    /// uncommitted, since this process lagged too far: discard first; [`Error::ReadOnly`]; the others of
+    /// [`Segment::update`].
     pub fn begin(&mut self) -> Result<Updated> {
         self.check_writable()?;
         self.check_between()?;

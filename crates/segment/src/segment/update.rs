@@ -22,6 +22,18 @@ const SCAN: usize = 600;
 const AHEAD: usize = 6;
 
 /// The result of an update.
+///
+/// ```
+/// # use fyris_segment::{Error, Options, Segment};
+/// # let mut ours = Segment::nameless(4096, &Options::new())?;
+/// # let mut theirs = ours.origin().checkout()?;
+/// ours.as_mut_slice()[0] = 1;
+/// ours.commit()?;
+/// theirs.as_mut_slice()[1] = 2; // the same unit
+/// let updated = theirs.update()?;
+/// assert_eq!((updated.version, updated.pages, updated.conflicts), (1, 1, 1));
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Updated {
@@ -36,6 +48,23 @@ pub struct Updated {
 }
 
 /// One editing unit that was changed on both sides.
+///
+/// ```
+/// # use fyris_segment::{Error, Options, Segment};
+/// # let mut ours = Segment::nameless(4096, &Options::new())?;
+/// # let mut theirs = ours.origin().checkout()?;
+/// use fyris_segment::Choice;
+///
+/// ours.as_mut_slice()[0] = 1;
+/// ours.commit()?;
+/// theirs.as_mut_slice()[0] = 2;
+/// theirs.update_with(|unit| {
+///     let firsts = (unit.base.map(|base| base[0]), unit.local[0], unit.incoming[0]);
+///     assert_eq!((unit.offset, firsts), (0, (Some(0), 2, 1)));
+///     Choice::Local
+/// })?;
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Conflict<'a> {
@@ -50,6 +79,20 @@ pub struct Conflict<'a> {
 }
 
 /// The decision about a conflicting unit.
+///
+/// ```
+/// # use fyris_segment::{Error, Options, Segment};
+/// # let mut ours = Segment::nameless(4096, &Options::new())?;
+/// # let mut theirs = ours.origin().checkout()?;
+/// use fyris_segment::Choice;
+///
+/// ours.as_mut_slice()[0] = 1;
+/// ours.commit()?;
+/// theirs.as_mut_slice()[0] = 2;
+/// theirs.update_with(|_| Choice::Incoming)?;
+/// assert_eq!(theirs.as_slice()[0], 1);
+/// # Ok::<(), Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Choice {
     /// Keep the working copy's; the next commit overwrites the trunk's.
@@ -112,6 +155,19 @@ impl Segment {
     ///
     /// O(1) if there is nothing new, else O(pages changed in the trunk since, plus the changed words).
     ///
+    /// ```
+    /// # use fyris_segment::{Error, Options, Segment};
+    /// # let mut ours = Segment::nameless(4096, &Options::new())?;
+    /// # let mut theirs = ours.origin().checkout()?;
+    /// ours.as_mut_slice()[0] = 1;
+    /// ours.commit()?;
+    /// theirs.as_mut_slice()[1] = 2; // the same unit of eight bytes
+    /// theirs.as_mut_slice()[8] = 3;
+    /// theirs.update()?;
+    /// assert_eq!(theirs.as_slice()[..9], [0, 2, 0, 0, 0, 0, 0, 0, 3]); // what is local stays
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::BaseLost`] if the process was evicted (see [`Options::history`](crate::Options::history)) and both
@@ -131,6 +187,18 @@ impl Segment {
     /// Merges the trunk's changes into the working copy, unless both sides changed a unit, even to the same value: then
     /// nothing is done. Waits and costs as [`Segment::update`].
     ///
+    /// ```
+    /// # use fyris_segment::{Error, Options, Segment};
+    /// # let mut ours = Segment::nameless(4096, &Options::new())?;
+    /// # let mut theirs = ours.origin().checkout()?;
+    /// ours.as_mut_slice()[0] = 1;
+    /// ours.commit()?;
+    /// theirs.as_mut_slice()[0] = 1; // the same value is a conflict, too
+    /// assert!(matches!(theirs.update_validated(), Err(Error::Conflict { .. })));
+    /// assert!(theirs.is_behind()); // nothing was done
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::Conflict`] with the ranges; those of [`Segment::update`].
@@ -144,6 +212,26 @@ impl Segment {
     /// Merges the trunk's changes into the working copy, asking `decide` about each unit that both sides changed. All
     /// are asked before anything is written, so a panic in `decide` leaves the working copy as it was. It cannot reach
     /// the segment, may block, and is asked at most once more for a unit if this process is evicted meanwhile.
+    ///
+    /// ```
+    /// # use fyris_segment::{Error, Options, Segment};
+    /// # let mut ours = Segment::nameless(4096, &Options::new())?;
+    /// # let mut theirs = ours.origin().checkout()?;
+    /// use fyris_segment::Choice;
+    ///
+    /// // Two counters that both sides have added to: the sum of the additions.
+    /// ours.as_mut_slice()[0] = 3;
+    /// ours.commit()?;
+    /// theirs.as_mut_slice()[0] = 4;
+    /// theirs.update_with(|unit| {
+    ///     let mut merged = [0; 64]; // as many of them as a unit has
+    ///     let base = unit.base.map_or(0, |base| base[0]);
+    ///     merged[0] = unit.local[0] + unit.incoming[0] - base;
+    ///     Choice::Write(merged)
+    /// })?;
+    /// assert_eq!(theirs.as_slice()[0], 7);
+    /// # Ok::<(), Error>(())
+    /// ```
     ///
     /// # Errors
     ///

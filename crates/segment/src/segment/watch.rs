@@ -47,6 +47,20 @@ impl Watcher {
     /// also sees a commit whose process was killed before it could wake a sleeper. A process that may not write to the
     /// file cannot ask to be woken, and looks two hundred times a second.
     ///
+    /// ```
+    /// # use fyris_segment::{Error, Options, Segment};
+    /// # let mut ours = Segment::nameless(4096, &Options::new())?;
+    /// # let mut theirs = ours.origin().checkout()?;
+    /// use std::time::Duration;
+    ///
+    /// let watcher = ours.watcher();
+    /// assert!(!watcher.wait(Some(Duration::ZERO))?);
+    /// ours.as_mut_slice()[0] = 1;
+    /// ours.commit()?;
+    /// assert!(watcher.wait(None)?); // newer than when the watcher was made
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::Unlinked`] if there are no such changes, and the segment's name is gone, by whatever means: noticed at
@@ -61,6 +75,18 @@ impl Watcher {
 
 impl Segment {
     /// Returns a watcher, which waits for versions newer than that of the working copy now.
+    ///
+    /// ```
+    /// # use fyris_segment::{Error, Options, Segment};
+    /// # let mut ours = Segment::nameless(4096, &Options::new())?;
+    /// # let mut theirs = ours.origin().checkout()?;
+    /// let watcher = theirs.watcher();
+    /// let sleeper = std::thread::spawn(move || watcher.wait(None));
+    /// ours.as_mut_slice()[0] = 1;
+    /// ours.commit()?;
+    /// assert!(sleeper.join().expect("no panic")?);
+    /// # Ok::<(), Error>(())
+    /// ```
     pub fn watcher(&self) -> Watcher {
         Watcher {
             trunk: Arc::clone(&self.trunk),
@@ -71,6 +97,19 @@ impl Segment {
 
     /// Sleeps until the trunk has changes that the working copy has not, or until `timeout` has passed (`None`: for
     /// ever). Returns [`Segment::is_behind`]. See [`Watcher::wait`].
+    ///
+    /// ```
+    /// # use fyris_segment::{Error, Options, Segment};
+    /// # let mut ours = Segment::nameless(4096, &Options::new())?;
+    /// # let mut theirs = ours.origin().checkout()?;
+    /// use std::time::Duration;
+    ///
+    /// assert!(!theirs.wait(Some(Duration::from_millis(1)))?);
+    /// ours.as_mut_slice()[0] = 1;
+    /// ours.commit()?;
+    /// assert!(theirs.wait(None)? && theirs.is_behind()); // it does not update
+    /// # Ok::<(), Error>(())
+    /// ```
     ///
     /// # Errors
     ///

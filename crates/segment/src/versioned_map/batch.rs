@@ -4,6 +4,20 @@ use super::{MapError, MapResult, VersionedMap, View};
 use crate::Error;
 
 /// The changes of one run of the closure of [`VersionedMap::write`].
+///
+/// ```
+/// # use fyris_segment::{MapError, Options, Segment, VersionedMap};
+/// # let segment = Segment::nameless(1 << 20, &Options::new())?;
+/// # let mut map = VersionedMap::open(segment)?;
+/// # let mut theirs = VersionedMap::open(map.segment().origin().checkout()?)?;
+/// let refused = map.write(|batch| {
+///     batch.insert(b"a", b"1")?;
+///     batch.insert(&[0; 5000], b"2") // too long
+/// });
+/// assert!(matches!(refused, Err(MapError::KeyTooLong(5000))));
+/// assert!(map.is_empty()?); // all or nothing
+/// # Ok::<(), MapError>(())
+/// ```
 #[derive(Debug)]
 pub struct Batch<'m> {
     map: &'m mut VersionedMap,
@@ -15,11 +29,36 @@ impl<'m> Batch<'m> {
     }
 
     /// Returns the map to read, with the changes made so far.
+    ///
+    /// ```
+    /// # use fyris_segment::{MapError, Options, Segment, VersionedMap};
+    /// # let segment = Segment::nameless(1 << 20, &Options::new())?;
+    /// # let mut map = VersionedMap::open(segment)?;
+    /// # let mut theirs = VersionedMap::open(map.segment().origin().checkout()?)?;
+    /// map.write(|batch| {
+    ///     batch.insert(b"key", b"value")?;
+    ///     assert_eq!(batch.view().len()?, 1); // with what was changed so far
+    ///     Ok::<_, MapError>(())
+    /// })?;
+    /// # Ok::<(), MapError>(())
+    /// ```
     pub fn view(&self) -> View<'_> {
         self.map.view()
     }
 
     /// Returns the value of a key.
+    ///
+    /// ```
+    /// # use fyris_segment::{MapError, Options, Segment, VersionedMap};
+    /// # let segment = Segment::nameless(1 << 20, &Options::new())?;
+    /// # let mut map = VersionedMap::open(segment)?;
+    /// # let mut theirs = VersionedMap::open(map.segment().origin().checkout()?)?;
+    /// map.write(|batch| {
+    ///     assert_eq!(batch.get(b"key")?, None);
+    ///     batch.insert(b"key", b"value")
+    /// })?;
+    /// # Ok::<(), MapError>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -29,6 +68,16 @@ impl<'m> Batch<'m> {
     }
 
     /// Maps `key` to `value`; whether the key was there before. O(log n).
+    ///
+    /// ```
+    /// # use fyris_segment::{MapError, Options, Segment, VersionedMap};
+    /// # let segment = Segment::nameless(1 << 20, &Options::new())?;
+    /// # let mut map = VersionedMap::open(segment)?;
+    /// # let mut theirs = VersionedMap::open(map.segment().origin().checkout()?)?;
+    /// let was_there = map.write(|batch| batch.insert(b"key", b"value"))?;
+    /// assert!(!was_there && map.write(|batch| batch.insert(b"key", b"another"))?);
+    /// # Ok::<(), MapError>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -40,6 +89,15 @@ impl<'m> Batch<'m> {
 
     /// Removes a key; whether it was there. O(log n).
     ///
+    /// ```
+    /// # use fyris_segment::{MapError, Options, Segment, VersionedMap};
+    /// # let segment = Segment::nameless(1 << 20, &Options::new())?;
+    /// # let mut map = VersionedMap::open(segment)?;
+    /// # let mut theirs = VersionedMap::open(map.segment().origin().checkout()?)?;
+    /// assert!(!map.write(|batch| batch.remove(b"key"))?); // no error
+    /// # Ok::<(), MapError>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Corrupt`](MapError::Corrupt).
@@ -48,6 +106,17 @@ impl<'m> Batch<'m> {
     }
 
     /// Removes everything.
+    ///
+    /// ```
+    /// # use fyris_segment::{MapError, Options, Segment, VersionedMap};
+    /// # let segment = Segment::nameless(1 << 20, &Options::new())?;
+    /// # let mut map = VersionedMap::open(segment)?;
+    /// # let mut theirs = VersionedMap::open(map.segment().origin().checkout()?)?;
+    /// map.write(|batch| batch.insert(b"old", b"1"))?;
+    /// map.write(|batch| batch.clear().and(batch.insert(b"new", b"2")))?; // one step for others
+    /// assert_eq!(map.len()?, 1);
+    /// # Ok::<(), MapError>(())
+    /// ```
     ///
     /// # Errors
     ///

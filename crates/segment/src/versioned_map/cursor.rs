@@ -13,6 +13,22 @@ use super::{MapResult, View};
 ///
 /// A cursor is in front of all keys when new, then on a key, or behind all. It remembers its key: after a change
 /// or an update it goes on from there, whether the key still exists or not. It may move from map to map.
+///
+/// ```
+/// # use fyris_segment::{MapError, Options, Segment, VersionedMap};
+/// # let segment = Segment::nameless(1 << 20, &Options::new())?;
+/// # let mut map = VersionedMap::open(segment)?;
+/// # let mut theirs = VersionedMap::open(map.segment().origin().checkout()?)?;
+/// use fyris_segment::versioned_map::Cursor;
+///
+/// map.write(|batch| batch.insert(b"a", b"1").and(batch.insert(b"b", b"2")))?;
+/// let mut cursor = Cursor::new();
+/// cursor.next(map.view())?;
+/// map.write(|batch| batch.remove(b"a"))?; // it borrows nothing
+/// assert_eq!(cursor.key(), Some(&b"a"[..]));
+/// assert_eq!(cursor.next(map.view())?, Some((&b"b"[..], &b"2"[..])));
+/// # Ok::<(), MapError>(())
+/// ```
 #[derive(Debug, Clone, Default)]
 pub struct Cursor {
     place: CursorPlace,
@@ -31,26 +47,96 @@ enum CursorPlace {
 
 impl Cursor {
     /// Makes a cursor in front of all keys.
+    ///
+    /// ```
+    /// # use fyris_segment::{MapError, Options, Segment, VersionedMap};
+    /// # let segment = Segment::nameless(1 << 20, &Options::new())?;
+    /// # let mut map = VersionedMap::open(segment)?;
+    /// # let mut theirs = VersionedMap::open(map.segment().origin().checkout()?)?;
+    /// use fyris_segment::versioned_map::Cursor;
+    ///
+    /// assert_eq!(Cursor::new().key(), None);
+    /// # Ok::<(), MapError>(())
+    /// ```
     pub fn new() -> Cursor {
         Cursor::default()
     }
 
     /// Returns the key it is on.
+    ///
+    /// ```
+    /// # use fyris_segment::{MapError, Options, Segment, VersionedMap};
+    /// # let segment = Segment::nameless(1 << 20, &Options::new())?;
+    /// # let mut map = VersionedMap::open(segment)?;
+    /// # let mut theirs = VersionedMap::open(map.segment().origin().checkout()?)?;
+    /// use fyris_segment::versioned_map::Cursor;
+    ///
+    /// map.write(|batch| batch.insert(b"a", b"1"))?;
+    /// let mut cursor = Cursor::new();
+    /// cursor.next(map.view())?;
+    /// assert_eq!(cursor.key(), Some(&b"a"[..]));
+    /// cursor.next(map.view())?;
+    /// assert_eq!(cursor.key(), None); // behind all
+    /// # Ok::<(), MapError>(())
+    /// ```
     pub fn key(&self) -> Option<&[u8]> {
         (self.place == CursorPlace::On).then_some(&self.key)
     }
 
     /// Goes in front of all keys.
+    ///
+    /// ```
+    /// # use fyris_segment::{MapError, Options, Segment, VersionedMap};
+    /// # let segment = Segment::nameless(1 << 20, &Options::new())?;
+    /// # let mut map = VersionedMap::open(segment)?;
+    /// # let mut theirs = VersionedMap::open(map.segment().origin().checkout()?)?;
+    /// use fyris_segment::versioned_map::Cursor;
+    ///
+    /// map.write(|batch| batch.insert(b"a", b"1"))?;
+    /// let mut cursor = Cursor::new();
+    /// while cursor.next(map.view())?.is_some() {}
+    /// cursor.rewind();
+    /// assert!(cursor.next(map.view())?.is_some());
+    /// # Ok::<(), MapError>(())
+    /// ```
     pub fn rewind(&mut self) {
         self.place = CursorPlace::Start;
     }
 
     /// Goes behind all keys.
+    ///
+    /// ```
+    /// # use fyris_segment::{MapError, Options, Segment, VersionedMap};
+    /// # let segment = Segment::nameless(1 << 20, &Options::new())?;
+    /// # let mut map = VersionedMap::open(segment)?;
+    /// # let mut theirs = VersionedMap::open(map.segment().origin().checkout()?)?;
+    /// use fyris_segment::versioned_map::Cursor;
+    ///
+    /// map.write(|batch| batch.insert(b"a", b"1"))?;
+    /// let mut cursor = Cursor::new();
+    /// cursor.to_end();
+    /// assert_eq!(cursor.previous(map.view())?, Some((&b"a"[..], &b"1"[..])));
+    /// # Ok::<(), MapError>(())
+    /// ```
     pub fn to_end(&mut self) {
         self.place = CursorPlace::End;
     }
 
     /// Goes to the first key that is not below `key`; its entry. O(log n).
+    ///
+    /// ```
+    /// # use fyris_segment::{MapError, Options, Segment, VersionedMap};
+    /// # let segment = Segment::nameless(1 << 20, &Options::new())?;
+    /// # let mut map = VersionedMap::open(segment)?;
+    /// # let mut theirs = VersionedMap::open(map.segment().origin().checkout()?)?;
+    /// use fyris_segment::versioned_map::Cursor;
+    ///
+    /// map.write(|batch| batch.insert(b"b", b"2"))?;
+    /// let mut cursor = Cursor::new();
+    /// assert!(cursor.seek(map.view(), b"a")?.is_some()); // the next one
+    /// assert_eq!(cursor.key(), Some(&b"b"[..]));
+    /// # Ok::<(), MapError>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -62,6 +148,22 @@ impl Cursor {
     }
 
     /// Goes to the next key; its entry. O(1) if the map has not changed, else O(log n).
+    ///
+    /// ```
+    /// # use fyris_segment::{MapError, Options, Segment, VersionedMap};
+    /// # let segment = Segment::nameless(1 << 20, &Options::new())?;
+    /// # let mut map = VersionedMap::open(segment)?;
+    /// # let mut theirs = VersionedMap::open(map.segment().origin().checkout()?)?;
+    /// use fyris_segment::versioned_map::Cursor;
+    ///
+    /// map.write(|batch| batch.insert(b"a", b"1"))?;
+    /// let (mut cursor, mut count) = (Cursor::new(), 0);
+    /// while let Some((_key, _value)) = cursor.next(map.view())? {
+    ///     count += 1;
+    /// }
+    /// assert_eq!(count, 1);
+    /// # Ok::<(), MapError>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -81,6 +183,21 @@ impl Cursor {
     }
 
     /// Goes to the key before; its entry. O(1) if the map has not changed, else O(log n).
+    ///
+    /// ```
+    /// # use fyris_segment::{MapError, Options, Segment, VersionedMap};
+    /// # let segment = Segment::nameless(1 << 20, &Options::new())?;
+    /// # let mut map = VersionedMap::open(segment)?;
+    /// # let mut theirs = VersionedMap::open(map.segment().origin().checkout()?)?;
+    /// use fyris_segment::versioned_map::Cursor;
+    ///
+    /// map.write(|batch| batch.insert(b"a", b"1").and(batch.insert(b"b", b"2")))?;
+    /// let mut cursor = Cursor::new();
+    /// assert_eq!(cursor.previous(map.view())?, None); // in front of all keys
+    /// cursor.seek(map.view(), b"b")?;
+    /// assert_eq!(cursor.previous(map.view())?, Some((&b"a"[..], &b"1"[..])));
+    /// # Ok::<(), MapError>(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -22,6 +22,13 @@ pub struct Plain<R> {
 impl<R: Region> Plain<R> {
     /// Lays out an empty map over the whole region, which must begin with 4096 zero bytes.
     ///
+    /// ```
+    /// use fyris_segment::versioned_map::{MapError, Plain};
+    ///
+    /// assert!(matches!(Plain::create(vec![0; 100]), Err(MapError::TooSmall { .. })));
+    /// assert!(matches!(Plain::create(vec![1; 1 << 20]), Err(MapError::NotEmpty)));
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`NotEmpty`](super::MapError::NotEmpty), [`TooSmall`](super::MapError::TooSmall).
@@ -31,6 +38,15 @@ impl<R: Region> Plain<R> {
     }
 
     /// Opens the map in a region.
+    ///
+    /// ```
+    /// use fyris_segment::versioned_map::{MapError, Plain};
+    ///
+    /// let bytes = Plain::create(vec![0; 1 << 20])?.into_region();
+    /// assert!(Plain::open(bytes)?.view().is_empty()?);
+    /// assert!(matches!(Plain::open(vec![0; 1 << 20]), Err(MapError::NotAMap)));
+    /// # Ok::<(), MapError>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -43,11 +59,28 @@ impl<R: Region> Plain<R> {
     }
 
     /// Returns the map to read.
+    ///
+    /// ```
+    /// use fyris_segment::versioned_map::{MapError, Plain};
+    ///
+    /// let map = Plain::create(vec![0; 1 << 20])?;
+    /// assert_eq!(map.view().len()?, 0);
+    /// # Ok::<(), MapError>(())
+    /// ```
     pub fn view(&self) -> View<'_> {
         View::new(self.region.bytes())
     }
 
     /// Maps `key` to `value`; whether the key was there before. O(log n).
+    ///
+    /// ```
+    /// use fyris_segment::versioned_map::{MapError, Plain};
+    ///
+    /// let mut map = Plain::create(vec![0; 1 << 16])?;
+    /// assert!(!map.insert(b"key", b"value")?); // it was not there
+    /// assert!(matches!(map.insert(b"long", &[0; 1 << 16]), Err(MapError::Full { .. })));
+    /// # Ok::<(), MapError>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -59,6 +92,14 @@ impl<R: Region> Plain<R> {
 
     /// Removes a key; whether it was there. O(log n).
     ///
+    /// ```
+    /// use fyris_segment::versioned_map::{MapError, Plain};
+    ///
+    /// let mut map = Plain::create(vec![0; 1 << 20])?;
+    /// assert!(!map.remove(b"key")?); // no error
+    /// # Ok::<(), MapError>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Corrupt`](super::MapError::Corrupt).
@@ -67,6 +108,16 @@ impl<R: Region> Plain<R> {
     }
 
     /// Removes everything. O(pages / 32,768).
+    ///
+    /// ```
+    /// use fyris_segment::versioned_map::{MapError, Plain};
+    ///
+    /// let mut map = Plain::create(vec![0; 1 << 20])?;
+    /// map.insert(b"key", b"value")?;
+    /// map.clear()?;
+    /// assert!(map.view().is_empty()?);
+    /// # Ok::<(), MapError>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -77,6 +128,16 @@ impl<R: Region> Plain<R> {
 
     /// Takes the bytes into the map that the region has gained at its end; whether there are any.
     ///
+    /// ```
+    /// use fyris_segment::versioned_map::{MapError, Plain};
+    ///
+    /// let mut map = Plain::create(vec![0; 1 << 16])?;
+    /// map.region_mut().resize(1 << 20, 0);
+    /// assert!(map.adopt()?);
+    /// assert_eq!(map.view().memory()?.total, 1 << 20);
+    /// # Ok::<(), MapError>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Corrupt`](super::MapError::Corrupt).
@@ -85,16 +146,40 @@ impl<R: Region> Plain<R> {
     }
 
     /// Returns the region.
+    ///
+    /// ```
+    /// use fyris_segment::versioned_map::{MapError, Plain};
+    ///
+    /// assert_eq!(Plain::create(vec![0; 1 << 20])?.region().len(), 1 << 20);
+    /// # Ok::<(), MapError>(())
+    /// ```
     pub fn region(&self) -> &R {
         &self.region
     }
 
     /// Returns the region; the map in it is only good as long as its bytes are.
+    ///
+    /// ```
+    /// use fyris_segment::versioned_map::{MapError, Plain};
+    ///
+    /// let mut map = Plain::create(vec![0; 1 << 20])?;
+    /// map.region_mut().fill(0);
+    /// assert!(map.view().len().is_err()); // no map any more
+    /// # Ok::<(), MapError>(())
+    /// ```
     pub fn region_mut(&mut self) -> &mut R {
         &mut self.region
     }
 
     /// Returns the region, without the map around it.
+    ///
+    /// ```
+    /// use fyris_segment::versioned_map::{MapError, Plain};
+    ///
+    /// let bytes = Plain::create(vec![0; 1 << 20])?.into_region();
+    /// assert!(bytes.starts_with(b"FyrisMap"));
+    /// # Ok::<(), MapError>(())
+    /// ```
     pub fn into_region(self) -> R {
         self.region
     }

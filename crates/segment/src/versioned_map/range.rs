@@ -10,6 +10,19 @@ use super::tree::{Entry, Side, Walk};
 ///
 /// Yields keys and values where they lie, without copying. An error ends it. It costs one or two descents to make,
 /// then a few nanoseconds an entry.
+///
+/// ```
+/// # use fyris_segment::{MapError, Options, Segment, VersionedMap};
+/// # let segment = Segment::nameless(1 << 20, &Options::new())?;
+/// # let mut map = VersionedMap::open(segment)?;
+/// # let mut theirs = VersionedMap::open(map.segment().origin().checkout()?)?;
+/// map.write(|batch| batch.insert(b"a", b"1").and(batch.insert(b"b", b"2")))?;
+/// for entry in map.range("a"..="b")?.rev() {
+///     let (key, value) = entry?; // the bytes may be damaged
+///     assert!(key < b"c" && value.len() == 1);
+/// }
+/// # Ok::<(), MapError>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Range<'a>(State<'a>);
 

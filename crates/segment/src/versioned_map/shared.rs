@@ -48,6 +48,18 @@ impl Region for WorkingCopy {
 /// Reads see the version of the last [`update`](VersionedMap::update), and this process's own
 /// changes since. [`write`](VersionedMap::write) is serializable, and others see all of it at their next update, or
 /// nothing. Several threads may read one `&VersionedMap` together.
+///
+/// ```
+/// # use fyris_segment::{MapError, Options, Segment, VersionedMap};
+/// # let segment = Segment::nameless(1 << 20, &Options::new())?;
+/// # let mut map = VersionedMap::open(segment)?;
+/// # let mut theirs = VersionedMap::open(map.segment().origin().checkout()?)?;
+/// map.write(|batch| batch.insert(b"Fyris", b"80 km"))?;
+/// assert!(theirs.is_empty()?); // its version, until it is updated
+/// theirs.update()?;
+/// assert_eq!(theirs.get(b"Fyris")?, Some(&b"80 km"[..]));
+/// # Ok::<(), MapError>(())
+/// ```
 #[derive(Debug)]
 pub struct VersionedMap {
     map: Plain<WorkingCopy>,
@@ -63,6 +75,18 @@ impl VersionedMap {
     /// The map declares its writes, so nothing is tracked, whatever the options say. `size` is in
     /// bytes; 0 attaches to an existing segment whatever its size. With a
     /// [`max_size`](Options::max_size) the segment grows as the map does. A read-only checkout makes no segment.
+    ///
+    /// ```
+    /// use fyris_segment::{MapError, Options, Segment, VersionedMap};
+    ///
+    /// let name = format!("map-{}", std::process::id());
+    /// let reading = Options::new().read_only(true);
+    /// assert!(VersionedMap::checkout(&name, 1 << 20, &reading).is_err()); // makes none
+    /// let map = VersionedMap::checkout(&name, 1 << 20, &Options::new())?;
+    /// assert!(VersionedMap::checkout(&name, 0, &reading)?.is_empty()?);
+    /// # Segment::unlink(&name)?;
+    /// # Ok::<(), MapError>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -83,6 +107,15 @@ impl VersionedMap {
 
     /// Updates the segment and opens the map in it; if the segment is blank, creates an empty map and
     /// commits it.
+    ///
+    /// ```
+    /// use fyris_segment::{MapError, Options, Segment, VersionedMap};
+    ///
+    /// let segment = Segment::nameless(1 << 20, &Options::new())?;
+    /// let map = VersionedMap::open(segment)?;
+    /// assert_eq!((map.len()?, map.version()), (0, 1)); // the empty map was committed
+    /// # Ok::<(), MapError>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -107,6 +140,16 @@ impl VersionedMap {
 
     /// Returns the map to read, as this process sees it now. In a forked child there is none:
     /// [`TooSmall`](MapError::TooSmall), where the methods here say [`Error::Forked`].
+    ///
+    /// ```
+    /// # use fyris_segment::{MapError, Options, Segment, VersionedMap};
+    /// # let segment = Segment::nameless(1 << 20, &Options::new())?;
+    /// # let mut map = VersionedMap::open(segment)?;
+    /// # let mut theirs = VersionedMap::open(map.segment().origin().checkout()?)?;
+    /// let (first, second) = (map.view(), map.view()); // `Copy`, for several threads
+    /// assert_eq!((first.len()?, second.len()?), (0, 0));
+    /// # Ok::<(), MapError>(())
+    /// ```
     pub fn view(&self) -> View<'_> {
         View::stamped(self.map.region().bytes(), self.stamp)
     }
@@ -121,6 +164,16 @@ impl VersionedMap {
 
     /// Returns the value of a key, where it lies. O(log n), no system call, no copy.
     ///
+    /// ```
+    /// # use fyris_segment::{MapError, Options, Segment, VersionedMap};
+    /// # let segment = Segment::nameless(1 << 20, &Options::new())?;
+    /// # let mut map = VersionedMap::open(segment)?;
+    /// # let mut theirs = VersionedMap::open(map.segment().origin().checkout()?)?;
+    /// map.write(|batch| batch.insert(b"key", b"value"))?;
+    /// assert_eq!((map.get(b"key")?, map.get(b"no key")?), (Some(&b"value"[..]), None));
+    /// # Ok::<(), MapError>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Corrupt`](MapError::Corrupt) and errors in the header; [`Error::Forked`] in a forked child.
@@ -129,6 +182,16 @@ impl VersionedMap {
     }
 
     /// Returns the number of entries. O(1).
+    ///
+    /// ```
+    /// # use fyris_segment::{MapError, Options, Segment, VersionedMap};
+    /// # let segment = Segment::nameless(1 << 20, &Options::new())?;
+    /// # let mut map = VersionedMap::open(segment)?;
+    /// # let mut theirs = VersionedMap::open(map.segment().origin().checkout()?)?;
+    /// map.write(|batch| batch.insert(b"key", b"value"))?;
+    /// assert_eq!((map.len()?, theirs.len()?), (1, 0)); // of this version
+    /// # Ok::<(), MapError>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -139,6 +202,15 @@ impl VersionedMap {
 
     /// Returns whether there are none.
     ///
+    /// ```
+    /// # use fyris_segment::{MapError, Options, Segment, VersionedMap};
+    /// # let segment = Segment::nameless(1 << 20, &Options::new())?;
+    /// # let mut map = VersionedMap::open(segment)?;
+    /// # let mut theirs = VersionedMap::open(map.segment().origin().checkout()?)?;
+    /// assert!(map.is_empty()?);
+    /// # Ok::<(), MapError>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Corrupt`](MapError::Corrupt) and errors in the header; [`Error::Forked`] in a forked child.
@@ -147,6 +219,16 @@ impl VersionedMap {
     }
 
     /// Returns the entry with the smallest key. O(log n).
+    ///
+    /// ```
+    /// # use fyris_segment::{MapError, Options, Segment, VersionedMap};
+    /// # let segment = Segment::nameless(1 << 20, &Options::new())?;
+    /// # let mut map = VersionedMap::open(segment)?;
+    /// # let mut theirs = VersionedMap::open(map.segment().origin().checkout()?)?;
+    /// map.write(|batch| batch.insert(b"b", b"2").and(batch.insert(b"a", b"1")))?;
+    /// assert_eq!(map.first()?, Some((&b"a"[..], &b"1"[..])));
+    /// # Ok::<(), MapError>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -157,6 +239,16 @@ impl VersionedMap {
 
     /// Returns the entry with the largest key. O(log n).
     ///
+    /// ```
+    /// # use fyris_segment::{MapError, Options, Segment, VersionedMap};
+    /// # let segment = Segment::nameless(1 << 20, &Options::new())?;
+    /// # let mut map = VersionedMap::open(segment)?;
+    /// # let mut theirs = VersionedMap::open(map.segment().origin().checkout()?)?;
+    /// map.write(|batch| batch.insert(b"b", b"2").and(batch.insert(b"a", b"1")))?;
+    /// assert_eq!(map.last()?, Some((&b"b"[..], &b"2"[..])));
+    /// # Ok::<(), MapError>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Corrupt`](MapError::Corrupt) and errors in the header; [`Error::Forked`] in a forked child.
@@ -165,6 +257,17 @@ impl VersionedMap {
     }
 
     /// Returns an iterator over all entries in ascending order of keys; `rev()` descends.
+    ///
+    /// ```
+    /// # use fyris_segment::{MapError, Options, Segment, VersionedMap};
+    /// # let segment = Segment::nameless(1 << 20, &Options::new())?;
+    /// # let mut map = VersionedMap::open(segment)?;
+    /// # let mut theirs = VersionedMap::open(map.segment().origin().checkout()?)?;
+    /// map.write(|batch| batch.insert(b"b", b"2").and(batch.insert(b"a", b"1")))?;
+    /// let keys = map.iter()?.rev().map(|entry| Ok(entry?.0)).collect::<Result<Vec<_>, MapError>>()?;
+    /// assert_eq!(keys, [b"b", b"a"]);
+    /// # Ok::<(), MapError>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -175,6 +278,16 @@ impl VersionedMap {
 
     /// Returns the entries within bounds.
     ///
+    /// ```
+    /// # use fyris_segment::{MapError, Options, Segment, VersionedMap};
+    /// # let segment = Segment::nameless(1 << 20, &Options::new())?;
+    /// # let mut map = VersionedMap::open(segment)?;
+    /// # let mut theirs = VersionedMap::open(map.segment().origin().checkout()?)?;
+    /// map.write(|batch| batch.insert(b"b", b"2").and(batch.insert(b"a", b"1")))?;
+    /// assert_eq!(map.range("b"..)?.count(), 1);
+    /// # Ok::<(), MapError>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Corrupt`](MapError::Corrupt) and errors in the header; [`Error::Forked`] in a forked child.
@@ -183,6 +296,16 @@ impl VersionedMap {
     }
 
     /// Returns the entries whose keys begin with `prefix`.
+    ///
+    /// ```
+    /// # use fyris_segment::{MapError, Options, Segment, VersionedMap};
+    /// # let segment = Segment::nameless(1 << 20, &Options::new())?;
+    /// # let mut map = VersionedMap::open(segment)?;
+    /// # let mut theirs = VersionedMap::open(map.segment().origin().checkout()?)?;
+    /// map.write(|batch| batch.insert(b"river/Dal", b"541").and(batch.insert(b"town", b"")))?;
+    /// assert_eq!(map.prefix(b"river/")?.count(), 1);
+    /// # Ok::<(), MapError>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -193,6 +316,16 @@ impl VersionedMap {
 
     /// Returns the memory of the map in its segment, in bytes. O(1).
     ///
+    /// ```
+    /// # use fyris_segment::{MapError, Options, Segment, VersionedMap};
+    /// # let segment = Segment::nameless(1 << 20, &Options::new())?;
+    /// # let mut map = VersionedMap::open(segment)?;
+    /// # let mut theirs = VersionedMap::open(map.segment().origin().checkout()?)?;
+    /// let memory = map.memory()?;
+    /// assert_eq!((memory.total, memory.used + memory.free), (1 << 20, 1 << 20));
+    /// # Ok::<(), MapError>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Corrupt`](MapError::Corrupt) and errors in the header; [`Error::Forked`] in a forked child.
@@ -202,6 +335,17 @@ impl VersionedMap {
 
     /// Verifies the whole map. O(n).
     ///
+    /// ```
+    /// # use fyris_segment::{MapError, Options, Segment, VersionedMap};
+    /// # let segment = Segment::nameless(1 << 20, &Options::new())?;
+    /// # let mut map = VersionedMap::open(segment)?;
+    /// # let mut theirs = VersionedMap::open(map.segment().origin().checkout()?)?;
+    /// map.write(|batch| batch.insert(b"key", b"value"))?;
+    /// let report = map.check()?;
+    /// assert_eq!((report.entries, report.data_bytes), (1, 8));
+    /// # Ok::<(), MapError>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// The first thing that is wrong, and where; [`Error::Forked`] in a forked child.
@@ -210,21 +354,66 @@ impl VersionedMap {
     }
 
     /// Returns the version this process sees, counted in commits to the segment.
+    ///
+    /// ```
+    /// # use fyris_segment::{MapError, Options, Segment, VersionedMap};
+    /// # let segment = Segment::nameless(1 << 20, &Options::new())?;
+    /// # let mut map = VersionedMap::open(segment)?;
+    /// # let mut theirs = VersionedMap::open(map.segment().origin().checkout()?)?;
+    /// let before = map.version();
+    /// map.write(|batch| batch.insert(b"key", b"value"))?;
+    /// assert_eq!(map.version(), before + 1);
+    /// # Ok::<(), MapError>(())
+    /// ```
     pub fn version(&self) -> u64 {
         self.segment().version()
     }
 
     /// Returns whether others have committed since. One load, no system call.
+    ///
+    /// ```
+    /// # use fyris_segment::{MapError, Options, Segment, VersionedMap};
+    /// # let segment = Segment::nameless(1 << 20, &Options::new())?;
+    /// # let mut map = VersionedMap::open(segment)?;
+    /// # let mut theirs = VersionedMap::open(map.segment().origin().checkout()?)?;
+    /// map.write(|batch| batch.insert(b"key", b"value"))?;
+    /// assert!(theirs.is_behind() && !map.is_behind());
+    /// # Ok::<(), MapError>(())
+    /// ```
     pub fn is_behind(&self) -> bool {
         self.segment().is_behind()
     }
 
     /// Returns whether there are changes that were neither committed nor discarded.
+    ///
+    /// ```
+    /// # use fyris_segment::{MapError, Options, Segment, VersionedMap};
+    /// # let segment = Segment::nameless(1 << 20, &Options::new())?;
+    /// # let mut map = VersionedMap::open(segment)?;
+    /// # let mut theirs = VersionedMap::open(map.segment().origin().checkout()?)?;
+    /// map.insert(b"key", b"value")?;
+    /// assert!(map.is_dirty());
+    /// map.commit()?;
+    /// assert!(!map.is_dirty());
+    /// # Ok::<(), MapError>(())
+    /// ```
     pub fn is_dirty(&self) -> bool {
         self.dirty
     }
 
     /// Takes the latest version.
+    ///
+    /// ```
+    /// # use fyris_segment::{MapError, Options, Segment, VersionedMap};
+    /// # let segment = Segment::nameless(1 << 20, &Options::new())?;
+    /// # let mut map = VersionedMap::open(segment)?;
+    /// # let mut theirs = VersionedMap::open(map.segment().origin().checkout()?)?;
+    /// theirs.insert(b"key", b"theirs")?;
+    /// assert!(matches!(theirs.update(), Err(MapError::Uncommitted))); // maps are not merged
+    /// theirs.discard()?;
+    /// theirs.update()?;
+    /// # Ok::<(), MapError>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -249,6 +438,21 @@ impl VersionedMap {
     /// Changes the map by a closure, on the latest version, as one step: others see all or nothing of
     /// it. The closure runs again, on a newer version, whenever another writer committed meanwhile; so
     /// all that it does outside the map must bear repetition. If it fails or panics, nothing of what it did remains.
+    ///
+    /// ```
+    /// # use fyris_segment::{MapError, Options, Segment, VersionedMap};
+    /// # let segment = Segment::nameless(1 << 20, &Options::new())?;
+    /// # let mut map = VersionedMap::open(segment)?;
+    /// # let mut theirs = VersionedMap::open(map.segment().origin().checkout()?)?;
+    /// map.write(|batch| batch.insert(b"n", &[1]))?;
+    /// let before = theirs.write(|batch| {
+    ///     let n = batch.get(b"n")?.map_or(0, |value| value[0]); // of the latest version
+    ///     batch.insert(b"n", &[n + 1])?;
+    ///     Ok::<_, MapError>(n)
+    /// })?;
+    /// assert_eq!((before, theirs.get(b"n")?), (1, Some(&[2][..])));
+    /// # Ok::<(), MapError>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -297,6 +501,17 @@ impl VersionedMap {
     /// Maps `key` to `value` in this process's copy; whether the key was there before. O(log n). The
     /// segment grows if need be, as far as it may.
     ///
+    /// ```
+    /// # use fyris_segment::{MapError, Options, Segment, VersionedMap};
+    /// # let segment = Segment::nameless(1 << 20, &Options::new())?;
+    /// # let mut map = VersionedMap::open(segment)?;
+    /// # let mut theirs = VersionedMap::open(map.segment().origin().checkout()?)?;
+    /// assert!(!map.insert(b"key", b"value")?); // it was not there
+    /// assert!(map.insert(b"key", b"another")?);
+    /// map.commit()?;
+    /// # Ok::<(), MapError>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Full`](MapError::Full), [`KeyTooLong`](MapError::KeyTooLong),
@@ -317,6 +532,16 @@ impl VersionedMap {
 
     /// Removes a key from this process's copy; whether it was there. O(log n).
     ///
+    /// ```
+    /// # use fyris_segment::{MapError, Options, Segment, VersionedMap};
+    /// # let segment = Segment::nameless(1 << 20, &Options::new())?;
+    /// # let mut map = VersionedMap::open(segment)?;
+    /// # let mut theirs = VersionedMap::open(map.segment().origin().checkout()?)?;
+    /// map.insert(b"key", b"value")?;
+    /// assert!(map.remove(b"key")? && !map.remove(b"key")?);
+    /// # Ok::<(), MapError>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// After [`Corrupt`](MapError::Corrupt), discard.
@@ -330,6 +555,17 @@ impl VersionedMap {
 
     /// Removes everything from this process's copy.
     ///
+    /// ```
+    /// # use fyris_segment::{MapError, Options, Segment, VersionedMap};
+    /// # let segment = Segment::nameless(1 << 20, &Options::new())?;
+    /// # let mut map = VersionedMap::open(segment)?;
+    /// # let mut theirs = VersionedMap::open(map.segment().origin().checkout()?)?;
+    /// map.insert(b"key", b"value")?;
+    /// map.clear()?;
+    /// assert!(map.is_empty()? && map.is_dirty());
+    /// # Ok::<(), MapError>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// After [`Corrupt`](MapError::Corrupt), discard.
@@ -340,6 +576,18 @@ impl VersionedMap {
 
     /// Publishes the changes since the last commit; the new version, or the present one if there are
     /// none. For programs that cannot use [`VersionedMap::write`].
+    ///
+    /// ```
+    /// # use fyris_segment::{MapError, Options, Segment, VersionedMap};
+    /// # let segment = Segment::nameless(1 << 20, &Options::new())?;
+    /// # let mut map = VersionedMap::open(segment)?;
+    /// # let mut theirs = VersionedMap::open(map.segment().origin().checkout()?)?;
+    /// map.insert(b"a", b"1")?;
+    /// theirs.insert(b"b", b"2")?;
+    /// map.commit()?;
+    /// assert!(theirs.commit().is_err()); // another key, and `Error::Behind` all the same
+    /// # Ok::<(), MapError>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -357,6 +605,17 @@ impl VersionedMap {
 
     /// Takes back the changes since the last commit.
     ///
+    /// ```
+    /// # use fyris_segment::{MapError, Options, Segment, VersionedMap};
+    /// # let segment = Segment::nameless(1 << 20, &Options::new())?;
+    /// # let mut map = VersionedMap::open(segment)?;
+    /// # let mut theirs = VersionedMap::open(map.segment().origin().checkout()?)?;
+    /// map.insert(b"key", b"value")?;
+    /// map.discard()?;
+    /// assert!(map.is_empty()? && !map.is_dirty());
+    /// # Ok::<(), MapError>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// The segment's.
@@ -372,6 +631,17 @@ impl VersionedMap {
     /// Makes the segment longer, to `bytes` at least, and takes the new pages into the map: a change, to
     /// be committed. The map does it by itself while the segment may grow.
     ///
+    /// ```
+    /// use fyris_segment::{MapError, Options, Segment, VersionedMap};
+    ///
+    /// let segment = Segment::nameless(1 << 16, &Options::new().max_size(1 << 20))?;
+    /// let mut map = VersionedMap::open(segment)?;
+    /// map.grow(1 << 20)?;
+    /// map.commit()?;
+    /// assert_eq!(map.memory()?.total, 1 << 20);
+    /// # Ok::<(), MapError>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`Error::TooLarge`].
@@ -385,6 +655,15 @@ impl VersionedMap {
 
     /// Checks the map out anew in a forked child, at its latest version, without the parent's uncommitted changes. Does
     /// nothing elsewhere.
+    ///
+    /// ```
+    /// # use fyris_segment::{MapError, Options, Segment, VersionedMap};
+    /// # let segment = Segment::nameless(1 << 20, &Options::new())?;
+    /// # let mut map = VersionedMap::open(segment)?;
+    /// # let mut theirs = VersionedMap::open(map.segment().origin().checkout()?)?;
+    /// map.reattach()?; // nothing to do here; to be called in a forked child
+    /// # Ok::<(), MapError>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -401,12 +680,32 @@ impl VersionedMap {
     }
 
     /// Returns the segment.
+    ///
+    /// ```
+    /// # use fyris_segment::{MapError, Options, Segment, VersionedMap};
+    /// # let segment = Segment::nameless(1 << 20, &Options::new())?;
+    /// # let mut map = VersionedMap::open(segment)?;
+    /// # let mut theirs = VersionedMap::open(map.segment().origin().checkout()?)?;
+    /// assert_eq!(map.segment().len(), 1 << 20);
+    /// # Ok::<(), MapError>(())
+    /// ```
     pub fn segment(&self) -> &Segment {
         &self.map.region().0
     }
 
     /// Returns the segment, with the changes that were not committed. Merging these into it ruins the map;
     /// others will notice.
+    ///
+    /// ```
+    /// # use fyris_segment::{MapError, Options, Segment, VersionedMap};
+    /// # let segment = Segment::nameless(1 << 20, &Options::new())?;
+    /// # let mut map = VersionedMap::open(segment)?;
+    /// # let mut theirs = VersionedMap::open(map.segment().origin().checkout()?)?;
+    /// map.write(|batch| batch.insert(b"key", b"value"))?;
+    /// let segment = map.into_segment();
+    /// assert_eq!(VersionedMap::open(segment)?.len()?, 1);
+    /// # Ok::<(), MapError>(())
+    /// ```
     pub fn into_segment(self) -> Segment {
         self.map.into_region().0
     }
