@@ -7,6 +7,7 @@
 //! judgement is a comparison of bytes, are judged and deleted in one step.
 
 use std::cell::Cell;
+use std::mem::ManuallyDrop;
 
 use fyris_index::{Entry, Index};
 use fyris_sync::reclaim::Guard;
@@ -127,7 +128,8 @@ where
         pairs: Vec<(RecordPtr, NewRecord)>,
         pin: &impl Guard,
     ) -> usize {
-        let block = |(old, new): (_, NewRecord)| (old, new.into_block());
+        // Not freed by a panic, as in `NewRecord::publish_by`.
+        let block = |(old, new): (_, NewRecord)| (old, ManuallyDrop::new(new.into_block()));
         let mut pairs: Vec<_> = pairs.into_iter().map(block).collect();
         let Some(&(first, _)) = pairs.first() else {
             return 0;
@@ -146,7 +148,10 @@ where
         });
         placed.sort_unstable();
         for &i in placed.iter().rev() {
-            pairs.swap_remove(i).1.publish();
+            pairs.swap_remove(i);
+        }
+        for (_, left) in pairs {
+            drop(ManuallyDrop::into_inner(left));
         }
         placed.len()
     }

@@ -28,24 +28,26 @@ where
         pin: &impl Guard,
     ) -> bool {
         let record = new.ptr();
-        let done = self.write(self.key_of(record), pin, |old| match old {
-            Some(content) if accepts(content.newest()) => (Change::Put(new.content()), true),
-            _ => (Change::Keep, false),
-        });
-        new.publish_if(done)
+        new.publish_by(|new| {
+            self.write(self.key_of(record), pin, |old| match old {
+                Some(content) if accepts(content.newest()) => (Change::Put(new), true),
+                _ => (Change::Keep, false),
+            })
+        })
     }
 
     /// Puts `new` in if its key holds exactly what `seen` says, read under the same pin.
     pub(crate) fn put_if(&self, new: NewRecord, seen: Option<Content>, pin: &impl Guard) -> bool {
         let record = new.ptr();
-        let done = self.write(self.key_of(record), pin, |old| {
-            if old == seen {
-                (Change::Put(new.content()), true)
-            } else {
-                (Change::Keep, false)
-            }
-        });
-        new.publish_if(done)
+        new.publish_by(|new| {
+            self.write(self.key_of(record), pin, |old| {
+                if old == seen {
+                    (Change::Put(new), true)
+                } else {
+                    (Change::Keep, false)
+                }
+            })
+        })
     }
 
     /// Removes what the key holds if that is exactly what `seen` says, read under the same pin.

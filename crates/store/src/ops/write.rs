@@ -19,8 +19,9 @@ impl AnyTableData {
     pub(crate) fn insert_one(&self, new: NewRecord, pin: &impl Guard) {
         match (self, new.content().short_key()) {
             (AnyTableData::Hash(data), Some(key)) if !data.kind.is_bag() => {
-                let content = new.content();
-                new.publish_if(data.write_short(key, pin, |old| unless_equal(old, content)));
+                new.publish_by(|content| {
+                    data.write_short(key, pin, |old| unless_equal(old, content))
+                });
             }
             _ => with_data!(self, data => data.insert_one(new, pin)),
         }
@@ -30,8 +31,7 @@ impl AnyTableData {
     pub(crate) fn insert_new_one(&self, new: NewRecord, pin: &impl Guard) -> bool {
         match (self, new.content().short_key()) {
             (AnyTableData::Hash(data), Some(key)) if !data.kind.is_bag() => {
-                let content = new.content();
-                new.publish_if(data.write_short(key, pin, |old| absent(old, content)))
+                new.publish_by(|content| data.write_short(key, pin, |old| absent(old, content)))
             }
             _ => with_data!(self, data => data.insert_new_one(new, pin)),
         }
@@ -69,8 +69,10 @@ where
             self.insert_in_bag(new, false, pin);
             return;
         }
-        let (record, content) = (new.ptr(), new.content());
-        new.publish_if(self.write(self.key_of(record), pin, |old| unless_equal(old, content)));
+        let record = new.ptr();
+        new.publish_by(|content| {
+            self.write(self.key_of(record), pin, |old| unless_equal(old, content))
+        });
     }
 
     /// Puts one object in if its key is not there.
@@ -78,20 +80,22 @@ where
         if self.kind.is_bag() {
             return self.insert_in_bag(new, true, pin);
         }
-        let (record, content) = (new.ptr(), new.content());
-        new.publish_if(self.write(self.key_of(record), pin, |old| absent(old, content)))
+        let record = new.ptr();
+        new.publish_by(|content| self.write(self.key_of(record), pin, |old| absent(old, content)))
     }
 
     /// Adds an object to those of its key; says whether it did.
     fn insert_in_bag(&self, new: NewRecord, only_new: bool, pin: &impl Guard) -> bool {
         let new = new.into_block();
         let record = new.ptr();
-        new.publish_if(self.write(self.key_of(record), pin, |old| {
-            if (only_new && old.is_some()) || self.is_repeated(record, old) {
-                return (Change::Keep, false);
-            }
-            (Change::Push(chain::push(record, old)), true)
-        }))
+        new.publish_by(|_| {
+            self.write(self.key_of(record), pin, |old| {
+                if (only_new && old.is_some()) || self.is_repeated(record, old) {
+                    return (Change::Keep, false);
+                }
+                (Change::Push(chain::push(record, old)), true)
+            })
+        })
     }
 
     /// Returns whether a bag has this very object already.

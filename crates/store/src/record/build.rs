@@ -55,11 +55,16 @@ impl NewRecord {
         content
     }
 
-    /// Gives it up if `done`, which is returned: a slot owns it now.
+    /// Gives it up to a write, and returns what that returns: whether a slot owns it now.
+    ///
+    /// It is given up before: where the write panics, at what a binding does about the record that goes, a slot may own
+    /// it already.
     #[inline]
-    pub(crate) fn publish_if(self, done: bool) -> bool {
-        if done {
-            self.publish();
+    pub(crate) fn publish_by(self, write: impl FnOnce(Content) -> bool) -> bool {
+        let content = self.publish();
+        let done = write(content);
+        if !done {
+            drop(NewRecord(content));
         }
         done
     }
