@@ -127,6 +127,12 @@ pub struct Repaired {
 impl Doctor {
     /// Opens an existing segment by name or path.
     ///
+    /// ```
+    /// use fyris_segment::{Doctor, Error};
+    ///
+    /// assert!(matches!(Doctor::open("no-such-segment"), Err(Error::NotFound(_)))); // it makes none
+    /// ```
+    ///
     /// # Errors
     ///
     /// As for opening, see [`crate::Segment::checkout`].
@@ -142,6 +148,20 @@ impl Doctor {
     }
 
     /// Describes the segment. Exact while no process commits. O(frames + pages).
+    ///
+    /// ```
+    /// # use fyris_segment::{Error, Options, Segment};
+    /// let name = format!("report-{}", std::process::id());
+    /// let mut segment = Segment::checkout(&name, 4096, &Options::new())?;
+    /// let mut laggard = segment.origin().checkout()?;
+    /// segment.as_mut_slice()[0] = 1;
+    /// segment.commit()?;
+    /// let report = fyris_segment::Doctor::open(&name)?.report()?;
+    /// let behind: Vec<_> = report.processes.iter().map(|process| process.behind).collect();
+    /// assert_eq!((report.version, behind), (1, vec![Some(0), Some(1)])); // page changes
+    /// # Segment::unlink(&name)?;
+    /// # Ok::<(), Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -192,6 +212,15 @@ impl Doctor {
 
     /// Checks every invariant that can be checked from outside: bounds, the log's entries, that no two pages share a
     /// frame, that what is named is marked as the trunk's and nothing else is. O(frames + pages).
+    ///
+    /// ```
+    /// # use fyris_segment::{Error, Options, Segment};
+    /// let name = format!("check-{}", std::process::id());
+    /// let segment = Segment::checkout(&name, 4096, &Options::new())?;
+    /// fyris_segment::Doctor::open(&name)?.check()?;
+    /// # Segment::unlink(&name)?;
+    /// # Ok::<(), Error>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -311,6 +340,16 @@ impl Doctor {
 
     /// Repairs what dead processes have left: completes published commits, forgets the processes, frees
     /// their frames. The next commit that needs it does the same; nothing living is harmed.
+    ///
+    /// ```
+    /// # use fyris_segment::{Error, Options, Segment};
+    /// let name = format!("repair-{}", std::process::id());
+    /// let segment = Segment::checkout(&name, 4096, &Options::new())?;
+    /// let repaired = fyris_segment::Doctor::open(&name)?.repair()?;
+    /// assert_eq!(repaired.reaped, 0); // nobody has died
+    /// # Segment::unlink(&name)?;
+    /// # Ok::<(), Error>(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -22,6 +22,17 @@ use crate::ids::ProcessId;
 use crate::record::RecordPtr;
 
 /// The fixes of a table.
+///
+/// ```
+/// # use fyris::{InfoValue, Options, Store};
+/// # let owner = Store::new().owner();
+/// # let table = owner.new_table("t", &Options::set())?;
+/// table.safe_fixtable(true)?;
+/// table.safe_fixtable(true)?;
+/// let Some(InfoValue::Fixed(Some(fixed))) = table.info_item("safe_fixed")? else { panic!() };
+/// assert_eq!(fixed.by, [(owner.id(), 2)]);
+/// # Ok::<(), fyris::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fixed {
     /// When the first of the fixes was made, by the clock on the wall.

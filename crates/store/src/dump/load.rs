@@ -36,6 +36,23 @@ impl Store {
     /// file and [`LoadOptions::max_inflated`], however little they take in the file. The table has room for the objects
     /// that it is said to have from the beginning, but for no more than the length of the file allows.
     ///
+    /// ```
+    /// # use fyris::{Options, Store};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set().named())?;
+    /// use fyris::Atom;
+    /// use fyris::dump::{LoadOptions, SaveOptions};
+    ///
+    /// let file = tempfile::NamedTempFile::new()?;
+    /// table.tab2file(file.path(), &SaveOptions::default())?;
+    /// let store = owner.store();
+    /// let again = LoadOptions::default();
+    /// assert!(store.file2tab(owner.id(), file.path(), &again).is_err()); // the name is taken
+    /// let renamed = LoadOptions { name: Some(Atom::new("u")?), ..again };
+    /// assert_eq!(store.file2tab(owner.id(), file.path(), &renamed)?.table.name().as_str(), "u");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// As [`DumpError`] lists them. Without [`LoadOptions::verify`] damage behind the description is no
@@ -124,6 +141,19 @@ impl Store {
 impl Owner {
     /// `file2tab/2`: makes a table of this owner's from a dump that OTP or Fyris wrote, as [`Store::file2tab`] says.
     ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// use fyris::dump::{LoadOptions, SaveOptions};
+    ///
+    /// table.insert(&term!({1, "one"}))?;
+    /// let file = tempfile::NamedTempFile::new()?;
+    /// table.tab2file(file.path(), &SaveOptions::default())?;
+    /// assert_eq!(owner.file2tab(file.path(), &LoadOptions::default())?.objects, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`DumpError`] lists them. Without [`LoadOptions::verify`] damage behind the description is no error, but told in
@@ -138,6 +168,18 @@ impl Owner {
 }
 
 /// `tabfile_info/1`: returns the description of the table in a dump. Reads no more than the dump's beginning.
+///
+/// ```
+/// # use fyris::{Options, Store, term};
+/// # let owner = Store::new().owner();
+/// # let table = owner.new_table("t", &Options::bag())?;
+/// use fyris::dump::{SaveOptions, tabfile_info};
+///
+/// let file = tempfile::NamedTempFile::new()?;
+/// table.tab2file(file.path(), &SaveOptions::default())?;
+/// assert_eq!(tabfile_info(file.path())?.get("type"), Some(&term!(:bag)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 ///

@@ -25,6 +25,15 @@ pub struct SaveOptions {
 impl SaveOptions {
     /// Reads `[{extended_info, [object_count | md5sum]} | {sync, boolean()}]`.
     ///
+    /// ```
+    /// use fyris::dump::SaveOptions;
+    /// use fyris::term;
+    ///
+    /// let options = SaveOptions::from_term(&term!([{:extended_info, [:md5sum]}, {:sync, true}]))?;
+    /// assert!(options.md5sum && options.sync && !options.object_count);
+    /// # Ok::<(), fyris::dump::DumpError>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`DumpError::UnknownOption`], [`DumpError::MalformedOption`].
@@ -100,6 +109,10 @@ impl Default for LoadOptions {
 
 impl LoadOptions {
     /// Returns the default, but verifying.
+    ///
+    /// ```
+    /// assert!(fyris::dump::LoadOptions::verified().verify);
+    /// ```
     pub fn verified() -> LoadOptions {
         LoadOptions {
             verify: true,
@@ -108,6 +121,15 @@ impl LoadOptions {
     }
 
     /// Reads `[{verify, boolean()}]`.
+    ///
+    /// ```
+    /// use fyris::dump::LoadOptions;
+    /// use fyris::term;
+    ///
+    /// assert_eq!(LoadOptions::from_term(&term!([{:verify, true}]))?, LoadOptions::verified());
+    /// assert!(LoadOptions::from_term(&term!([{:verify, :maybe}])).is_err());
+    /// # Ok::<(), fyris::dump::DumpError>(())
+    /// ```
     ///
     /// # Errors
     ///

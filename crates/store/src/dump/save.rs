@@ -26,6 +26,20 @@ impl Table {
     ///
     /// As a [`Cursor`]: an object that is there throughout is written exactly once.
     ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// use fyris::dump::{LoadOptions, SaveOptions};
+    ///
+    /// table.insert(&term!({1, "one"}))?;
+    /// let file = tempfile::NamedTempFile::new()?; // is replaced, when all is written
+    /// assert_eq!(table.tab2file(file.path(), &SaveOptions::default())?, 1);
+    /// let loaded = owner.file2tab(file.path(), &LoadOptions::verified())?;
+    /// assert_eq!(loaded.table.tab2list()?, table.tab2list()?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`DumpError::Table`] (table gone, no right to read), [`DumpError::Write`], [`DumpError::CannotReplace`] (a
@@ -39,6 +53,21 @@ impl Table {
     }
 
     /// `tab2file/3` ([`Table::tab2file`]) that tells `watch` how far it has come, and ends when `watch` says so.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// use fyris::dump::{DumpError, SaveOptions};
+    /// use std::ops::ControlFlow;
+    ///
+    /// table.insert(&term!({1, "one"}))?;
+    /// let path = tempfile::tempdir()?.path().join("t.ets");
+    /// let stop = &mut |_: &_| ControlFlow::Break(());
+    /// let saved = table.tab2file_watched(&path, &SaveOptions::default(), stop);
+    /// assert!(saved.is_err() && !path.exists());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -373,6 +373,18 @@ impl Table {
 
     /// Removes every object with the key, under a pin of the caller's. Linearizable.
     ///
+    /// ```
+    /// # use fyris::{Options, Store, pin, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// use fyris_term::key::KeyBuf;
+    ///
+    /// table.insert(&term!({1, "one"}))?;
+    /// table.delete_under(&KeyBuf::encode(&term!(1)), &pin())?;
+    /// assert!(table.is_empty());
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// [`crate::Error::NoSuchTable`], [`crate::Error::NoAccess`].
