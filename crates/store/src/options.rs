@@ -387,7 +387,7 @@ impl Options {
         }
     }
 
-    /// Sets `{decentralized_counters, _}`.
+    /// Sets `{decentralized_counters, _}`, which is reported only with `write_concurrency`.
     ///
     /// ```
     /// # use fyris::{Options, Store, WriteConcurrency};

@@ -58,9 +58,9 @@ use crate::hash::RandomState;
 use crate::into_iter::IntoIter;
 use crate::progress::Progress;
 
-/// A concurrent hash map of keys and values of one word each: integers, `bool`, `char`, `f64`.
+/// A concurrent hash map of keys and values of one word each: integers, `bool`, `char`, and `f64` as values.
 ///
-/// **When to take it**: for integers, `bool` and `char` as keys, where their order does not matter (`f64`: values only).
+/// **When to take it**: for integers, `bool` and `char` as keys, where their order does not matter.
 ///
 /// ```
 /// use fyris_index::InlineMap;

@@ -211,7 +211,8 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// [`Error::NoSuchKey`]; [`Error::BadPosition`] if any of the objects is shorter.
+    /// [`Error::NoSuchKey`]; [`Error::BadPosition`] if any of the objects is shorter; [`Error::BadArgument`] for position
+    /// 0, whether the key is there or not.
     pub fn lookup_element(&self, key: &Term, position: usize) -> Result<Elements> {
         self.elements(key, position)?.ok_or(Error::NoSuchKey)
     }
@@ -232,7 +233,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// [`Error::BadPosition`].
+    /// [`Error::BadPosition`]; [`Error::BadArgument`] for position 0, whether the key is there or not.
     pub fn lookup_element_or(
         &self,
         key: &Term,
