@@ -30,7 +30,8 @@ pub struct ResourceRefs {
     pub find: fn(&Reference) -> Option<Blob>,
     /// A record that held it is retired, or freed without having been published: no thread reads the record under a
     /// pin that is made from now on. Called once for each record, before `release`. Returns whether the keeper's own
-    /// memory was retired, and is not to wait for other garbage.
+    /// memory was retired, and is not to wait for other garbage. It must not panic: what it was told of would never be
+    /// freed, and the table's account of memory would be off.
     pub retire: fn(&[u8]) -> bool,
     /// A record that held it is freed: no thread reads it any more.
     pub release: fn(&[u8]),

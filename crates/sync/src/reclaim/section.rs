@@ -300,8 +300,8 @@ mod tests {
     /// A thread that is in section after section keeps nobody waiting.
     #[test]
     fn the_next_section_is_not_waited_for() {
-        let word = AtomicUsize::new(NONE);
-        let address = std::ptr::from_ref(&word).addr();
+        let (word, sections) = (AtomicUsize::new(NONE), Sections::default());
+        let address = sections.address();
         assert!(announce(&word, address));
         std::thread::scope(|s| {
             let waiter = s.spawn(|| wait_for(&word, address));
