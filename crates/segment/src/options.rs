@@ -75,7 +75,7 @@ impl Tracking {
 pub struct Options {
     pub(crate) create: bool,
     pub(crate) exclusive: bool,
-    pub(crate) read_only: bool,
+    read_only: bool,
     pub(crate) tracking: Tracking,
     pub(crate) unit: Option<u32>,
     pub(crate) max_size: usize,
@@ -233,12 +233,15 @@ impl Options {
     /// ```
     pub fn in_place(mut self, yes: bool) -> Self {
         self.in_place = yes;
-        self.read_only |= yes;
         self
     }
 
     pub(crate) fn is_in_place(&self) -> bool {
-        self.in_place && self.read_only
+        self.in_place
+    }
+
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.read_only || self.in_place
     }
 
     /// Sets the way in which writes are noticed (default: the best way there is).

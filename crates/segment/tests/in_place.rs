@@ -335,3 +335,13 @@ fn maps_are_read_in_place() {
     assert_eq!(map.get(&17u32.to_be_bytes()).unwrap(), Some(&b"new"[..]));
     assert_eq!(map.len().unwrap(), writer.len().unwrap());
 }
+
+/// Only the last word counts of each option, and a reader in place writes nothing, whatever else is said.
+#[test]
+fn in_place_is_read_only_and_nothing_else_is() {
+    let name = Name::new("in-place-options");
+    Segment::checkout(&name.0, PAGE, &Options::new()).unwrap();
+    let checkout = |options: Options| Segment::checkout(&name.0, 0, &options).unwrap();
+    assert!(!checkout(Options::new().in_place(true).in_place(false)).is_read_only());
+    assert!(checkout(Options::new().in_place(true).read_only(false)).is_read_only());
+}

@@ -320,6 +320,7 @@ fn querying(mut query: Query) -> Step {
 fn draining(table: &Table) -> Step {
     let (mut cursor, mut taken) = (table.drain_cursor(), 0);
     Box::new(move |table| {
+        assert_eq!(cursor.take_batch(table, 0, |_| unreachable!()), Ok(true));
         let more = cursor.take_batch(table, 10, |_| taken += 1).unwrap();
         assert!(more || taken >= 1000, "{taken}");
         more

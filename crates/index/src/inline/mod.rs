@@ -424,8 +424,8 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
         }
     }
 
-    /// Returns the value of a key, which is put there first if there is none; the closure as in
-    /// [`InlineMap::compute`].
+    /// Returns the value of a key, which is put there first if there is none: what the closure makes, which runs once,
+    /// outside of locks, and is discarded if another thread was quicker.
     ///
     /// ```
     /// let squares = fyris_index::InlineMap::new();

@@ -186,7 +186,7 @@ impl Segment {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn nameless(size: usize, options: &Options) -> Result<Segment> {
-        if options.read_only {
+        if options.is_read_only() {
             return Err(Error::BadArgument(
                 "a segment without a name is made to be written",
             ));
@@ -209,7 +209,7 @@ impl Segment {
         let mut copy = WorkCopy::new(
             geometry.pages,
             options.tracking,
-            !options.read_only,
+            !options.is_read_only(),
             private_pages,
             &options.places,
             in_place,
@@ -342,7 +342,7 @@ impl Segment {
 
     /// Returns whether the checkout is read-only.
     pub fn is_read_only(&self) -> bool {
-        self.options.read_only
+        self.options.is_read_only()
     }
 
     /// Returns the way in which writes to the working copy are noticed: the choice of
@@ -424,7 +424,7 @@ impl Segment {
     }
 
     fn slice_mut(&mut self) -> &mut [u8] {
-        let none = self.is_forked() || self.options.read_only;
+        let none = self.is_forked() || self.options.is_read_only();
         let len = if none { 0 } else { self.size };
         // SAFETY: as above, and writable.
         unsafe { std::slice::from_raw_parts_mut(self.copy.view(), len) }
@@ -531,7 +531,7 @@ impl Segment {
 
     fn check_writable(&self) -> Result<()> {
         self.check()?;
-        match self.options.read_only {
+        match self.options.is_read_only() {
             true => Err(Error::ReadOnly),
             false => Ok(()),
         }

@@ -166,7 +166,7 @@ impl Segment {
 
     /// Returns [`Error::Uncommitted`] if there are changes that were neither committed nor discarded.
     pub(crate) fn check_settled(&mut self) -> Result<()> {
-        match self.options.read_only || self.written == Written::No || self.is_clean()? {
+        match self.options.is_read_only() || self.written == Written::No || self.is_clean()? {
             true => Ok(()),
             false => Err(Error::Uncommitted),
         }

@@ -36,7 +36,7 @@ pub(crate) const ANY_MODE: u32 = 0o777;
 impl Trunk {
     /// Opens the existing segment at `place`.
     pub(crate) fn open(place: &Location, options: &Options) -> Result<Trunk> {
-        let (file, writable) = open_file(place, options.read_only)?;
+        let (file, writable) = open_file(place, options.is_read_only())?;
         if options.exclusive {
             return Err(Error::Exists(place.path.clone()));
         }

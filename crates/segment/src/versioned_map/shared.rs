@@ -100,7 +100,7 @@ impl VersionedMap {
         options.check_map()?;
         check_unit(options.unit.unwrap_or(8) as usize)?;
         // To read: there would be nothing in it, and nobody to make it a map.
-        let create = options.create && !options.read_only;
+        let create = options.create && !options.is_read_only();
         let options = options.clone().declared().create(create);
         Segment::checkout_as(name.as_ref(), size, &options, VersionedMap::open)
     }

@@ -246,7 +246,7 @@ impl Table {
             pin,
             &mut records,
         );
-        let more = !records.is_empty();
+        let more = want == 0 || !records.is_empty();
         records.dedup_by(|a, b| {
             // SAFETY: the records were found under `pin`.
             unsafe { a.newest().exact() == b.newest().exact() }
