@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs the tests of sync, the indexes and store under AddressSanitizer and ThreadSanitizer, with tiny tables so that rare
-# branches are common, and those of segments under AddressSanitizer. Usage: ci/sanitize.sh [address|thread]...   (both
-# when none is given)
+# Runs the tests of sync, the indexes and store under AddressSanitizer and ThreadSanitizer, with tiny tables so that
+# rare branches are common, and those of segments under AddressSanitizer. Usage: ci/sanitize.sh [address|thread]...
+# (both when none is given)
 #
 # RUSTC_BOOTSTRAP lets the stable toolchain accept the flags. `--cfg fyris_sanitize` takes mimalloc and membarrier(2)
 # out of the way. ThreadSanitizer needs a standard library that is instrumented as well, or it takes everything for a

@@ -7,7 +7,8 @@ cd "$(dirname "$0")/.."
 export PROFILE=quick
 
 step "the indexes and the store with tiny constants, where rare branches are common"
-RUSTC_WORKSPACE_WRAPPER=$PWD/ci/small-rustc.sh cargo test --locked -p fyris-index -p fyris-classic -p fyris-judy -p fyris
+RUSTC_WORKSPACE_WRAPPER=$PWD/ci/small-rustc.sh cargo test --locked \
+  -p fyris-index -p fyris-classic -p fyris-judy -p fyris
 
 step "the map of segments with tiny nodes"
 RUSTC_WORKSPACE_WRAPPER=$PWD/ci/small-rustc.sh cargo test --locked -p fyris-segment \

@@ -146,9 +146,9 @@ told(Fun) ->
             (maps:get(module, Error, Module)):Explain(Reason, Stack)
     end.
 
-%% A full table of atoms is a system_limit, as in the machine, but not for a look-up, which brings no atom into it: tried
-%% in a machine that has room for more. A million atoms take some seconds: only with FYRIS_ATOMS, as `make test-long'
-%% has it.
+%% A full table of atoms is a system_limit, as in the machine, but not for a look-up, which brings no atom into it:
+%% tried in a machine that has room for more. A million atoms take some seconds: only with FYRIS_ATOMS, as `make
+%% test-long' has it.
 atoms_test_() -> [atoms() || os:getenv("FYRIS_ATOMS") =/= false].
 
 atoms() ->

@@ -163,8 +163,8 @@ fn scatter(writer: &mut Segment, random: &mut SmallRng, pages: std::ops::Range<u
     }
 }
 
-/// Where processes read in place, commits of scattered pages mend runs: the ones that they break, and the ones that were
-/// broken before; beside other readers and writers, too.
+/// Where processes read in place, commits of scattered pages mend runs: the ones that they break, and the ones that
+/// were broken before; beside other readers and writers, too.
 #[cfg(not(fyris_small))]
 #[test]
 fn scattered_commits_mend_runs() {

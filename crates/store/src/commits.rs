@@ -33,8 +33,8 @@
 //!
 //! # Outlook
 //!
-//! The place in the log is the clock: a snapshot will be an empty commit in it, and a write will be stamped with the last
-//! place before it took effect. For that, and for commits over several tables, the log becomes one of the store.
+//! The place in the log is the clock: a snapshot will be an empty commit in it, and a write will be stamped with the
+//! last place before it took effect. For that, and for commits over several tables, the log becomes one of the store.
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicU64 as PlainU64;

@@ -45,7 +45,7 @@ pub(crate) enum Change {
 #[derive(Default)]
 pub(crate) struct Displaced {
     content: Gone,
-    cell: Settling,
+    cell: MetCell,
 }
 
 /// What of a key's content has gone.
@@ -53,16 +53,17 @@ pub(crate) struct Displaced {
 enum Gone {
     #[default]
     Nothing,
-    /// All of the old one.
-    All(Option<Content>, Option<Content>),
-    /// Nothing of the old one, on which the new one was put.
-    Below(Option<Content>, Content),
+    /// The whole of the old one, in whose place the new one is.
+    Whole(Option<Content>, Option<Content>),
+    /// Nothing: the new one is a chain on top of the old one.
+    Pushed(Option<Content>, Content),
+    /// What the new chain does not have of the old one.
     Part(Edited),
 }
 
-/// What becomes of the commit's cell that a write has met.
+/// The cell of a commit that a write has met in its slot, and what is to be done about it.
 #[derive(Default)]
-enum Settling {
+enum MetCell {
     #[default]
     None,
     /// It was decided, and is out of the slot.
@@ -74,11 +75,11 @@ enum Settling {
 }
 
 impl Displaced {
-    /// Returns the displacement of a decided cell by the content that won.
+    /// Returns what a write displaces that puts the content that won in the place of a decided cell.
     pub(crate) fn cell(cell: PendingPtr) -> Displaced {
         Displaced {
             content: Gone::Nothing,
-            cell: Settling::Decided(cell),
+            cell: MetCell::Decided(cell),
         }
     }
 }
@@ -134,7 +135,7 @@ where
             Some(Some(content)) => Action::Put(Slot::content(content)),
         };
         if let Some(cell) = slot.and_then(Slot::as_pending) {
-            displaced.cell = Settling::Decided(cell);
+            displaced.cell = MetCell::Decided(cell);
         }
         if cfg!(fyris_mutant = "store_retire_early") {
             self.displaced(std::mem::take(displaced), pin);
@@ -153,9 +154,9 @@ where
     ) -> Option<Option<Content>> {
         let (new, gone) = match change {
             Change::Keep => return None,
-            Change::Put(new) => (Some(new), Gone::All(old, Some(new))),
-            Change::Remove => (None, Gone::All(old, None)),
-            Change::Push(new) => (Some(new), Gone::Below(old, new)),
+            Change::Put(new) => (Some(new), Gone::Whole(old, Some(new))),
+            Change::Remove => (None, Gone::Whole(old, None)),
+            Change::Push(new) => (Some(new), Gone::Pushed(old, new)),
             Change::Edit(edited) => (edited.new, Gone::Part(edited)),
         };
         if let Some(new) = new {
@@ -174,7 +175,7 @@ where
         f: &mut impl FnMut(Option<Content>) -> (Change, R),
     ) -> (Action<Slot<K>>, Option<R>) {
         let Some(hold) = cell.get().hold() else {
-            displaced.cell = Settling::Sealed(cell);
+            displaced.cell = MetCell::Sealed(cell);
             return (Action::Keep, None);
         };
         let old = cell.get().before();
@@ -194,14 +195,14 @@ where
                 let remade = self.with_records(now, cell.get().commit().records_of(cell.get()));
                 self.put_below(cell, old, now, remade);
                 if let Some(chain) = new {
-                    displaced.cell = Settling::Remade(chain, old);
+                    displaced.cell = MetCell::Remade(chain, old);
                 }
                 same
             }
             (Terms::New, None) => Action::Keep,
             (Terms::New, Some(content)) => {
                 hold.abort();
-                displaced.cell = Settling::Decided(cell);
+                displaced.cell = MetCell::Decided(cell);
                 Action::Put(Slot::content(content))
             }
         };
@@ -255,8 +256,8 @@ where
     pub(crate) fn displaced(&self, displaced: Displaced, pin: &impl Guard) {
         match displaced.content {
             Gone::Nothing => {}
-            Gone::All(None, new) => self.account(0, new.map_or(0, Content::size) as i64),
-            Gone::All(Some(old), new) => {
+            Gone::Whole(None, new) => self.account(0, new.map_or(0, Content::size) as i64),
+            Gone::Whole(Some(old), new) => {
                 match new {
                     None => self.account(-(old.count() as i64), -(old.size() as i64)),
                     // If the lengths are equal, the sizes are, and the allocator need not be asked.
@@ -266,7 +267,7 @@ where
                 // SAFETY: OWNERSHIP, AFTER_STORE: out of its slot, which this thread has written.
                 unsafe { old.retire(pin) };
             }
-            Gone::Below(old, new) => self.account(0, chain::size_above(new, old) as i64),
+            Gone::Pushed(old, new) => self.account(0, chain::size_above(new, old) as i64),
             Gone::Part(edited) => {
                 let fewer = edited.fewer() as i64;
                 // SAFETY: OWNERSHIP, AFTER_STORE: what it made took the old chain's place.
@@ -275,14 +276,14 @@ where
             }
         }
         match displaced.cell {
-            Settling::None => {}
-            Settling::Decided(cell) => self.retire_loser(cell, pin),
+            MetCell::None => {}
+            MetCell::Decided(cell) => self.retire_loser(cell, pin),
             // SAFETY: OWNERSHIP, AFTER_STORE: another chain of the same records is in the cell.
-            Settling::Remade(chain, bottom) => unsafe {
+            MetCell::Remade(chain, bottom) => unsafe {
                 chain::retire_cells_above(chain, bottom, pin);
             },
             // In a moment.
-            Settling::Sealed(cell) => cell.get().wait(),
+            MetCell::Sealed(cell) => cell.get().wait(),
         }
     }
 

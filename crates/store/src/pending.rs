@@ -51,9 +51,9 @@
 //!
 //! # Outlook
 //!
-//! A transaction is a committer that has also read: it puts cells in for the keys that it read as well, and a writer that
-//! comes to one of these aborts it, or waits. Cells carry removals as well as puts (`new` may be nothing), which is all
-//! that writes need. What a snapshot asks of a commit is its place in the log.
+//! A transaction is a committer that has also read: it puts cells in for the keys that it read as well, and a writer
+//! that comes to one of these aborts it, or waits. Cells carry removals as well as puts (`new` may be nothing), which
+//! is all that writes need. What a snapshot asks of a commit is its place in the log.
 
 use std::ptr::NonNull;
 

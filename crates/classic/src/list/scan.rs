@@ -36,8 +36,8 @@ where
         }
     }
 
-    /// Appends the entries of a range of orders that `keep` accepts, as [`fyris_index::Index::scan`] does. The caller is
-    /// pinned.
+    /// Appends the entries of a range of orders that `keep` accepts, as [`fyris_index::Index::scan`] does. The caller
+    /// is pinned.
     pub(super) fn scan_orders(
         &self,
         orders: RangeInclusive<u64>,

@@ -18,8 +18,8 @@ enum KeyPlace<'g> {
     Absent,
 }
 
-/// Works like [`Index::upsert`](fyris_index::Index::upsert), for the entry of this order that `is_it` recognises, in the list
-/// that begins at `start`; returns also by how much the number of entries has changed.
+/// Works like [`Index::upsert`](fyris_index::Index::upsert), for the entry of this order that `is_it` recognises, in
+/// the list that begins at `start`; returns also by how much the number of entries has changed.
 pub(super) fn upsert<E: Entry, R>(
     start: &Link,
     order: u64,

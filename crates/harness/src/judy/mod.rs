@@ -10,9 +10,9 @@
 //!
 //! # The subjects
 //!
-//! Every index that a store can know by name ([`store`]), in an `ordered_set` if it serves one, else in a `set`; and `ets`, a `set` and an `ordered_set`, where Erlang is installed. All take turns,
-//! run by run. A subject for which a larger table would take too long, by what the last ones took, is left out of it,
-//! and that is said.
+//! Every index that a store can know by name ([`store`]), in an `ordered_set` if it serves one, else in a `set`; and
+//! `ets`, a `set` and an `ordered_set`, where Erlang is installed. All take turns, run by run. A subject for which a
+//! larger table would take too long, by what the last ones took, is left out of it, and that is said.
 //!
 //! # The figures
 //!

@@ -211,8 +211,8 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// [`Error::NoSuchKey`]; [`Error::BadPosition`] if any of the objects is shorter; [`Error::BadArgument`] for position
-    /// 0, whether the key is there or not.
+    /// [`Error::NoSuchKey`]; [`Error::BadPosition`] if any of the objects is shorter; [`Error::BadArgument`] for
+    /// position 0, whether the key is there or not.
     pub fn lookup_element(&self, key: &Term, position: usize) -> Result<Elements> {
         self.elements(key, position)?.ok_or(Error::NoSuchKey)
     }
