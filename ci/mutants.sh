@@ -114,6 +114,8 @@ library_doubts_nothing  |                    | -p fyris-index --test library con
 store_fault_untold      |                    | -p fyris --test library by_name
 store_commit_early      |                    | -p fyris --test concurrent a_list_is_inserted
 store_retire_early      | --cfg loom         | -p fyris --lib ops::model::what_is --profile quick
+store_loser_kept        |                    | -p fyris --lib ops::list
+store_unplaced_kept     |                    | -p fyris --lib ops::write
 store_ignore_pending    |                    | -p fyris --lib ops::list
 store_commit_unhelped   | --cfg loom         | -p fyris --lib ops::model --profile quick
 store_through_unheld    | --cfg loom         | -p fyris --lib ops::model --profile quick

@@ -134,7 +134,9 @@ where
             Some(None) => Action::Remove,
             Some(Some(content)) => Action::Put(Slot::content(content)),
         };
-        if let Some(cell) = slot.and_then(Slot::as_pending) {
+        if let Some(cell) = slot.and_then(Slot::as_pending)
+            && !cfg!(fyris_mutant = "store_loser_kept")
+        {
             displaced.cell = MetCell::Decided(cell);
         }
         if cfg!(fyris_mutant = "store_retire_early") {

@@ -353,12 +353,12 @@ where
 mod tests {
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::thread;
-    use std::time::Duration;
+    use std::time::{Duration, Instant};
 
     use fyris_index::HashIndex;
     use fyris_sync::reclaim::pin;
-    use fyris_term::Term;
     use fyris_term::key::KeyBuf;
+    use fyris_term::{Blob, Term};
 
     use super::*;
     use crate::fix::Fixes;
@@ -541,6 +541,35 @@ mod tests {
             (None, vec![], vec![])
         );
         assert!(half.finish().1);
+    }
+
+    /// A writer that takes a decided cell out of its slot retires the side that lost, which nobody else will.
+    #[test]
+    fn who_replaces_a_decided_cell_retires_what_lost() {
+        let (data, pin) = (
+            Hashed::new(HashIndex::default(), TableType::Set, 1),
+            fyris_sync::reclaim::pin(),
+        );
+        let blob = Blob::from(vec![7; 1000]);
+        let old = Term::tuple(vec![Term::Int(1), Term::Binary(blob.clone())]);
+        data.insert_one(record_of(&old, 1).expect("a record"), &pin);
+        drop(old);
+        let groups = data.grouped(vec![record(1, BIG), record(2, BIG)]);
+        let work = data.prepared(groups, false, Patience::Waits);
+        data.place_all(&work, &pin);
+        assert!(work.commit.seal());
+        data.commits.append(&work.commit, &pin);
+        data.insert_one(record(1, 5), &pin);
+        data.unfold(&work.keys, &work.commit, &pin);
+        // SAFETY: out of the slots now.
+        unsafe { work.commit.finish(&pin) };
+        drop(pin);
+        let late = Instant::now() + Duration::from_secs(20);
+        // Other tests may have pinned meanwhile.
+        while blob.holders() > 1 {
+            assert!(Instant::now() < late, "it is never freed");
+            fyris_sync::reclaim::flush();
+        }
     }
 
     /// A writer that comes when a commit is about to be decided waits for the decision.

@@ -159,7 +159,7 @@ where
 mod tests {
     use fyris_index::HashIndex;
     use fyris_sync::reclaim::pin;
-    use fyris_term::Term;
+    use fyris_term::{Blob, Term};
 
     use super::*;
     use crate::ids::ProcessId;
@@ -195,6 +195,20 @@ mod tests {
         let first = put(large(1));
         assert_ne!(put(large(2)), first);
         assert_eq!(data.len(), 1);
+    }
+
+    /// What no slot takes is freed at once.
+    #[test]
+    fn what_no_slot_takes_is_freed() {
+        let data = Hashed::new(HashIndex::default(), TableType::Set, 1);
+        let (pin, blob) = (pin(), Blob::from(vec![7; 1000]));
+        let object = Term::tuple(vec![Term::Int(1), Term::Binary(blob.clone())]);
+        let new = || record_of(&object, 1).expect("a record");
+        data.insert_one(new(), &pin);
+        let there = blob.holders();
+        assert!(!data.insert_new_one(new(), &pin));
+        assert!(!data.put_if(new(), None, &pin));
+        assert_eq!(blob.holders(), there);
     }
 
     /// A deleter looked first whether the key was there, told the fixes if so, and then removed it. A key that came

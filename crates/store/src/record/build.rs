@@ -63,7 +63,7 @@ impl NewRecord {
     pub(crate) fn publish_by(self, write: impl FnOnce(Content) -> bool) -> bool {
         let content = self.publish();
         let done = write(content);
-        if !done {
+        if !done && !cfg!(fyris_mutant = "store_unplaced_kept") {
             drop(NewRecord(content));
         }
         done
