@@ -28,6 +28,7 @@ use crate::pending::{CommitState, PendingPtr, Terms};
 use crate::record::RecordPtr;
 use crate::slot::{Content, Settled, Slot};
 use crate::table_data::{AnyTableData, TableData};
+use crate::writer::Writer;
 
 /// The change of a key's content.
 pub(crate) enum Change {
@@ -98,15 +99,15 @@ where
     pub(crate) fn write<R>(
         &self,
         key: &K::Key,
-        pin: &impl Guard,
+        writer: &Writer<'_>,
         mut f: impl FnMut(Option<Content>) -> (Change, R),
     ) -> R {
         loop {
             let mut displaced = Displaced::default();
-            let written = self.index.upsert(key, pin, |slot| {
-                self.apply(slot, &mut displaced, &mut f, pin)
+            let written = self.index.upsert(key, writer.pin, |slot| {
+                self.apply(slot, &mut displaced, &mut f, writer)
             });
-            self.displaced(displaced, pin);
+            self.displaced(displaced, writer);
             if let Some(result) = written {
                 return result;
             }
@@ -121,15 +122,17 @@ where
         slot: Option<Slot<K>>,
         displaced: &mut Displaced,
         f: &mut impl FnMut(Option<Content>) -> (Change, R),
-        pin: &impl Guard,
+        writer: &Writer<'_>,
     ) -> (Action<Slot<K>>, Option<R>) {
         let old = match slot.map(Slot::settled) {
             None => None,
             Some(Settled::Content(content)) => content,
-            Some(Settled::Undecided(cell)) => return self.write_through(cell, displaced, f),
+            Some(Settled::Undecided(cell)) => {
+                return self.write_through(cell, displaced, f, writer);
+            }
         };
         let (change, result) = f(old);
-        let action = match self.change(old, change, displaced) {
+        let action = match self.change(old, change, displaced, writer) {
             None => return (Action::Keep, Some(result)),
             Some(None) => Action::Remove,
             Some(Some(content)) => Action::Put(Slot::content(content)),
@@ -140,19 +143,20 @@ where
             displaced.cell = MetCell::Decided(cell);
         }
         if cfg!(fyris_mutant = "store_retire_early") {
-            self.displaced(std::mem::take(displaced), pin);
+            self.displaced(std::mem::take(displaced), writer);
         }
         (action, Some(result))
     }
 
-    /// Counts the objects that a change brings, notes what it displaces, and returns what the key will hold; `None` if
-    /// nothing changes.
+    /// Counts the objects that a change brings, or lets a fixed table remember the key that goes, notes what it
+    /// displaces, and returns what the key will hold; `None` if nothing changes.
     #[inline]
     fn change(
         &self,
         old: Option<Content>,
         change: Change,
         displaced: &mut Displaced,
+        writer: &Writer<'_>,
     ) -> Option<Option<Content>> {
         let (new, gone) = match change {
             Change::Keep => return None,
@@ -161,8 +165,10 @@ where
             Change::Push(new) => (Some(new), Gone::Pushed(old, new)),
             Change::Edit(edited) => (edited.new, Gone::Part(edited)),
         };
-        if let Some(new) = new {
-            self.account(more(old, new).max(0), 0);
+        match (old, new) {
+            (_, Some(new)) => self.account(more(old, new).max(0), 0),
+            (Some(old), None) => writer.note_one(old.newest()),
+            (None, None) => {}
         }
         displaced.content = gone;
         Some(new)
@@ -175,6 +181,7 @@ where
         cell: PendingPtr,
         displaced: &mut Displaced,
         f: &mut impl FnMut(Option<Content>) -> (Change, R),
+        writer: &Writer<'_>,
     ) -> (Action<Slot<K>>, Option<R>) {
         let Some(hold) = cell.get().hold() else {
             displaced.cell = MetCell::Sealed(cell);
@@ -182,7 +189,7 @@ where
         };
         let old = cell.get().before();
         let (change, result) = f(old);
-        let Some(now) = self.change(old, change, displaced) else {
+        let Some(now) = self.change(old, change, displaced, writer) else {
             return (Action::Keep, Some(result));
         };
         // The slot gets the word that it has: a thread that has read it sees that something has changed.
@@ -255,7 +262,7 @@ where
     /// Accounts for what a write has displaced, and retires it. The index has stored the new word, and left the slot
     /// (AFTER_STORE).
     #[inline]
-    pub(crate) fn displaced(&self, displaced: Displaced, pin: &impl Guard) {
+    pub(crate) fn displaced(&self, displaced: Displaced, writer: &Writer<'_>) {
         match displaced.content {
             Gone::Nothing => {}
             Gone::Whole(None, new) => self.account(0, new.map_or(0, Content::size) as i64),
@@ -267,22 +274,22 @@ where
                     Some(new) => self.account(0, new.size() as i64 - old.size() as i64),
                 }
                 // SAFETY: OWNERSHIP, AFTER_STORE: out of its slot, which this thread has written.
-                unsafe { old.retire(pin) };
+                unsafe { old.retire(writer.pin) };
             }
             Gone::Pushed(old, new) => self.account(0, chain::size_above(new, old) as i64),
             Gone::Part(edited) => {
                 let fewer = edited.fewer() as i64;
                 // SAFETY: OWNERSHIP, AFTER_STORE: what it made took the old chain's place.
-                let bytes = unsafe { edited.retire(pin) };
+                let bytes = unsafe { edited.retire(writer.pin) };
                 self.account(-fewer, bytes);
             }
         }
         match displaced.cell {
             MetCell::None => {}
-            MetCell::Decided(cell) => self.retire_loser(cell, pin),
+            MetCell::Decided(cell) => self.retire_loser(cell, writer.pin),
             // SAFETY: OWNERSHIP, AFTER_STORE: another chain of the same records is in the cell.
             MetCell::Remade(chain, bottom) => unsafe {
-                chain::retire_cells_above(chain, bottom, pin);
+                chain::retire_cells_above(chain, bottom, writer.pin);
             },
             // In a moment.
             MetCell::Sealed(cell) => cell.get().wait(),
@@ -320,16 +327,16 @@ impl TableData<Exact, HashIndex<Slot<Exact>>> {
     pub(crate) fn write_short<R>(
         &self,
         key: ShortKey,
-        pin: &impl Guard,
+        writer: &Writer<'_>,
         mut f: impl FnMut(Option<Content>) -> (Change, R),
     ) -> R {
         let has_key = |slot: &Slot<Exact>| slot.has_short_key(key);
         loop {
             let mut displaced = Displaced::default();
-            let written = self.index.upsert_by(&key, has_key, pin, |slot| {
-                self.apply(slot, &mut displaced, &mut f, pin)
+            let written = self.index.upsert_by(&key, has_key, writer.pin, |slot| {
+                self.apply(slot, &mut displaced, &mut f, writer)
             });
-            self.displaced(displaced, pin);
+            self.displaced(displaced, writer);
             if let Some(result) = written {
                 return result;
             }

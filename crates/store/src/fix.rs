@@ -7,19 +7,17 @@
 //!
 //! # Invariant
 //!
-//! **FIXED**: when fixing has returned, no key goes that is not remembered first. A delete asks whether the table is
-//! fixed, remembers the key, and then takes it out, all in one section of a write (see [`crate::life`]). So a process
-//! that fixes the table says that it is fixed, and waits for the sections: a delete that did not see it has taken its
-//! key out before the traversal begins.
+//! **FIXED**: when fixing has returned, no key goes that is not remembered first. A write sees in the state that it
+//! loads in its section whether the table is fixed (see [`crate::life`]); a delete then remembers the key before it
+//! takes it out. So a process that fixes the table says in the state that it is fixed, and waits for the sections: a
+//! delete that did not see it has taken its key out before the traversal begins.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Mutex;
 use std::time::{Instant, SystemTime};
 
-use fyris_sync::atomic::{AtomicBool, Ordering};
-
 use crate::ids::ProcessId;
-use crate::record::RecordPtr;
+use crate::life::Life;
 
 /// The fixes of a table.
 ///
@@ -48,8 +46,6 @@ pub struct Fixed {
 /// A table's fixes.
 #[derive(Default)]
 pub(crate) struct Fixes {
-    /// Whether there are any: what deletes ask, without the lock.
-    any: AtomicBool,
     state: Mutex<FixState>,
 }
 
@@ -68,7 +64,12 @@ struct FixState {
 impl Fixes {
     /// Adds a fix by the process. If this returns a turn, the caller waits for the writes under way, and then
     /// [settles](Fixes::settle) the turn.
-    pub(crate) fn fix(&self, process: ProcessId, by_caller: Option<i64>) -> Option<u64> {
+    pub(crate) fn fix(
+        &self,
+        life: &Life,
+        process: ProcessId,
+        by_caller: Option<i64>,
+    ) -> Option<u64> {
         let mut state = self.lock();
         if state.by.is_empty() {
             state.turns += 1;
@@ -77,8 +78,7 @@ impl Fixes {
             .since
             .get_or_insert_with(|| (SystemTime::now(), Instant::now(), by_caller));
         *state.by.entry(process).or_default() += 1;
-        // Release: pairs with the Acquire in `is_fixed`.
-        self.any.store(true, Ordering::Release);
+        life.set_fixed(true);
         (state.settled < state.turns).then_some(state.turns)
     }
 
@@ -89,7 +89,7 @@ impl Fixes {
     }
 
     /// Takes a fix of the process away; returns whether it was its last.
-    pub(crate) fn release(&self, process: ProcessId) -> bool {
+    pub(crate) fn release(&self, life: &Life, process: ProcessId) -> bool {
         let mut state = self.lock();
         let Some(count) = state.by.get_mut(&process) else {
             return false;
@@ -98,17 +98,17 @@ impl Fixes {
         if *count > 0 {
             return false;
         }
-        self.forget(&mut state, process);
+        self.forget(life, &mut state, process);
         true
     }
 
     /// Takes all fixes of a process that has ended away.
-    pub(crate) fn end(&self, process: ProcessId) {
+    pub(crate) fn end(&self, life: &Life, process: ProcessId) {
         let mut state = self.lock();
-        self.forget(&mut state, process);
+        self.forget(life, &mut state, process);
     }
 
-    fn forget(&self, state: &mut FixState, process: ProcessId) {
+    fn forget(&self, life: &Life, state: &mut FixState, process: ProcessId) {
         state.by.remove(&process);
         if state.by.is_empty() {
             *state = FixState {
@@ -116,41 +116,19 @@ impl Fixes {
                 settled: state.settled,
                 ..FixState::default()
             };
-            // Release: pairs with the Acquire in `is_fixed`.
-            self.any.store(false, Ordering::Release);
+            life.set_fixed(false);
         }
     }
 
     /// Returns the processes other than this one that have fixed the table.
     pub(crate) fn others(&self, process: ProcessId) -> Vec<ProcessId> {
-        if !self.is_fixed() {
-            return Vec::new();
-        }
         let state = self.lock();
         let by = state.by.keys().copied();
         by.filter(|other| *other != process).collect()
     }
 
-    /// Returns whether any process has fixed the table.
-    #[inline]
-    pub(crate) fn is_fixed(&self) -> bool {
-        // Acquire: pairs with the Release in `fix`. Asked in the section of a write, so that it is waited for if it
-        // does not see the fix (FIXED).
-        self.any.load(Ordering::Acquire)
-    }
-
-    /// Remembers the key of an object that is about to be deleted, if the table is fixed. The object is live, and the
-    /// key is there until this returns: so no traversal finds it gone and unknown.
-    #[inline]
-    pub(crate) fn note_one(&self, record: RecordPtr) {
-        if self.is_fixed() {
-            // SAFETY: the caller holds the record.
-            self.note(unsafe { record.exact() }.bytes());
-        }
-    }
-
     /// Remembers a key that is about to be deleted.
-    fn note(&self, key: &[u8]) {
+    pub(crate) fn note(&self, key: &[u8]) {
         let mut state = self.lock();
         if !state.by.is_empty() && !state.all_gone {
             state.gone.insert(key.into());

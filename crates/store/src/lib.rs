@@ -75,6 +75,7 @@ mod table;
 mod table_data;
 mod table_shared;
 mod view;
+mod writer;
 
 pub use error::{Error, EtsClass, Result};
 pub use event::{Event, Sink};

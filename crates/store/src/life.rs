@@ -6,8 +6,9 @@
 //! name, and lets the caller do this. So a rename, `setopts/2`, `give_away/3` and the end of an owner take effect at
 //! one moment, as in ETS: an operation that comes after it in real time sees, and does, nothing by the state before.
 //!
-//! Name and protection are one word, the *state*, with a count of its changes. (That the table lives is another, the
-//! pointer to its [data](crate::table_data): see [`crate::table_shared`].) Operations keep it in two ways:
+//! Name and protection are one word, the *state*, with a count of its changes and the *modes* of the table, which say
+//! what its writes have to do besides. (That the table lives is another, the pointer to its
+//! [data](crate::table_data): see [`crate::table_shared`].) Operations keep it in two ways:
 //!
 //! * **Reads look twice.** A read loads the state, reads, and loads the state again. If it is the same, it was in force
 //!   when the object was read. If not, a lookup begins anew; an operation that reads many objects asks whether the
@@ -52,13 +53,19 @@ const PROTECTED: u64 = 1;
 const PRIVATE: u64 = 2;
 const CLOSING: u64 = 4;
 
+/// The bit of a mode, that says what writes have to do besides: the table is [fixed](crate::fix).
+const FIXED: u64 = 8;
+
+/// The bits that do not matter to a read: a change that is only on its way has not happened, and modes are for writes.
+const UNSEEN: u64 = CLOSING | FIXED;
+
 /// The name's number in a state: there are no more than 2^20 atoms.
-const NAME_SHIFT: u32 = 3;
+const NAME_SHIFT: u32 = 4;
 const NAME: u64 = ((1 << 20) - 1) << NAME_SHIFT;
 const _: () = assert!(fyris_term::atom::MAX_ATOMS as u64 - 1 <= NAME >> NAME_SHIFT);
 
 /// The count of changes: the rest of the state.
-const CHANGE: u64 = (NAME | 7) + 1;
+const CHANGE: u64 = 1 << (NAME_SHIFT + 20);
 
 /// Stands for "no owner".
 const NOBODY: u64 = u64::MAX;
@@ -118,6 +125,12 @@ impl State {
     fn is_closing(self) -> bool {
         self.0 & CLOSING != 0
     }
+
+    /// Returns whether any process has fixed the table.
+    #[inline]
+    pub(crate) fn is_fixed(self) -> bool {
+        self.0 & FIXED != 0
+    }
 }
 
 fn bits_of(name: Atom) -> u64 {
@@ -172,8 +185,7 @@ impl Life {
         fyris_sync::atomic::fence(Ordering::Acquire);
         // Relaxed: the fence before orders it.
         let now = self.state.load(Ordering::Relaxed);
-        // A change that is only on its way has not happened.
-        now == before.0 || (now ^ before.0) & !CLOSING == 0
+        now == before.0 || (now ^ before.0) & !UNSEEN == 0
     }
 
     /// Returns the owner.
@@ -247,6 +259,16 @@ impl Life {
     pub(crate) fn wait_for_writes(&self, pin: &LocalGuard) {
         if !cfg!(fyris_mutant = "store_writes_unwaited") {
             self.writes.wait(pin);
+        }
+    }
+
+    /// Says whether the table is fixed. Who says so waits for the writes that may not have seen it.
+    pub(crate) fn set_fixed(&self, fixed: bool) {
+        // Relaxed, both: the barriers of `wait` order the one, and nothing goes with the other.
+        if fixed {
+            self.state.fetch_or(FIXED, Ordering::Relaxed);
+        } else {
+            self.state.fetch_and(!FIXED, Ordering::Relaxed);
         }
     }
 

@@ -421,7 +421,7 @@ impl Inner {
             let mut registry = self.lock();
             check_right(shared, asked, process, Right::Read)?;
             registry.process(process).fixed.insert(shared.id);
-            shared.fixes.fix(process, by_caller)
+            shared.fixes.fix(&shared.life, process, by_caller)
         };
         if let Some(turn) = turn
             && !cfg!(fyris_mutant = "store_fix_unwaited")
@@ -442,7 +442,7 @@ impl Inner {
         fork::check()?;
         let mut registry = self.lock();
         check_right(shared, asked, process, Right::Read)?;
-        if shared.fixes.release(process) {
+        if shared.fixes.release(&shared.life, process) {
             registry.process(process).fixed.remove(&shared.id);
         }
         Ok(())
@@ -475,7 +475,7 @@ impl Inner {
                     return;
                 };
                 for shared in ended.fixed.iter().filter_map(|id| registry.tables.get(id)) {
-                    shared.fixes.end(process);
+                    shared.fixes.end(&shared.life, process);
                 }
                 ended.owned
             };

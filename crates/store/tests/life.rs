@@ -12,7 +12,8 @@ use std::thread;
 use std::time::Duration;
 
 use fyris::{
-    AsKey, AsObject, Error, ObjectWriter, Options, Owner, Protection, Result, Setting, Store, Table,
+    AsKey, AsObject, Error, Object, ObjectWriter, Options, Owner, ProcessId, Protection, Result,
+    Setting, Store, Table,
 };
 use fyris_term::key::KeyBuf;
 use fyris_term::{Atom, Term};
@@ -278,6 +279,30 @@ impl<F: Fn()> AsObject for Slow<F> {
     }
 }
 
+/// An object is made before its write begins: no change waits for it.
+#[test]
+fn no_change_waits_for_an_object_that_is_being_made() {
+    let store = Store::new();
+    let owner = store.owner();
+    let options = Options::set().public();
+    let table = owner.new_table("t", &options).expect("a table");
+    let (begun, released) = (Barrier::new(2), Barrier::new(2));
+    thread::scope(|s| {
+        s.spawn(|| {
+            let slow = Slow(|| {
+                begun.wait();
+                released.wait();
+            });
+            let theirs = table.for_caller(ProcessId(7));
+            assert!(theirs.insert_object(&slow, &fyris::pin()).is_err());
+        });
+        begun.wait();
+        protect(&table, Protection::Protected);
+        released.wait();
+    });
+    assert!(table.is_empty());
+}
+
 /// A change that takes rights away comes after the write that was admitted before it, however long that takes, and
 /// before the one that is not.
 #[test]
@@ -298,6 +323,7 @@ fn a_change_waits_for_the_write_under_way() {
         let options = Options::set().named();
         let options = if at == 2 { options } else { options.public() };
         let table = owner.new_table("life_slow", &options).expect("free");
+        table.insert(&object(1, 7)).expect("the owner may");
         let writer = if at == 2 { owner.id() } else { other.id() };
         let (begun, released) = (Barrier::new(2), Barrier::new(2));
         let is_changed = AtomicBool::new(false);
@@ -305,18 +331,20 @@ fn a_change_waits_for_the_write_under_way() {
             let write = s.spawn(|| {
                 let pin = fyris::pin();
                 let by_name = store.borrow(writer, atom("life_slow"), &pin);
-                let slow = Slow(|| {
+                let slow = |_: Object<'_>| {
                     begun.wait();
                     released.wait();
                     assert!(!is_changed.load(Ordering::SeqCst), "change {at}");
-                });
-                by_name.expect("it is there").insert_object(&slow, &pin)
+                    true
+                };
+                let by_name = by_name.expect("it is there");
+                by_name.delete_of_key(&KeyBuf::from_int(1), &[], slow)
             });
             begun.wait();
             let changed = s.spawn(|| {
                 change(&table, &other);
                 is_changed.store(true, Ordering::SeqCst);
-                assert_eq!(table.info().map(|info| info.size), Some(1));
+                assert_eq!(table.info().map(|info| info.size), Some(0));
             });
             thread::sleep(Duration::from_millis(30));
             // A read does not wait, and the table is what it was. Another write by the old right waits its turn.
@@ -325,7 +353,7 @@ fn a_change_waits_for_the_write_under_way() {
                     .borrow(other.id(), atom("life_slow"), &fyris::pin())
                     .is_ok()
             );
-            assert_eq!(table.member(&1), Ok(false));
+            assert_eq!(table.member(&1), Ok(true));
             let late = s.spawn(|| {
                 let pin = fyris::pin();
                 let by_name = store.borrow(writer, atom("life_slow"), &pin)?;
@@ -333,7 +361,7 @@ fn a_change_waits_for_the_write_under_way() {
             });
             thread::sleep(Duration::from_millis(30));
             released.wait();
-            assert_eq!(write.join().expect("no panic"), Ok(()), "change {at}");
+            assert_eq!(write.join().expect("no panic"), Ok(1), "change {at}");
             changed.join().expect("no panic");
             assert!(late.join().expect("no panic").is_err(), "change {at}");
         });
@@ -428,12 +456,14 @@ fn fixing_waits_for_the_delete_under_way() {
     let is_fixed = AtomicBool::new(false);
     thread::scope(|s| {
         s.spawn(|| {
-            let slow = Slow(|| {
+            let slow = |_: Object<'_>| {
                 begun.wait();
                 released.wait();
                 assert!(!is_fixed.load(Ordering::SeqCst));
-            });
-            table.delete_like(&slow).expect("the owner may");
+                true
+            };
+            let deleted = table.delete_of_key(&KeyBuf::from_int(1), &[], slow);
+            assert_eq!(deleted, Ok(1));
         });
         begun.wait();
         s.spawn(|| {

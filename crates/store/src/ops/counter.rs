@@ -1,7 +1,6 @@
 //! Counters.
 
 use fyris_index::{Entry, Index};
-use fyris_sync::reclaim::Guard;
 use fyris_term::Term;
 use num_bigint::BigInt;
 
@@ -11,6 +10,7 @@ use crate::key_kind::KeyKind;
 use crate::record::{NewRecord, RecordPtr, all_counted, brief, counted, edited};
 use crate::slot::Slot;
 use crate::table_data::TableData;
+use crate::writer::Writer;
 
 /// The most bits of an integer, as in OTP 27 and later.
 const MAX_BITS: u64 = 1 << 22;
@@ -250,10 +250,10 @@ where
         key: &K::Key,
         ops: &[CounterOp],
         default: Option<&[Term]>,
-        pin: &impl Guard,
+        writer: &Writer<'_>,
     ) -> Result<Vec<Term>> {
         ops.iter().try_for_each(CounterOp::check)?;
-        self.update(key, pin, |old| match (old, default) {
+        self.update(key, writer, |old| match (old, default) {
             (Some(old), _) => self.count(old, ops),
             (None, Some(default)) => {
                 let new = self.record_of(default.to_vec())?;
@@ -277,10 +277,10 @@ where
         &self,
         key: &K::Key,
         op: &SmallOp,
-        pin: &impl Guard,
+        writer: &Writer<'_>,
     ) -> Result<Option<i64>> {
         let position = self.position_of(op);
-        self.update(key, pin, |old| {
+        self.update(key, writer, |old| {
             let old = old.ok_or(Error::NoSuchKey)?;
             check_position(position, self.keypos, old.arity())?;
             let mut new = 0;
@@ -299,12 +299,12 @@ where
         key: &K::Key,
         ops: &[SmallOp],
         new: &mut [i64],
-        pin: &impl Guard,
+        writer: &Writer<'_>,
     ) -> Result<bool> {
         let steps = ops
             .iter()
             .map(|op| (self.position_of(op), move |value| op.apply(value)));
-        self.update(key, pin, |old| {
+        self.update(key, writer, |old| {
             let old = old.ok_or(Error::NoSuchKey)?;
             let is_there = |op| check_position(self.position_of(op), self.keypos, old.arity());
             if ops.iter().map(is_there).any(|there| there.is_err()) {

@@ -10,7 +10,6 @@ use std::cell::Cell;
 use std::mem::ManuallyDrop;
 
 use fyris_index::{Entry, Index};
-use fyris_sync::reclaim::Guard;
 use smallvec::SmallVec;
 
 use crate::chain::{self, Fingerprints, Member};
@@ -20,6 +19,7 @@ use crate::key_kind::KeyKind;
 use crate::record::{NewRecord, RecordPtr};
 use crate::slot::{Content, Slot};
 use crate::table_data::TableData;
+use crate::writer::Writer;
 
 impl<K, I> TableData<K, I>
 where
@@ -33,14 +33,14 @@ where
         &self,
         found: RecordPtr,
         doomed: impl Fn(RecordPtr) -> bool,
-        pin: &impl Guard,
+        writer: &Writer<'_>,
     ) -> bool {
         let mut seen = Content::one(found);
         loop {
-            if self.remove_if(self.key_of(found), Some(seen), pin) {
+            if self.remove_if(self.key_of(found), Some(seen), writer) {
                 return true;
             }
-            match self.get(self.key_of(found), pin) {
+            match self.get(self.key_of(found), writer.pin) {
                 Some(now)
                     if doomed(now.newest()) && !cfg!(fyris_mutant = "query_no_second_look") =>
                 {
@@ -57,17 +57,17 @@ where
         &self,
         found: RecordPtr,
         replacement: impl Fn(RecordPtr) -> Result<Option<NewRecord>>,
-        pin: &impl Guard,
+        writer: &Writer<'_>,
     ) -> Result<bool> {
         let mut seen = Content::one(found);
         loop {
             let Some(new) = replacement(seen.newest())? else {
                 return Ok(false);
             };
-            if self.put_if(new, Some(seen), pin) {
+            if self.put_if(new, Some(seen), writer) {
                 return Ok(true);
             }
-            match self.get(self.key_of(found), pin) {
+            match self.get(self.key_of(found), writer.pin) {
                 Some(now) if !cfg!(fyris_mutant = "query_no_second_look") => seen = now,
                 _ => return Ok(false),
             }
@@ -76,7 +76,7 @@ where
 
     /// Deletes those of the objects of one key that are still there; how many. For the bags. O(n log n) in the
     /// objects of the key; for one object O(log² n).
-    pub(crate) fn delete_these(&self, these: &[RecordPtr], pin: &impl Guard) -> usize {
+    pub(crate) fn delete_these(&self, these: &[RecordPtr], writer: &Writer<'_>) -> usize {
         let Some(&first) = these.first() else {
             return 0;
         };
@@ -91,20 +91,17 @@ where
             let found = chain::search(old, fingerprints.clone()).filter(gone);
             found.take(words.len()).collect()
         };
-        // The fixes know of the key already: the caller that found it has noted it.
-        self.remove_objects(self.key_of(first), find, |_| (), pin)
+        self.remove_objects(self.key_of(first), find, writer)
     }
 
-    /// Deletes the objects of a key that are doomed, of those with fingerprints in a range, and returns their number;
-    /// `last` as in [`TableData::remove_objects`]. `None`, and none is deleted, if more than 64 would have to be judged
-    /// with the slot protected. For the bags.
+    /// Deletes the objects of a key that are doomed, of those with fingerprints in a range, and returns their number.
+    /// `None`, and none is deleted, if more than 64 would have to be judged with the slot protected. For the bags.
     pub(crate) fn delete_alike(
         &self,
         key: &K::Key,
         fingerprints: &Fingerprints,
         doomed: impl Fn(RecordPtr) -> bool,
-        last: impl Fn(Content),
-        pin: &impl Guard,
+        writer: &Writer<'_>,
     ) -> Option<usize> {
         let too_many = Cell::new(false);
         let find = |old| {
@@ -117,7 +114,7 @@ where
                 false => doomed,
             }
         };
-        let deleted = self.remove_objects(key, find, last, pin);
+        let deleted = self.remove_objects(key, find, writer);
         (!too_many.get()).then_some(deleted)
     }
 
@@ -126,7 +123,7 @@ where
     pub(crate) fn replace_these(
         &self,
         pairs: Vec<(RecordPtr, NewRecord)>,
-        pin: &impl Guard,
+        writer: &Writer<'_>,
     ) -> usize {
         // Not freed by a panic, as in `NewRecord::publish_by`.
         let block = |(old, new): (_, NewRecord)| (old, ManuallyDrop::new(new.into_block()));
@@ -138,7 +135,7 @@ where
         pairs.sort_unstable_by_key(|(old, _)| old.bits());
         let at = |old: RecordPtr| pairs.binary_search_by_key(&old.bits(), |(old, _)| old.bits());
         let new_of = |old| at(old).ok().map(|i| pairs[i].1.ptr());
-        let mut placed = self.write(key, pin, |old| {
+        let mut placed = self.write(key, writer, |old| {
             let Some(edited) = old.and_then(|old| chain::with_others(old, new_of)) else {
                 return (Change::Keep, Vec::new());
             };
@@ -200,7 +197,7 @@ mod tests {
             let (data, pin) = (Hashed::new(HashIndex::default(), TableType::Set, 1), pin());
             let new = record(10);
             let found = new.ptr();
-            data.insert_one(new, &pin);
+            data.insert_one(new, &Writer::plain(&pin));
             Race {
                 data,
                 pin,
@@ -227,11 +224,12 @@ mod tests {
         let race = Race::new();
         let more = |old| {
             let new = record(value(old) + 1);
-            race.other(|data, pin| data.insert_one(record(20), pin));
+            race.other(|data, pin| data.insert_one(record(20), &Writer::plain(pin)));
             Ok(Some(new))
         };
         assert_eq!(
-            race.data.replace_found(race.found, more, &race.pin),
+            race.data
+                .replace_found(race.found, more, &Writer::plain(&race.pin)),
             Ok(true)
         );
         assert_eq!(race.now(), Some(21), "no increment is lost");
@@ -240,18 +238,25 @@ mod tests {
     #[test]
     fn what_matches_no_more_is_left() {
         let race = Race::new();
-        race.other(|data, pin| data.insert_one(record(20), pin));
+        race.other(|data, pin| data.insert_one(record(20), &Writer::plain(pin)));
         let doomed = |record| value(record) < 15;
-        assert!(!race.data.delete_found(race.found, doomed, &race.pin));
-        assert_eq!(race.now(), Some(20));
         assert!(
-            race.data
-                .delete_found(race.found, |record| value(record) == 20, &race.pin)
+            !race
+                .data
+                .delete_found(race.found, doomed, &Writer::plain(&race.pin))
         );
+        assert_eq!(race.now(), Some(20));
+        assert!(race.data.delete_found(
+            race.found,
+            |record| value(record) == 20,
+            &Writer::plain(&race.pin)
+        ));
         assert_eq!(race.now(), None);
-        let gone = race
-            .data
-            .replace_found(race.found, |_| Ok(Some(record(1))), &race.pin);
+        let gone = race.data.replace_found(
+            race.found,
+            |_| Ok(Some(record(1))),
+            &Writer::plain(&race.pin),
+        );
         assert_eq!((gone, race.now()), (Ok(false), None), "nothing comes back");
     }
 }

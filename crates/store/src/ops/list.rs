@@ -5,7 +5,6 @@
 //! cells replaced. One group needs no commit: one write of one slot is atomic by itself.
 
 use fyris_index::{Action, Entry, Index};
-use fyris_sync::reclaim::Guard;
 use smallvec::{SmallVec, smallvec};
 
 use crate::chain;
@@ -15,6 +14,7 @@ use crate::pending::{Commit, PendingPtr, Terms};
 use crate::record::{NewRecord, RecordPtr};
 use crate::slot::{Content, Settled, Slot};
 use crate::table_data::TableData;
+use crate::writer::Writer;
 
 /// Records of one key: most often one.
 type Records = SmallVec<[NewRecord; 1]>;
@@ -78,13 +78,13 @@ where
         records: Vec<NewRecord>,
         only_new: bool,
         patience: Patience,
-        pin: &impl Guard,
+        writer: &Writer<'_>,
     ) -> Option<bool> {
         let mut groups = self.grouped(records);
         match groups.keys.len() {
             0 => Some(true),
-            1 => Some(self.insert_group(&mut groups, only_new, pin)),
-            _ => self.commit(groups, only_new, patience, pin),
+            1 => Some(self.insert_group(&mut groups, only_new, writer)),
+            _ => self.commit(groups, only_new, patience, writer),
         }
     }
 
@@ -115,9 +115,9 @@ where
     }
 
     /// Inserts the only group, the objects of one key; returns whether it did.
-    fn insert_group(&self, groups: &mut Groups, only_new: bool, pin: &impl Guard) -> bool {
+    fn insert_group(&self, groups: &mut Groups, only_new: bool, writer: &Writer<'_>) -> bool {
         let records = &mut groups.records[0];
-        self.write(self.key_of(groups.keys[0]), pin, |old| {
+        self.write(self.key_of(groups.keys[0]), writer, |old| {
             if only_new && old.is_some() {
                 return (Change::Keep, false);
             }
@@ -150,14 +150,14 @@ where
         groups: Groups,
         only_new: bool,
         patience: Patience,
-        pin: &impl Guard,
+        writer: &Writer<'_>,
     ) -> Option<bool> {
         let work = self.prepared(groups, only_new, patience);
         if cfg!(fyris_mutant = "store_commit_early") {
             work.commit.appear();
         }
-        let placed = self.place_all(&work, pin);
-        let done = self.conclude(work, &placed, pin);
+        let placed = self.place_all(&work, writer);
+        let done = self.conclude(work, &placed, writer);
         (!placed.gave_up).then_some(done)
     }
 
@@ -189,7 +189,7 @@ where
     }
 
     /// Decides, and clears up.
-    fn conclude(&self, work: ListInsert, placed: &Placed, pin: &impl Guard) -> bool {
+    fn conclude(&self, work: ListInsert, placed: &Placed, writer: &Writer<'_>) -> bool {
         let (keys, commit) = (&work.keys, &work.commit);
         let complete = placed.keys == keys.len();
         let counted = if complete { placed.objects } else { 0 };
@@ -197,11 +197,11 @@ where
         self.account(counted, 0);
         let done = complete && commit.seal();
         if done {
-            self.commits.append(commit, pin);
+            self.commits.append(commit, writer.pin);
         } else {
             commit.abort();
         }
-        self.unfold(&keys[..placed.keys], commit, pin);
+        self.unfold(&keys[..placed.keys], commit, writer);
         // The changes that were written through the cells: each cell is out of its slot.
         let (more, fewer, bytes) = commit.drifted();
         if done {
@@ -209,12 +209,12 @@ where
         } else {
             self.account(-(counted + more), 0);
         }
-        self.retire_unused(&work, placed.keys, pin);
+        self.retire_unused(&work, placed.keys, writer);
         let keys = keys.len();
         // SAFETY: `unfold` has seen to it that no slot holds a cell of it.
-        unsafe { work.commit.finish(pin) };
+        unsafe { work.commit.finish(writer.pin) };
         if done {
-            self.commits.trim(keys, pin);
+            self.commits.trim(keys, writer.pin);
         }
         done
     }
@@ -233,13 +233,13 @@ where
     }
 
     /// Puts pending cells in the slots of all keys; of fewer, if the commit is not to be.
-    fn place_all(&self, work: &ListInsert, pin: &impl Guard) -> Placed {
+    fn place_all(&self, work: &ListInsert, writer: &Writer<'_>) -> Placed {
         let mut placed = Placed::default();
         while placed.keys < work.keys.len() && !work.commit.is_aborted() {
             if let Some(&later) = work.keys.get(placed.keys + AHEAD) {
-                self.index.prefetch_write(self.key_of(later), pin);
+                self.index.prefetch_write(self.key_of(later), writer.pin);
             }
-            match self.place(work, &mut placed, pin) {
+            match self.place(work, &mut placed, writer) {
                 0 => break,
                 more => placed.keys += more,
             }
@@ -249,14 +249,14 @@ where
 
     /// Puts pending cells in the slots of some keys behind those that have theirs; how many: none if the first must be
     /// new and is not, or another list has it and this one gives up.
-    fn place(&self, work: &ListInsert, placed: &mut Placed, pin: &impl Guard) -> usize {
+    fn place(&self, work: &ListInsert, placed: &mut Placed, writer: &Writer<'_>) -> usize {
         let first = placed.keys;
         let key = |at: usize| work.keys.get(first + at).map(|&key| self.key_of(key));
         let only_new = work.commit.block().terms() == Terms::New;
         loop {
             let mut undecided = None;
             let mut displaced = Cells::new();
-            let done = self.index.upsert_run(key, pin, |at, slot| {
+            let done = self.index.upsert_run(key, writer.pin, |at, slot| {
                 let old = match slot.map(Slot::settled) {
                     None => None,
                     Some(Settled::Content(content)) => content,
@@ -278,7 +278,7 @@ where
                 displaced.extend(slot.and_then(Slot::as_pending));
                 Some(Action::Put(Slot::pending(cell)))
             });
-            self.displaced_cells(displaced, pin);
+            self.displaced_cells(displaced, writer);
             match undecided {
                 // Another commit holds the key: it decides without needing anything of ours.
                 Some(cell) if done == 0 => match work.patience {
@@ -294,17 +294,17 @@ where
         }
     }
 
-    fn displaced_cells(&self, cells: Cells, pin: &impl Guard) {
+    fn displaced_cells(&self, cells: Cells, writer: &Writer<'_>) {
         for cell in cells {
-            self.displaced(Displaced::cell(cell), pin);
+            self.displaced(Displaced::cell(cell), writer);
         }
     }
 
     /// Retires the objects that no slot got: repeats in a bag, and those behind the key at which the list ended.
-    fn retire_unused(&self, work: &ListInsert, placed: usize, pin: &impl Guard) {
+    fn retire_unused(&self, work: &ListInsert, placed: usize, writer: &Writer<'_>) {
         for content in work.contents.iter().skip(placed) {
             // SAFETY: in no cell.
-            unsafe { content.retire(pin) };
+            unsafe { content.retire(writer.pin) };
         }
         if !self.kind.is_bag() {
             return;
@@ -317,7 +317,7 @@ where
                 match used.filter(|_| used != bottom) {
                     Some(top) if top.newest() == record => used = chain::older(top),
                     // SAFETY: a block of this commit, in none of its chains.
-                    _ => unsafe { record.retire(pin) },
+                    _ => unsafe { record.retire(writer.pin) },
                 }
             }
         }
@@ -325,15 +325,15 @@ where
 
     /// Puts what won in the places of decided cells, of the first keys of the commit, unless a writer has done so
     /// already.
-    fn unfold(&self, keys: &[RecordPtr], commit: &Commit, pin: &impl Guard) {
+    fn unfold(&self, keys: &[RecordPtr], commit: &Commit, writer: &Writer<'_>) {
         let mut first = 0;
         while first < keys.len() {
             if let Some(&later) = keys.get(first + AHEAD) {
-                self.index.prefetch_write(self.key_of(later), pin);
+                self.index.prefetch_write(self.key_of(later), writer.pin);
             }
             let key = |at: usize| keys.get(first + at).map(|&key| self.key_of(key));
             let mut ours = Cells::new();
-            first += self.index.upsert_run(key, pin, |at, slot| {
+            first += self.index.upsert_run(key, writer.pin, |at, slot| {
                 let cell = commit.cell(first + at);
                 if slot.and_then(Slot::as_pending) != Some(cell) {
                     return Some(Action::Keep);
@@ -344,7 +344,7 @@ where
                     None => Action::Remove,
                 })
             });
-            self.displaced_cells(ours, pin);
+            self.displaced_cells(ours, writer);
         }
     }
 }
@@ -361,7 +361,6 @@ mod tests {
     use fyris_term::{Blob, Term};
 
     use super::*;
-    use crate::fix::Fixes;
     use crate::ids::TableType;
     use crate::key_kind::Exact;
     use crate::native_terms::record_of;
@@ -391,12 +390,12 @@ mod tests {
             let data = Hashed::new(HashIndex::default(), kind, 1);
             let object = |&(key, value): &(i64, i64)| record(key, value);
             for pair in there {
-                data.insert_one(object(pair), &pin);
+                data.insert_one(object(pair), &Writer::plain(&pin));
             }
             let groups = data.grouped(list.iter().map(object).collect());
             let work = data.prepared(groups, only_new, Patience::Waits);
             HalfWay {
-                placed: data.place_all(&work, &pin),
+                placed: data.place_all(&work, &Writer::plain(&pin)),
                 data,
                 work,
                 pin,
@@ -404,18 +403,18 @@ mod tests {
         }
 
         fn insert(&self, key: i64, value: i64) {
-            self.data.insert_one(record(key, value), &self.pin);
+            self.data
+                .insert_one(record(key, value), &Writer::plain(&self.pin));
         }
 
         fn remove(&self, key: i64) {
-            let (fixes, key) = (Fixes::default(), KeyBuf::from_int(key));
-            self.data.remove(Exact::of(&key), &fixes, &self.pin);
+            let key = KeyBuf::from_int(key);
+            self.data.remove(Exact::of(&key), &Writer::plain(&self.pin));
         }
 
         fn remove_object(&self, key: i64, value: i64) {
-            let fixes = Fixes::default();
             self.data
-                .delete_object(&record(key, value), &fixes, &self.pin);
+                .delete_object(&record(key, value), &Writer::plain(&self.pin));
         }
 
         fn values(&self, key: i64) -> Vec<i64> {
@@ -431,11 +430,11 @@ mod tests {
                 placed,
                 pin,
             } = self;
-            let done = data.conclude(work, &placed, &pin);
+            let done = data.conclude(work, &placed, &Writer::plain(&pin));
             let other = Hashed::new(HashIndex::default(), data.kind, 1);
             for key in 0..10 {
                 for value in values(&data, key, &pin) {
-                    other.insert_one(record(key, value), &pin);
+                    other.insert_one(record(key, value), &Writer::plain(&pin));
                 }
             }
             assert_eq!(data.len(), other.len());
@@ -444,7 +443,7 @@ mod tests {
         }
     }
 
-    fn values(data: &Hashed, key: i64, pin: &impl Guard) -> Vec<i64> {
+    fn values(data: &Hashed, key: i64, pin: &fyris_sync::reclaim::LocalGuard) -> Vec<i64> {
         let value = |record| match data.object(record).element(2) {
             Some(Term::Int(value)) => value,
             other => panic!("{other:?}"),
@@ -468,7 +467,11 @@ mod tests {
         half.insert(1, BIG);
         half.remove(2);
         half.insert(4, 40);
-        assert!(!half.data.insert_new_one(record(3, 0), &half.pin));
+        assert!(
+            !half
+                .data
+                .insert_new_one(record(3, 0), &Writer::plain(&half.pin))
+        );
         let all = |data: &Hashed| [1, 2, 3, 4].map(|key| values(data, key, &pin()));
         assert_eq!(all(&half.data), [vec![BIG], vec![], vec![30], vec![40]]);
         half.remove(4);
@@ -528,14 +531,16 @@ mod tests {
         let list = || vec![record(1, BIG), record(3, BIG), record(4, BIG)];
         for only_new in [false, true] {
             let gives_up = Patience::GivesUp;
-            let done = half.data.insert_all(list(), only_new, gives_up, &half.pin);
+            let done = half
+                .data
+                .insert_all(list(), only_new, gives_up, &Writer::plain(&half.pin));
             assert_eq!(done, if only_new { Some(false) } else { None });
             assert_eq!(half.values(1), [10]);
         }
         half.remove(1);
         let done = half
             .data
-            .insert_all(list(), true, Patience::GivesUp, &half.pin);
+            .insert_all(list(), true, Patience::GivesUp, &Writer::plain(&half.pin));
         assert_eq!(
             (done, half.values(1), half.values(4)),
             (None, vec![], vec![])
@@ -552,15 +557,15 @@ mod tests {
         );
         let blob = Blob::from(vec![7; 1000]);
         let old = Term::tuple(vec![Term::Int(1), Term::Binary(blob.clone())]);
-        data.insert_one(record_of(&old, 1).expect("a record"), &pin);
+        data.insert_one(record_of(&old, 1).expect("a record"), &Writer::plain(&pin));
         drop(old);
         let groups = data.grouped(vec![record(1, BIG), record(2, BIG)]);
         let work = data.prepared(groups, false, Patience::Waits);
-        data.place_all(&work, &pin);
+        data.place_all(&work, &Writer::plain(&pin));
         assert!(work.commit.seal());
         data.commits.append(&work.commit, &pin);
-        data.insert_one(record(1, 5), &pin);
-        data.unfold(&work.keys, &work.commit, &pin);
+        data.insert_one(record(1, 5), &Writer::plain(&pin));
+        data.unfold(&work.keys, &work.commit, &Writer::plain(&pin));
         // SAFETY: out of the slots now.
         unsafe { work.commit.finish(&pin) };
         drop(pin);
@@ -580,7 +585,7 @@ mod tests {
         let decided = AtomicBool::new(false);
         thread::scope(|s| {
             let writer = s.spawn(|| {
-                half.data.insert_one(record(2, 3), &pin());
+                half.data.insert_one(record(2, 3), &Writer::plain(&pin()));
                 assert!(decided.load(Ordering::SeqCst));
             });
             thread::sleep(Duration::from_millis(30));
@@ -592,7 +597,7 @@ mod tests {
         let HalfWay {
             data, work, pin, ..
         } = half;
-        data.unfold(&work.keys, &work.commit, &pin);
+        data.unfold(&work.keys, &work.commit, &Writer::plain(&pin));
         // SAFETY: out of the slots now.
         unsafe { work.commit.finish(&pin) };
     }

@@ -17,13 +17,13 @@ use fyris_term::key::KeyBuf;
 use super::{Patience, Span};
 use crate::chain;
 use crate::commits::Undo;
-use crate::fix::Fixes;
 use crate::ids::TableType;
 use crate::key_kind::{Exact, KeyKind};
 use crate::native_terms::record_of;
 use crate::record::NewRecord;
 use crate::slot::{Content, Slot};
 use crate::table_data::TableData;
+use crate::writer::Writer;
 
 type Key = <Exact as KeyKind>::Key;
 
@@ -123,7 +123,7 @@ fn list(value: i64) -> Vec<NewRecord> {
 fn table(kind: TableType, value: Option<i64>) -> Arc<Table> {
     let table = Table::new(Two::default(), kind, 1);
     for record in value.map(list).into_iter().flatten() {
-        table.insert_one(record, &pin());
+        table.insert_one(record, &Writer::plain(&pin()));
     }
     Arc::new(table)
 }
@@ -181,7 +181,12 @@ fn look_up_both(table: &Table) -> [Vec<i64>; 2] {
 }
 
 fn insert_list(table: &Table, value: i64, only_new: bool) -> bool {
-    let done = table.insert_all(list(value), only_new, Patience::Waits, &pin());
+    let done = table.insert_all(
+        list(value),
+        only_new,
+        Patience::Waits,
+        &Writer::plain(&pin()),
+    );
     done.expect("it waits")
 }
 
@@ -247,7 +252,7 @@ fn what_is_replaced_is_retired_afterwards() {
             assert!(first == [0] || first == [1], "{first:?}");
         };
         beside(&table, &[read], |table| {
-            table.insert_one(record(1, 1), &pin());
+            table.insert_one(record(1, 1), &Writer::plain(&pin()));
         });
         count(&table);
     });
@@ -274,7 +279,7 @@ fn a_writer_gets_through_a_list_that_replaces() {
     check(|| {
         let table = table(TableType::Set, Some(0));
         let write = |table: &Table| {
-            table.insert_one(record(2, 5), &pin());
+            table.insert_one(record(2, 5), &Writer::plain(&pin()));
             assert!(look(table, 2) == [5] || look(table, 2) == [1]);
         };
         beside(&table, &[write], |table| {
@@ -293,7 +298,7 @@ fn a_delete_gets_through_a_list_that_adds() {
         let write = |table: &Table| {
             let pin = pin();
             let key = key(2);
-            let there = table.remove(Exact::of(&key), &Fixes::default(), &pin);
+            let there = table.remove(Exact::of(&key), &Writer::plain(&pin));
             let there = values(table, there);
             assert!(there == [0] || there == [0, 1], "{there:?}");
             let left = look(table, 2);
@@ -313,7 +318,7 @@ fn a_delete_gets_through_a_list_that_adds() {
 fn a_key_that_is_to_be_new_is_new() {
     check(|| {
         let table = table(TableType::Set, None);
-        let write = |table: &Table| table.insert_one(record(2, 5), &pin());
+        let write = |table: &Table| table.insert_one(record(2, 5), &Writer::plain(&pin()));
         beside(&table, &[write], |table| {
             let done = insert_list(table, 1, true);
             assert_eq!(look(table, 1), [1][..usize::from(done)]);

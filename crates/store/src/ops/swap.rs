@@ -13,6 +13,7 @@ use crate::key_kind::KeyKind;
 use crate::record::{NewRecord, RecordPtr};
 use crate::slot::{Content, Slot};
 use crate::table_data::TableData;
+use crate::writer::Writer;
 
 impl<K, I> TableData<K, I>
 where
@@ -25,11 +26,11 @@ where
         &self,
         new: NewRecord,
         accepts: impl Fn(RecordPtr) -> bool,
-        pin: &impl Guard,
+        writer: &Writer<'_>,
     ) -> bool {
         let record = new.ptr();
         new.publish_by(|new| {
-            self.write(self.key_of(record), pin, |old| match old {
+            self.write(self.key_of(record), writer, |old| match old {
                 Some(content) if accepts(content.newest()) => (Change::Put(new), true),
                 _ => (Change::Keep, false),
             })
@@ -37,10 +38,15 @@ where
     }
 
     /// Puts `new` in if its key holds exactly what `seen` says, read under the same pin.
-    pub(crate) fn put_if(&self, new: NewRecord, seen: Option<Content>, pin: &impl Guard) -> bool {
+    pub(crate) fn put_if(
+        &self,
+        new: NewRecord,
+        seen: Option<Content>,
+        writer: &Writer<'_>,
+    ) -> bool {
         let record = new.ptr();
         new.publish_by(|new| {
-            self.write(self.key_of(record), pin, |old| {
+            self.write(self.key_of(record), writer, |old| {
                 if old == seen {
                     (Change::Put(new), true)
                 } else {
@@ -51,8 +57,13 @@ where
     }
 
     /// Removes what the key holds if that is exactly what `seen` says, read under the same pin.
-    pub(crate) fn remove_if(&self, key: &K::Key, seen: Option<Content>, pin: &impl Guard) -> bool {
-        self.write(key, pin, |old| match old {
+    pub(crate) fn remove_if(
+        &self,
+        key: &K::Key,
+        seen: Option<Content>,
+        writer: &Writer<'_>,
+    ) -> bool {
+        self.write(key, writer, |old| match old {
             Some(_) if old == seen => (Change::Remove, true),
             _ => (Change::Keep, old == seen),
         })

@@ -1,7 +1,6 @@
 //! Changing elements of an object in place.
 
 use fyris_index::{Entry, Index};
-use fyris_sync::reclaim::Guard;
 use fyris_term::Term;
 
 use crate::displaced::Change;
@@ -11,6 +10,7 @@ use crate::native_terms::record_of;
 use crate::record::{NewRecord, RecordPtr, all_overwritten, edited, overwritten};
 use crate::slot::{Content, Slot};
 use crate::table_data::TableData;
+use crate::writer::Writer;
 
 /// The result of an update of an object.
 pub(crate) enum Updated {
@@ -31,12 +31,12 @@ where
     pub(crate) fn update<R>(
         &self,
         key: &K::Key,
-        pin: &impl Guard,
+        writer: &Writer<'_>,
         mut f: impl FnMut(Option<RecordPtr>) -> Result<(Updated, R)>,
     ) -> Result<R> {
         // Beside what `write` hands on, which would move it from one level to the next, some words each time.
         let mut result = None;
-        self.write(key, pin, |old| {
+        self.write(key, writer, |old| {
             let (change, found) = match f(old.map(Content::newest)) {
                 Ok((Updated::New(new), found)) => (Change::Put(new.publish()), Ok(found)),
                 Ok((Updated::Same, found)) => (Change::Keep, Ok(found)),
@@ -55,9 +55,9 @@ where
         key: &K::Key,
         edits: &[(usize, Term)],
         default: Option<&[Term]>,
-        pin: &impl Guard,
+        writer: &Writer<'_>,
     ) -> Result<bool> {
-        self.update(key, pin, |old| match (old, default) {
+        self.update(key, writer, |old| match (old, default) {
             (Some(old), _) => {
                 check_positions(edits, self.keypos, old.arity())?;
                 if edits.is_empty() {
@@ -85,9 +85,9 @@ where
         key: &K::Key,
         position: usize,
         bytes: &[u8],
-        pin: &impl Guard,
+        writer: &Writer<'_>,
     ) -> Result<Option<bool>> {
-        self.update(key, pin, |old| {
+        self.update(key, writer, |old| {
             let Some(old) = old else {
                 return Ok((Updated::Same, Some(false)));
             };
@@ -105,9 +105,9 @@ where
         &self,
         key: &K::Key,
         elements: impl Iterator<Item = (usize, &'b [u8])> + Clone,
-        pin: &impl Guard,
+        writer: &Writer<'_>,
     ) -> Result<Option<bool>> {
-        self.update(key, pin, |old| {
+        self.update(key, writer, |old| {
             let Some(old) = old else {
                 return Ok((Updated::Same, Some(false)));
             };

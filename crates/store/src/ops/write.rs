@@ -1,39 +1,38 @@
 //! Inserting, taking and deleting by key.
 
 use fyris_index::{Entry, Index};
-use fyris_sync::reclaim::Guard;
 use smallvec::SmallVec;
 
 use crate::chain::{self, Member};
 use crate::displaced::Change;
-use crate::fix::Fixes;
 use crate::ids::TableType;
 use crate::key_kind::KeyKind;
 use crate::record::{NewRecord, RecordPtr};
 use crate::slot::{Content, Slot};
 use crate::table_data::{AnyTableData, TableData, with_data};
+use crate::writer::Writer;
 
 impl AnyTableData {
     /// Puts one object in.
     #[inline]
-    pub(crate) fn insert_one(&self, new: NewRecord, pin: &impl Guard) {
+    pub(crate) fn insert_one(&self, new: NewRecord, writer: &Writer<'_>) {
         match (self, new.content().short_key()) {
             (AnyTableData::Hash(data), Some(key)) if !data.kind.is_bag() => {
                 new.publish_by(|content| {
-                    data.write_short(key, pin, |old| unless_equal(old, content))
+                    data.write_short(key, writer, |old| unless_equal(old, content))
                 });
             }
-            _ => with_data!(self, data => data.insert_one(new, pin)),
+            _ => with_data!(self, data => data.insert_one(new, writer)),
         }
     }
 
     /// Puts one object in if its key is not there, and returns whether it did.
-    pub(crate) fn insert_new_one(&self, new: NewRecord, pin: &impl Guard) -> bool {
+    pub(crate) fn insert_new_one(&self, new: NewRecord, writer: &Writer<'_>) -> bool {
         match (self, new.content().short_key()) {
             (AnyTableData::Hash(data), Some(key)) if !data.kind.is_bag() => {
-                new.publish_by(|content| data.write_short(key, pin, |old| absent(old, content)))
+                new.publish_by(|content| data.write_short(key, writer, |old| absent(old, content)))
             }
-            _ => with_data!(self, data => data.insert_new_one(new, pin)),
+            _ => with_data!(self, data => data.insert_new_one(new, writer)),
         }
     }
 }
@@ -64,32 +63,36 @@ where
 {
     /// Puts one object in.
     #[inline]
-    pub(crate) fn insert_one(&self, new: NewRecord, pin: &impl Guard) {
+    pub(crate) fn insert_one(&self, new: NewRecord, writer: &Writer<'_>) {
         if self.kind.is_bag() {
-            self.insert_in_bag(new, false, pin);
+            self.insert_in_bag(new, false, writer);
             return;
         }
         let record = new.ptr();
         new.publish_by(|content| {
-            self.write(self.key_of(record), pin, |old| unless_equal(old, content))
+            self.write(self.key_of(record), writer, |old| {
+                unless_equal(old, content)
+            })
         });
     }
 
     /// Puts one object in if its key is not there.
-    pub(crate) fn insert_new_one(&self, new: NewRecord, pin: &impl Guard) -> bool {
+    pub(crate) fn insert_new_one(&self, new: NewRecord, writer: &Writer<'_>) -> bool {
         if self.kind.is_bag() {
-            return self.insert_in_bag(new, true, pin);
+            return self.insert_in_bag(new, true, writer);
         }
         let record = new.ptr();
-        new.publish_by(|content| self.write(self.key_of(record), pin, |old| absent(old, content)))
+        new.publish_by(|content| {
+            self.write(self.key_of(record), writer, |old| absent(old, content))
+        })
     }
 
     /// Adds an object to those of its key; says whether it did.
-    fn insert_in_bag(&self, new: NewRecord, only_new: bool, pin: &impl Guard) -> bool {
+    fn insert_in_bag(&self, new: NewRecord, only_new: bool, writer: &Writer<'_>) -> bool {
         let new = new.into_block();
         let record = new.ptr();
         new.publish_by(|_| {
-            self.write(self.key_of(record), pin, |old| {
+            self.write(self.key_of(record), writer, |old| {
                 if (only_new && old.is_some()) || self.is_repeated(record, old) {
                     return (Change::Keep, false);
                 }
@@ -103,45 +106,36 @@ where
         self.kind == TableType::Bag && chain::has(content, record)
     }
 
-    /// Takes everything with the key out; what that was, to be looked at while `pin` lives. `fixes` are told of the
-    /// key.
-    pub(crate) fn remove(&self, key: &K::Key, fixes: &Fixes, pin: &impl Guard) -> Option<Content> {
-        self.write(key, pin, |old| match old {
+    /// Takes everything with the key out; what that was, to be looked at while the pin lives.
+    pub(crate) fn remove(&self, key: &K::Key, writer: &Writer<'_>) -> Option<Content> {
+        self.write(key, writer, |old| match old {
             None => (Change::Keep, None),
-            Some(content) => {
-                fixes.note_one(content.newest());
-                (Change::Remove, Some(content))
-            }
+            Some(_) => (Change::Remove, old),
         })
     }
 
-    /// Takes out the objects exactly equal to `like`. `fixes` are told of the key if it goes with them.
-    pub(crate) fn delete_object(&self, like: &NewRecord, fixes: &Fixes, pin: &impl Guard) {
+    /// Takes out the objects exactly equal to `like`.
+    pub(crate) fn delete_object(&self, like: &NewRecord, writer: &Writer<'_>) {
         let like = like.ptr();
         let most = match self.kind {
             TableType::DuplicateBag => usize::MAX,
             _ => 1,
         };
         let find = |old| chain::like(old, like).take(most).collect();
-        self.remove_objects(self.key_of(like), find, |_| fixes.note_one(like), pin);
+        self.remove_objects(self.key_of(like), find, writer);
     }
 
-    /// Takes the objects out of a key that `find` finds, the newest first, and returns their number. `last` is called
-    /// with the old content, the slot protected, if the key is about to go with them.
+    /// Takes the objects out of a key that `find` finds, the newest first, and returns their number.
     pub(crate) fn remove_objects(
         &self,
         key: &K::Key,
         find: impl Fn(Content) -> SmallVec<[Member; 1]>,
-        last: impl Fn(Content),
-        pin: &impl Guard,
+        writer: &Writer<'_>,
     ) -> usize {
-        self.write(key, pin, |old| {
+        self.write(key, writer, |old| {
             let Some(edited) = old.and_then(|old| chain::without(old, find(old))) else {
                 return (Change::Keep, 0);
             };
-            if let (Some(old), None) = (old, edited.new) {
-                last(old);
-            }
             let removed = edited.gone.len();
             (Change::Edit(edited), removed)
         })
@@ -159,11 +153,13 @@ where
 mod tests {
     use fyris_index::HashIndex;
     use fyris_sync::reclaim::pin;
-    use fyris_term::{Blob, Term};
+    use fyris_term::{Atom, Blob, Term};
 
     use super::*;
-    use crate::ids::ProcessId;
+    use crate::fix::Fixes;
+    use crate::ids::{ProcessId, Protection};
     use crate::key_kind::Exact;
+    use crate::life::Life;
     use crate::native_terms::record_of;
 
     type Hashed = TableData<Exact, HashIndex<Slot<Exact>>>;
@@ -179,12 +175,14 @@ mod tests {
         let pin = pin();
         let stored = || {
             let key = record(0);
-            data.write(data.key_of(key.ptr()), &pin, |now| (Change::Keep, now))
+            data.write(data.key_of(key.ptr()), &Writer::plain(&pin), |now| {
+                (Change::Keep, now)
+            })
         };
         let put = |value: Term| {
             let object = Term::tuple(vec![Term::Int(1), value]);
             let new = record_of(&object, 1).expect("a record");
-            data.insert_one(new, &pin);
+            data.insert_one(new, &Writer::plain(&pin));
             stored().map(Content::bits)
         };
         let first = put(Term::from("a value that is not inline"));
@@ -204,10 +202,10 @@ mod tests {
         let (pin, blob) = (pin(), Blob::from(vec![7; 1000]));
         let object = Term::tuple(vec![Term::Int(1), Term::Binary(blob.clone())]);
         let new = || record_of(&object, 1).expect("a record");
-        data.insert_one(new(), &pin);
+        data.insert_one(new(), &Writer::plain(&pin));
         let there = blob.holders();
-        assert!(!data.insert_new_one(new(), &pin));
-        assert!(!data.put_if(new(), None, &pin));
+        assert!(!data.insert_new_one(new(), &Writer::plain(&pin)));
+        assert!(!data.put_if(new(), None, &Writer::plain(&pin)));
         assert_eq!(blob.holders(), there);
     }
 
@@ -218,21 +216,23 @@ mod tests {
     fn fixes_know_just_the_keys_that_went() {
         let data = Hashed::new(HashIndex::default(), TableType::Bag, 1);
         let (pin, fixes, key) = (pin(), Fixes::default(), record(0));
+        let life = Life::new(Atom::new("t").expect("an atom"), Protection::Public, None);
         let bytes = || data.key_of(key.ptr()).bytes();
-        fixes.fix(ProcessId(1), None);
-        assert!(data.remove(data.key_of(key.ptr()), &fixes, &pin).is_none());
-        data.delete_object(&record(1), &fixes, &pin);
+        fixes.fix(&life, ProcessId(1), None);
+        let writer = &Writer::new(&pin, life.state(), &fixes);
+        assert!(data.remove(data.key_of(key.ptr()), writer).is_none());
+        data.delete_object(&record(1), writer);
         assert!(!fixes.knows(bytes()), "it never was there");
-        data.insert_one(record(1), &pin);
-        data.insert_one(record(2), &pin);
-        data.delete_object(&record(1), &fixes, &pin);
+        data.insert_one(record(1), writer);
+        data.insert_one(record(2), writer);
+        data.delete_object(&record(1), writer);
         assert!(!fixes.knows(bytes()), "it still is");
-        data.delete_object(&record(2), &fixes, &pin);
+        data.delete_object(&record(2), writer);
         assert!(fixes.knows(bytes()));
-        fixes.end(ProcessId(1));
-        fixes.fix(ProcessId(1), None);
-        data.insert_one(record(3), &pin);
-        assert!(data.remove(data.key_of(key.ptr()), &fixes, &pin).is_some());
+        fixes.end(&life, ProcessId(1));
+        fixes.fix(&life, ProcessId(1), None);
+        data.insert_one(record(3), writer);
+        assert!(data.remove(data.key_of(key.ptr()), writer).is_some());
         assert!(fixes.knows(bytes()));
     }
 }

@@ -1,7 +1,6 @@
 //! Queries that delete and replace what matches.
 
 use fyris_query::MatchSpec;
-use fyris_sync::reclaim::LocalGuard;
 use fyris_term::key::KeyBuf;
 use fyris_term::{Term, value};
 use smallvec::SmallVec;
@@ -12,10 +11,10 @@ use crate::error::{Error, Result};
 use crate::ids::TableType;
 use crate::native_terms::record_of;
 use crate::record::{NewRecord, Object, RecordPtr, object};
-use crate::slot::Content;
 use crate::table::Table;
 use crate::table_data::{AnyTableData, with_data};
 use crate::view::{Live, View};
+use crate::writer::Writer;
 
 /// Checks a table and a specification for `select_replace`, before it touches anything.
 pub(super) fn check(table: &Table, spec: &MatchSpec) -> Result<()> {
@@ -34,26 +33,25 @@ pub(crate) fn delete_of_key(
     table: &Table,
     data: &AnyTableData,
     (key, prefix): (&KeyBuf, &[u8]),
-    pin: &LocalGuard,
+    writer: &Writer<'_>,
     doomed: impl Fn(Object<'_>) -> bool,
 ) -> usize {
     let judge = |record| doomed(object(record, table.keypos()));
     let mut fingerprints = chain::ANY;
     if table.table_type().is_bag() {
         fingerprints = value::fingerprints(prefix);
-        let last = |old: Content| table.note_doomed(old.newest());
         let deleted =
-            with_data!(data, b => b.delete_alike(b.key(key), &fingerprints, judge, last, pin));
+            with_data!(data, b => b.delete_alike(b.key(key), &fingerprints, judge, writer));
         if let Some(deleted) = deleted {
             return deleted;
         }
     }
-    let Some(content) = Live(data).get(key, pin) else {
+    let Some(content) = Live(data).get(key, writer.pin) else {
         return 0;
     };
     let records = chain::search(content, fingerprints).map(|object| object.record);
     let found: SmallVec<[RecordPtr; 1]> = records.filter(|record| judge(*record)).collect();
-    delete_found(table, data, &found, pin, doomed)
+    delete_found(table, data, &found, writer, doomed)
 }
 
 /// Deletes the objects that are doomed among the next ones of a scan; how many.
@@ -62,14 +60,14 @@ pub(super) fn delete(
     scan: &mut Scan,
     data: &AnyTableData,
     objects: usize,
-    pin: &LocalGuard,
+    writer: &Writer<'_>,
     doomed: impl Fn(Object<'_>) -> bool,
 ) -> usize {
     let mut condemned: Vec<RecordPtr> = Vec::new();
     scan.step(
-        &mut Live(data).read_many(pin),
+        &mut Live(data).read_many(writer.pin),
         (objects, BATCH),
-        pin,
+        writer.pin,
         |object| {
             if doomed(object) {
                 condemned.push(object.record());
@@ -77,7 +75,7 @@ pub(super) fn delete(
             false
         },
     );
-    delete_found(table, data, &condemned, pin, doomed)
+    delete_found(table, data, &condemned, writer, doomed)
 }
 
 /// Deletes objects that were found doomed, unless what has taken their places is not; how many.
@@ -85,19 +83,18 @@ fn delete_found(
     table: &Table,
     data: &AnyTableData,
     condemned: &[RecordPtr],
-    pin: &LocalGuard,
+    writer: &Writer<'_>,
     doomed: impl Fn(Object<'_>) -> bool,
 ) -> usize {
     let judge = |record| doomed(object(record, table.keypos()));
     condemned
         .chunk_by(|a, b| table.table_type().is_bag() && same_key(*a, *b))
         .map(|group| {
-            table.note_doomed(group[0]);
             with_data!(data, b => match group {
                 [one] if !table.table_type().is_bag() => {
-                    usize::from(b.delete_found(*one, judge, pin))
+                    usize::from(b.delete_found(*one, judge, writer))
                 }
-                these => b.delete_these(these, pin),
+                these => b.delete_these(these, writer),
             })
         })
         .sum()
@@ -109,7 +106,7 @@ pub(super) fn replace(
     scan: &mut Scan,
     data: &AnyTableData,
     objects: usize,
-    pin: &LocalGuard,
+    writer: &Writer<'_>,
     new: impl Fn(Object<'_>) -> Option<Term>,
 ) -> (usize, Result<()>) {
     let keypos = table.keypos();
@@ -125,9 +122,9 @@ pub(super) fn replace(
     };
     let mut found: Vec<RecordPtr> = Vec::new();
     scan.step(
-        &mut Live(data).read_many(pin),
+        &mut Live(data).read_many(writer.pin),
         (objects, BATCH),
-        pin,
+        writer.pin,
         |object| {
             found.push(object.record());
             false
@@ -137,9 +134,9 @@ pub(super) fn replace(
     for group in found.chunk_by(|a, b| table.table_type().is_bag() && same_key(*a, *b)) {
         let done = with_data!(data, b => match group {
             [one] if !table.table_type().is_bag() => {
-                b.replace_found(*one, judge, pin).map(usize::from)
+                b.replace_found(*one, judge, writer).map(usize::from)
             }
-            these => judged(these, judge).map(|pairs| b.replace_these(pairs, pin)),
+            these => judged(these, judge).map(|pairs| b.replace_these(pairs, writer)),
         });
         match done {
             Ok(more) => count += more,

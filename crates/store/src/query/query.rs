@@ -15,6 +15,7 @@ use crate::record::Object;
 use crate::table::Table;
 use crate::table_data::AnyTableData;
 use crate::view::{Hold, ReadMany, TableReader, View};
+use crate::writer::Writer;
 
 /// Objects visited under one pin: what is freed meanwhile waits for no longer than that takes.
 const SLICE: usize = 4096;
@@ -254,11 +255,11 @@ impl Query {
                 Ok(())
             }),
             Verb::Delete if work.spec.is_catch_all_true() => work.delete_all(table),
-            Verb::Delete => table.write(|data, pin| {
-                work.delete(table, data, objects, pin);
+            Verb::Delete => table.write(|data, writer| {
+                work.delete(table, data, objects, writer);
                 Ok(())
             }),
-            Verb::Replace => table.write(|data, pin| work.replace(table, data, objects, pin)),
+            Verb::Replace => table.write(|data, writer| work.replace(table, data, objects, writer)),
         }?;
         Ok(!work.scan.is_done())
     }
@@ -671,12 +672,12 @@ impl Work {
         Ok(())
     }
 
-    fn delete(&mut self, table: &Table, data: &AnyTableData, objects: usize, pin: &LocalGuard) {
+    fn delete(&mut self, table: &Table, data: &AnyTableData, objects: usize, writer: &Writer<'_>) {
         let (spec, machine) = (&self.spec, machine_or_default(&self.machine));
         let doomed = |object: Object<'_>| {
             !rejects(spec, &object) && spec.matches_true(&object.view(), machine)
         };
-        self.count += change::delete(table, &mut self.scan, data, objects, pin, doomed);
+        self.count += change::delete(table, &mut self.scan, data, objects, writer, doomed);
     }
 
     fn replace(
@@ -684,14 +685,14 @@ impl Work {
         table: &Table,
         data: &AnyTableData,
         objects: usize,
-        pin: &LocalGuard,
+        writer: &Writer<'_>,
     ) -> Result<()> {
         let (spec, machine) = (&self.spec, machine_or_default(&self.machine));
         let new = |object: Object<'_>| match rejects(spec, &object) {
             true => None,
             false => spec.run(&object.view(), machine),
         };
-        let (replaced, result) = change::replace(table, &mut self.scan, data, objects, pin, new);
+        let (replaced, result) = change::replace(table, &mut self.scan, data, objects, writer, new);
         self.count += replaced;
         result
     }

@@ -308,7 +308,7 @@ impl Table {
             return Ok(None);
         };
         Ok(Some(match item {
-            "fixed" => boolean(self.shared.fixes.is_fixed()),
+            "fixed" => boolean(self.shared.life.state().is_fixed()),
             "safe_fixed" | "safe_fixed_monotonic_time" => InfoValue::Fixed(self.shared.fixes.get()),
             "binary" => InfoValue::Term(self.binaries()),
             "stats" => boolean(false),

@@ -229,7 +229,7 @@ impl Table {
         self.check_iteration("a step")?;
         let fixes = &self.shared.fixes;
         let known = |key: &KeyBuf| {
-            fixes.is_fixed() && {
+            self.shared.life.state().is_fixed() && {
                 settle();
                 fixes.knows(key.bytes())
             }

@@ -300,13 +300,13 @@ impl Loader<'_> {
     /// [`Error::NoSuchTable`], [`Error::NoAccess`]: none of them is inserted.
     pub fn flush(&mut self) -> Result<()> {
         let waiting = &mut self.waiting;
-        let flushed = self.table.write(|data, pin| {
+        let flushed = self.table.write(|data, writer| {
             with_data!(data, b => {
                 for new in waiting.iter() {
-                    Index::prefetch_write(&b.index, b.key_of(new.ptr()), pin);
+                    Index::prefetch_write(&b.index, b.key_of(new.ptr()), writer.pin);
                 }
                 for new in waiting.drain(..) {
-                    b.insert_one(new, pin);
+                    b.insert_one(new, writer);
                 }
             });
             Ok(())

@@ -41,6 +41,7 @@ use crate::slot::Content;
 use crate::table_data::AnyTableData;
 use crate::table_shared::TableShared;
 use crate::view::{Live, TableView, View};
+use crate::writer::Writer;
 
 /// A table, as one caller sees it.
 ///
@@ -277,11 +278,11 @@ impl Table {
         }
     }
 
-    /// Writes: `f` gets the content under a pin.
+    /// Writes: `f` gets the content, and writes it as it is told.
     #[inline]
     pub(crate) fn write<R>(
         &self,
-        f: impl FnOnce(&AnyTableData, &LocalGuard) -> Result<R>,
+        f: impl FnOnce(&AnyTableData, &Writer<'_>) -> Result<R>,
     ) -> Result<R> {
         self.write_under(&pin(), f)
     }
@@ -292,12 +293,13 @@ impl Table {
     /// could wait for them.
     #[inline]
     fn write_under<'g, R>(
-        &self,
+        &'g self,
         pin: &'g LocalGuard,
-        f: impl FnOnce(&'g AnyTableData, &'g LocalGuard) -> Result<R>,
+        f: impl FnOnce(&'g AnyTableData, &Writer<'g>) -> Result<R>,
     ) -> Result<R> {
         let (_section, state) = self.shared.life.enter(pin);
-        f(self.data(state, Right::Write, pin)?, pin)
+        let data = self.data(state, Right::Write, pin)?;
+        f(data, &Writer::new(pin, state, &self.shared.fixes))
     }
 
     /// Returns what the handle reads by, if it gives the right to read in this state.

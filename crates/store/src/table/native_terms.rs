@@ -226,9 +226,10 @@ impl Table {
     /// As [`AsObject::write`].
     #[inline]
     pub fn insert_object(&self, object: &(impl AsObject + ?Sized), pin: &LocalGuard) -> Result<()> {
-        self.write_under(pin, |data, pin| {
-            let new = record_of(object, self.keypos())?;
-            data.insert_one(new, pin);
+        // Before the write, for which others may wait; but one that may not write is told that first.
+        let new = record_of(object, self.keypos());
+        self.write_under(pin, |data, writer| {
+            data.insert_one(new?, writer);
             Ok(())
         })
     }
@@ -248,10 +249,8 @@ impl Table {
     ///
     /// As [`AsObject::write`].
     pub fn insert_new_object(&self, object: &(impl AsObject + ?Sized)) -> Result<bool> {
-        self.write(|data, pin| {
-            let new = record_of(object, self.keypos())?;
-            Ok(data.insert_new_one(new, pin))
-        })
+        let new = record_of(object, self.keypos());
+        self.write(|data, writer| Ok(data.insert_new_one(new?, writer)))
     }
 
     /// Inserts all objects in one atomic and isolated step; with `only_new` all or, if any of the keys is there,
@@ -274,9 +273,9 @@ impl Table {
     ///
     /// [`Error::NoSuchTable`](crate::Error::NoSuchTable), [`Error::NoAccess`](crate::Error::NoAccess).
     pub fn insert_batch(&self, batch: Batch, only_new: bool) -> Result<bool> {
-        self.write(|data, pin| {
+        self.write(|data, writer| {
             let (records, waits) = (batch.records, Patience::Waits);
-            let done = with_data!(data, b => b.insert_all(records, only_new, waits, pin));
+            let done = with_data!(data, b => b.insert_all(records, only_new, waits, writer));
             Ok(done.unwrap_or_default())
         })
     }
@@ -298,9 +297,9 @@ impl Table {
     ///
     /// [`crate::Error::NoSuchTable`], [`crate::Error::NoAccess`].
     pub fn try_insert_batch(&self, batch: Batch, only_new: bool) -> Result<Option<bool>> {
-        self.write(|data, pin| {
+        self.write(|data, writer| {
             let (records, gives_up) = (batch.records, Patience::GivesUp);
-            Ok(with_data!(data, b => b.insert_all(records, only_new, gives_up, pin)))
+            Ok(with_data!(data, b => b.insert_all(records, only_new, gives_up, writer)))
         })
     }
 
@@ -364,9 +363,10 @@ impl Table {
     ///
     /// As [`AsObject::write`].
     pub fn delete_like(&self, object: &(impl AsObject + ?Sized)) -> Result<()> {
-        self.write(|data, pin| {
-            let like = record_of(object, self.keypos())?;
-            with_data!(data, b => b.delete_object(&like, &self.shared.fixes, pin));
+        let like = record_of(object, self.keypos());
+        self.write(|data, writer| {
+            let like = like?;
+            with_data!(data, b => b.delete_object(&like, writer));
             Ok(())
         })
     }
@@ -390,8 +390,8 @@ impl Table {
     /// [`crate::Error::NoSuchTable`], [`crate::Error::NoAccess`].
     #[inline]
     pub fn delete_under(&self, key: &KeyBuf, pin: &LocalGuard) -> Result<()> {
-        self.write_under(pin, |data, pin| {
-            with_data!(data, b => b.remove(b.key(key), &self.shared.fixes, pin));
+        self.write_under(pin, |data, writer| {
+            with_data!(data, b => b.remove(b.key(key), writer));
             Ok(())
         })
     }
@@ -413,9 +413,11 @@ impl Table {
         prefix: &[u8],
         doomed: impl Fn(Object<'_>) -> bool,
     ) -> Result<usize> {
-        self.write(|data, pin| {
+        self.write(|data, writer| {
             let wanted = (key, prefix);
-            Ok(crate::query::delete_of_key(self, data, wanted, pin, doomed))
+            Ok(crate::query::delete_of_key(
+                self, data, wanted, writer, doomed,
+            ))
         })
     }
 
@@ -441,8 +443,8 @@ impl Table {
     ) -> Result<R> {
         let pin = pin();
         let taken = key.with(|buf| {
-            self.write_under(&pin, |data, pin| {
-                Ok(with_data!(data, b => b.remove(b.key(buf), &self.shared.fixes, pin)))
+            self.write_under(&pin, |data, writer| {
+                Ok(with_data!(data, b => b.remove(b.key(buf), writer)))
             })
         })?;
         Ok(f(&self.objects_in(taken)))
@@ -501,7 +503,7 @@ impl Table {
         self.check_unique("update_counter")?;
         key.with(|buf| {
             self.write(
-                |data, pin| with_data!(data, b => b.update_counter(b.key(buf), ops, None, pin)),
+                |data, writer| with_data!(data, b => b.update_counter(b.key(buf), ops, None, writer)),
             )
         })
     }
@@ -529,7 +531,7 @@ impl Table {
         self.check_unique("update_element")?;
         key.with(|buf| {
             self.write(
-                |data, pin| with_data!(data, b => b.update_element(b.key(buf), edits, None, pin)),
+                |data, writer| with_data!(data, b => b.update_element(b.key(buf), edits, None, writer)),
             )
         })
     }
@@ -565,7 +567,7 @@ impl Table {
         key.with(|buf| {
             self.write_under(
                 pin,
-                |data, pin| with_data!(data, b => b.count_small(b.key(buf), op, pin)),
+                |data, writer| with_data!(data, b => b.count_small(b.key(buf), op, writer)),
             )
         })
     }
@@ -594,7 +596,7 @@ impl Table {
         key.with(|buf| {
             self.write_under(
                 pin,
-                |data, pin| with_data!(data, b => b.count_all_small(b.key(buf), ops, new, pin)),
+                |data, writer| with_data!(data, b => b.count_all_small(b.key(buf), ops, new, writer)),
             )
         })
     }
@@ -620,7 +622,7 @@ impl Table {
         key.with(|buf| {
             self.write_under(
                 pin,
-                |data, pin| with_data!(data, b => b.overwrite(b.key(buf), position, bytes, pin)),
+                |data, writer| with_data!(data, b => b.overwrite(b.key(buf), position, bytes, writer)),
             )
         })
     }
@@ -642,7 +644,7 @@ impl Table {
         key.with(|buf| {
             self.write_under(
                 pin,
-                |data, pin| with_data!(data, b => b.overwrite_all(b.key(buf), elements, pin)),
+                |data, writer| with_data!(data, b => b.overwrite_all(b.key(buf), elements, writer)),
             )
         })
     }

@@ -5,7 +5,7 @@
 
 use std::ops::RangeBounds;
 
-use fyris_sync::reclaim::{LocalGuard, pin};
+use fyris_sync::reclaim::pin;
 use fyris_term::Term;
 
 use super::range::{STEP, span_of};
@@ -15,6 +15,7 @@ use crate::ops::Span;
 use crate::record::{Object, RecordPtr, object};
 use crate::table_data::{AnyTableData, with_data};
 use crate::view::{Live, View};
+use crate::writer::Writer;
 
 impl RangeCursor {
     /// Takes out what is under the next `want` keys, and a few more, and shows each object to `f`: so that a caller may
@@ -221,8 +222,8 @@ impl Table {
         self.check_iteration("a scan")?;
         let pin = pin();
         let mut taken = Vec::new();
-        let more = self.write_under(&pin, |data, pin| {
-            Ok(self.take_under(cursor, want, (data, pin), left, &mut taken))
+        let more = self.write_under(&pin, |data, writer| {
+            Ok(self.take_under(cursor, want, (data, writer), left, &mut taken))
         })?;
         // Not while others may wait for this write: `f` is the caller's.
         taken
@@ -235,46 +236,44 @@ impl Table {
         &self,
         cursor: &mut RangeCursor,
         want: usize,
-        (data, pin): (&AnyTableData, &LocalGuard),
+        (data, writer): (&AnyTableData, &Writer<'_>),
         left: &mut usize,
         taken: &mut Vec<RecordPtr>,
     ) -> bool {
         let mut records = Vec::new();
         cursor.step(
-            &mut Live(data).read_many(pin),
+            &mut Live(data).read_many(writer.pin),
             (*left).min(want),
-            pin,
+            writer.pin,
             &mut records,
         );
         let more = want == 0 || !records.is_empty();
         records.dedup_by(|a, b| {
-            // SAFETY: the records were found under `pin`.
+            // SAFETY: the records were found under the pin.
             unsafe { a.newest().exact() == b.newest().exact() }
         });
         for record in records {
             if *left == 0 {
                 break;
             }
-            *left -= usize::from(self.take_key(record.newest(), data, pin, taken));
+            *left -= usize::from(take_key(record.newest(), data, writer, taken));
         }
         more
     }
+}
 
-    /// Removes what is under the key of a record; whether there was anything.
-    fn take_key(
-        &self,
-        record: RecordPtr,
-        data: &AnyTableData,
-        pin: &LocalGuard,
-        taken: &mut Vec<RecordPtr>,
-    ) -> bool {
-        let fixes = &self.shared.fixes;
-        let content = with_data!(data, b => b.remove(b.key_of(record), fixes, pin));
-        let records = content.map(crate::chain::oldest_first).unwrap_or_default();
-        let any = !records.is_empty();
-        taken.extend(records);
-        any
-    }
+/// Removes what is under the key of a record; whether there was anything.
+fn take_key(
+    record: RecordPtr,
+    data: &AnyTableData,
+    writer: &Writer<'_>,
+    taken: &mut Vec<RecordPtr>,
+) -> bool {
+    let content = with_data!(data, b => b.remove(b.key_of(record), writer));
+    let records = content.map(crate::chain::oldest_first).unwrap_or_default();
+    let any = !records.is_empty();
+    taken.extend(records);
+    any
 }
 
 #[cfg(test)]

@@ -37,14 +37,15 @@ impl Table {
         new: &(impl AsObject + ?Sized),
     ) -> Result<bool> {
         self.check_unique("cas")?;
-        self.write(|data, pin| {
-            let keypos = self.keypos();
-            let (old, new) = (record_of(old, keypos)?, record_of(new, keypos)?);
+        let keypos = self.keypos();
+        let (old, new) = (record_of(old, keypos), record_of(new, keypos));
+        self.write(|data, writer| {
+            let (old, new) = (old?, new?);
             with_data!(data, b => {
                 if b.key_of(old.ptr()) != b.key_of(new.ptr()) {
-                    return Err(Error::KeyUpdate(self.keypos()));
+                    return Err(Error::KeyUpdate(keypos));
                 }
-                Ok(b.replace_if(new, |now| now.same_object(old.ptr()), pin))
+                Ok(b.replace_if(new, |now| now.same_object(old.ptr()), writer))
             })
         })
     }
@@ -105,22 +106,17 @@ impl Table {
             .as_ref()
             .map(|new| record_of(new, self.keypos()))
             .transpose()?;
-        let put = self.write_under(&pin, |data, pin| {
+        let put = self.write_under(&pin, |data, writer| {
             // The table may have been emptied. While the pin lives no other content has the address.
             if !std::ptr::eq(data, seen_in) {
                 return Ok(false);
             }
             with_data!(data, b => match record {
-                None => {
-                    if let Some(content) = seen {
-                        self.note_doomed(content.newest());
-                    }
-                    Ok(b.remove_if(b.key(buf), seen, pin))
-                }
+                None => Ok(b.remove_if(b.key(buf), seen, writer)),
                 Some(record) if b.key_of(record.ptr()) != b.key(buf) => {
                     Err(Error::KeyUpdate(self.keypos()))
                 }
-                Some(record) => Ok(b.put_if(record, seen, pin)),
+                Some(record) => Ok(b.put_if(record, seen, writer)),
             })
         })?;
         Ok(put.then_some(new))

@@ -1,6 +1,6 @@
 //! Writing: insert, take, delete, update.
 
-use fyris_sync::reclaim::{LocalGuard, pin};
+use fyris_sync::reclaim::pin;
 use fyris_term::Term;
 use fyris_term::key::KeyBuf;
 
@@ -9,9 +9,10 @@ use crate::error::{Error, Result};
 use crate::keys::AsKey;
 use crate::native_terms::record_of;
 use crate::ops::{CounterOp, Patience, terms};
-use crate::record::{NewRecord, RecordPtr, brief, with_key};
+use crate::record::{NewRecord, brief, with_key};
 use crate::table_data::{AnyTableData, with_data};
 use crate::view::{Live, View};
+use crate::writer::Writer;
 
 impl Table {
     /// `insert/2`: inserts one object, a tuple at least as long as the key position.
@@ -106,11 +107,11 @@ impl Table {
     }
 
     fn insert_all(&self, objects: &[Term], only_new: bool) -> Result<bool> {
-        self.write(|data, pin| {
-            let record = |object| record_of(object, self.keypos());
-            let records: Result<Vec<NewRecord>> = objects.iter().map(record).collect();
+        let record = |object| record_of(object, self.keypos());
+        let records: Result<Vec<NewRecord>> = objects.iter().map(record).collect();
+        self.write(|data, writer| {
             let (records, waits) = (records?, Patience::Waits);
-            let done = with_data!(data, b => b.insert_all(records, only_new, waits, pin));
+            let done = with_data!(data, b => b.insert_all(records, only_new, waits, writer));
             Ok(done.unwrap_or_default())
         })
     }
@@ -153,13 +154,13 @@ impl Table {
     /// # Ok::<(), fyris::Error>(())
     /// ```
     pub fn take(&self, key: &Term) -> Result<Vec<Term>> {
-        self.write(|data, pin| {
-            let buf = KeyBuf::encode(key);
-            let taken = with_data!(data, b => b.remove(b.key(&buf), &self.shared.fixes, pin));
-            Ok(taken.map_or_else(Vec::new, |content| {
-                terms(content, self.keypos(), &buf, Some(key))
-            }))
-        })
+        let (buf, pin) = (KeyBuf::encode(key), pin());
+        let taken = self.write_under(&pin, |data, writer| {
+            Ok(with_data!(data, b => b.remove(b.key(&buf), writer)))
+        })?;
+        Ok(taken.map_or_else(Vec::new, |content| {
+            terms(content, self.keypos(), &buf, Some(key))
+        }))
     }
 
     /// `delete/2`: removes every object with the key. Linearizable.
@@ -211,7 +212,7 @@ impl Table {
     /// # Ok::<(), fyris::Error>(())
     /// ```
     pub fn delete_all_objects(&self) -> Result<()> {
-        self.write(|_, pin| self.delete_all(pin).map(|_| ()))
+        self.write(|_, writer| self.delete_all(writer).map(|_| ()))
     }
 
     /// Works as [`Table::delete_all_objects`]; returns how many objects there were.
@@ -221,7 +222,7 @@ impl Table {
     /// at once would wait for each other.
     pub(crate) fn delete_and_count_all(&self) -> Result<usize> {
         let pin = pin();
-        let old = self.write_under(&pin, |_, pin| self.delete_all(pin))?;
+        let old = self.write_under(&pin, |_, writer| self.delete_all(writer))?;
         if !cfg!(fyris_mutant = "store_counts_at_once") {
             self.shared.life.wait_for_writes(&pin);
         }
@@ -230,17 +231,9 @@ impl Table {
 
     /// Empties the table; returns the old content, to which others may still be writing. The caller has checked the
     /// right.
-    fn delete_all<'g>(&self, pin: &'g LocalGuard) -> Result<&'g AnyTableData> {
-        if self.shared.fixes.is_fixed() {
-            self.shared.fixes.note_all();
-        }
-        self.shared.empty(pin)
-    }
-
-    /// Remembers the key of a record that is about to be deleted, if the table is fixed.
-    #[inline]
-    pub(crate) fn note_doomed(&self, record: RecordPtr) {
-        self.shared.fixes.note_one(record);
+    fn delete_all<'g>(&self, writer: &Writer<'g>) -> Result<&'g AnyTableData> {
+        writer.note_all();
+        self.shared.empty(writer.pin)
     }
 
     /// `update_element/3`: replaces elements, given as pairs of position and value, in one atomic step;
@@ -297,8 +290,8 @@ impl Table {
             .map(|d| with_key(d, self.keypos(), key))
             .transpose()?;
         key.with(|buf| {
-            self.write(|data, pin| {
-                with_data!(data, b => b.update_element(b.key(buf), edits, default.as_deref(), pin))
+            self.write(|data, writer| {
+                with_data!(data, b => b.update_element(b.key(buf), edits, default.as_deref(), writer))
             })
         })
     }
@@ -349,7 +342,7 @@ impl Table {
     /// Returns whether a table with one object a key has this one, for a writer.
     fn has(&self, key: &Term) -> Result<bool> {
         self.check_unique("update_element")?;
-        key.with(|buf| self.write(|data, pin| Ok(Live(data).get(buf, pin).is_some())))
+        key.with(|buf| self.write(|data, writer| Ok(Live(data).get(buf, writer.pin).is_some())))
     }
 
     /// `update_counter/3`: runs the steps in order on one object, in one atomic and isolated step;
@@ -406,8 +399,8 @@ impl Table {
             .map(|d| with_key(d, self.keypos(), key))
             .transpose()?;
         key.with(|buf| {
-            self.write(|data, pin| {
-                with_data!(data, b => b.update_counter(b.key(buf), ops, default.as_deref(), pin))
+            self.write(|data, writer| {
+                with_data!(data, b => b.update_counter(b.key(buf), ops, default.as_deref(), writer))
             })
         })
     }

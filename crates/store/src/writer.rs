@@ -1,0 +1,47 @@
+//! A write under way, as the operations on a table's content know it.
+
+use fyris_sync::reclaim::LocalGuard;
+
+use crate::fix::Fixes;
+use crate::life::State;
+use crate::record::RecordPtr;
+
+/// The pin of a write, and what the modes ask of it that its table had when its section began (see [`crate::life`]).
+pub(crate) struct Writer<'g> {
+    pub(crate) pin: &'g LocalGuard,
+    /// The fixes of the table, if there are any (FIXED).
+    fixes: Option<&'g Fixes>,
+}
+
+impl<'g> Writer<'g> {
+    #[inline]
+    pub(crate) fn new(pin: &'g LocalGuard, state: State, fixes: &'g Fixes) -> Writer<'g> {
+        Writer {
+            pin,
+            fixes: state.is_fixed().then_some(fixes),
+        }
+    }
+
+    /// Returns a write of which a table without modes asks nothing.
+    #[cfg(any(test, loom, shuttle))]
+    pub(crate) fn plain(pin: &'g LocalGuard) -> Writer<'g> {
+        Writer { pin, fixes: None }
+    }
+
+    /// Remembers the key of an object that is about to be deleted, if the table is fixed. The object is live, and the
+    /// key is there until this returns: so no traversal finds it gone and unknown.
+    #[inline]
+    pub(crate) fn note_one(&self, record: RecordPtr) {
+        if let Some(fixes) = self.fixes {
+            // SAFETY: the caller holds the record.
+            fixes.note(unsafe { record.exact() }.bytes());
+        }
+    }
+
+    /// Remembers that every key is about to be deleted, if the table is fixed.
+    pub(crate) fn note_all(&self) {
+        if let Some(fixes) = self.fixes {
+            fixes.note_all();
+        }
+    }
+}
