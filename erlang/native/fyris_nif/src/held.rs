@@ -177,13 +177,6 @@ unsafe fn release(bytes: NonNull<u8>) {
     unsafe { raw::enif_release_binary(binary.c()) }
 }
 
-/// Returns whether a term is a large binary, which holds nothing but itself, or a part of a binary in such words.
-#[inline]
-pub(crate) fn is_large(term: Term) -> bool {
-    // SAFETY: a boxed term has a header.
-    layout().is_some_and(|l| term.0 & PRIMARY == BOXED && unsafe { words(term.0) } == [l.header])
-}
-
 /// Returns a blob with the bytes of a term, which are more than 64; the machine has just said that they are: the
 /// machine's own, if they are all of a binary, else a copy of them. O(length) at most.
 pub(crate) fn blob(term: Term, bytes: &[u8]) -> Blob {

@@ -6,8 +6,8 @@ use fyris_term::{Float, Fun};
 use super::{DEEP, Result, pids, rare, read};
 use crate::atoms;
 use crate::funs;
-use crate::sys::{Env, ErlNifTermType as Kind, Term};
-use crate::words::{self, Seen};
+use crate::sys::{Env, Term};
+use crate::words::{self, Cells, Seen};
 
 /// How deep a term stands within a key, and whether the key is looked up or to be stored.
 #[derive(Clone, Copy)]
@@ -87,10 +87,6 @@ fn flat<'t>(term: Term) -> Option<Flat<'t>> {
 
 #[inline(never)]
 fn read_any(env: Env, term: Term, buf: &mut KeyBuf, at: At) -> Result<()> {
-    if let Some(bytes) = env.binary(term) {
-        buf.set_binary(bytes);
-        return Ok(());
-    }
     let mut writer = KeyWriter::new(buf);
     write(env, term, &mut writer, at)?;
     writer.finish();
@@ -106,42 +102,53 @@ fn write(env: Env, term: Term, out: &mut KeyWriter<'_>, at: At) -> Result<()> {
         out.atom(atom);
         return Ok(());
     }
-    match env.kind(term) {
-        Kind::ERL_NIF_TERM_TYPE_TUPLE
-        | Kind::ERL_NIF_TERM_TYPE_LIST
-        | Kind::ERL_NIF_TERM_TYPE_MAP
-        | Kind::ERL_NIF_TERM_TYPE_FUN
-            if at.depth >= DEEP =>
-        {
-            out.term(&read(env, term)?);
+    match words::see(term) {
+        Seen::Tuple(_) | Seen::List(_) | Seen::Map(_) | Seen::Tree if at.depth >= DEEP => {
+            return by_term(env, term, out);
         }
-        Kind::ERL_NIF_TERM_TYPE_ATOM => new_atom(env, term, out, at)?,
-        Kind::ERL_NIF_TERM_TYPE_TUPLE => return tuple(env, term, out, at),
-        Kind::ERL_NIF_TERM_TYPE_LIST => return list(env, term, out, at),
-        Kind::ERL_NIF_TERM_TYPE_MAP => return map(env, term, out, at),
-        Kind::ERL_NIF_TERM_TYPE_FLOAT => out.float(float(env, term)),
-        Kind::ERL_NIF_TERM_TYPE_INTEGER => match env.integer(term) {
+        Seen::Tuple(elements) => {
+            out.begin_tuple(elements.len());
+            let mut elements = elements.iter();
+            return elements.try_for_each(|&e| write(env, e, out, at.inside()));
+        }
+        Seen::List(cells) => return list(env, cells, out, at.inside()),
+        Seen::Map(_) | Seen::Tree => return map(env, term, out, at.inside()),
+        Seen::Float(value) => out.float(Float::new(value).unwrap_or(Float::ZERO)),
+        Seen::Binary(bytes) => out.binary(bytes),
+        Seen::Large(large) => match large.as_int() {
             Some(value) => out.int(value),
-            None => by_term(env, term, out)?,
+            None => return by_term(env, term, out),
         },
-        Kind::ERL_NIF_TERM_TYPE_BITSTRING => match env.binary(term) {
-            Some(bytes) => out.binary(bytes),
-            None => by_term(env, term, out)?,
-        },
-        Kind::ERL_NIF_TERM_TYPE_PID => match term.local_pid() {
-            Some(id) => out.pid(&pids::local_pid(id)),
-            None => by_term(env, term, out)?,
-        },
-        Kind::ERL_NIF_TERM_TYPE_FUN => return fun(env, term, out, at),
-        _ => by_term(env, term, out)?,
+        Seen::Other => return other(env, term, out, at),
     }
     Ok(())
 }
 
 // The functions below are not inlined: the stack space of each would be needed at every level of a deep term.
 
-/// Writes an atom that was not met before.
+/// Writes `[]`, an atom that was not met before, a process of this node, a fun, a binary that is not in the heap, or
+/// what is written by way of a [`Term`](fyris_term::Term).
 #[inline(never)]
+fn other(env: Env, term: Term, out: &mut KeyWriter<'_>, at: At) -> Result<()> {
+    if term == atoms::nil(env) {
+        out.nil();
+    } else if term.atom_index().is_some() {
+        new_atom(env, term, out, at)?;
+    } else if let Some(id) = term.local_pid() {
+        out.pid(&pids::local_pid(id));
+    } else if let Some(fun) = rare::fun(env, term).filter(|_| at.depth < DEEP) {
+        begin_fun(env, &fun, out)?;
+        let mut captured = fun.captured.iter();
+        return captured.try_for_each(|&value| write(env, value, out, at.inside()));
+    } else if let Some(bytes) = env.binary(term) {
+        out.binary(bytes);
+    } else {
+        by_term(env, term, out)?;
+    }
+    Ok(())
+}
+
+/// Writes an atom that was not met before.
 fn new_atom(env: Env, term: Term, out: &mut KeyWriter<'_>, at: At) -> Result<()> {
     match at.looks_up.then(|| atoms::known(env, term)).flatten() {
         Some(Err(name)) => out.atom_name(&name),
@@ -153,18 +160,8 @@ fn new_atom(env: Env, term: Term, out: &mut KeyWriter<'_>, at: At) -> Result<()>
 
 #[inline(never)]
 fn by_term(env: Env, term: Term, out: &mut KeyWriter<'_>) -> Result<()> {
-    out.term(&rare::read(env, term)?);
+    out.term(&read(env, term)?);
     Ok(())
-}
-
-#[inline(never)]
-fn fun(env: Env, term: Term, out: &mut KeyWriter<'_>, at: At) -> Result<()> {
-    let Some(fun) = rare::fun(env, term) else {
-        return by_term(env, term, out);
-    };
-    begin_fun(env, &fun, out)?;
-    let mut captured = fun.captured.iter();
-    captured.try_for_each(|&value| write(env, value, out, at.inside()))
 }
 
 /// Begins a fun, whose captured values follow.
@@ -181,36 +178,17 @@ fn begin_fun(env: Env, fun: &funs::SeenFun<'_>, out: &mut KeyWriter<'_>) -> Resu
     Ok(())
 }
 
-/// Returns the float in a term that is one.
-pub(super) fn float(env: Env, term: Term) -> Float {
-    env.float(term).and_then(Float::new).unwrap_or(Float::ZERO)
-}
-
 #[inline(never)]
-fn tuple(env: Env, term: Term, out: &mut KeyWriter<'_>, at: At) -> Result<()> {
-    let (elements, at) = (env.tuple(term).unwrap_or(&[]), at.inside());
-    out.begin_tuple(elements.len());
-    elements.iter().try_for_each(|&e| write(env, e, out, at))
-}
-
-#[inline(never)]
-fn list(env: Env, term: Term, out: &mut KeyWriter<'_>, at: At) -> Result<()> {
-    let (mut rest, at) = (term, at.inside());
-    while let Some((head, tail)) = env.cell(rest) {
+fn list(env: Env, mut cells: Cells, out: &mut KeyWriter<'_>, at: At) -> Result<()> {
+    for head in cells.by_ref() {
         out.cons();
         write(env, head, out, at)?;
-        rest = tail;
     }
-    if env.is_nil(rest) {
-        out.nil();
-        return Ok(());
-    }
-    write(env, rest, out, at)
+    write(env, cells.end(), out, at)
 }
 
 #[inline(never)]
 fn map(env: Env, term: Term, out: &mut KeyWriter<'_>, at: At) -> Result<()> {
-    let at = at.inside();
     // Not on the stack, where they would be once for every level.
     let pairs = env.pairs(term);
     out.begin_map(pairs.len());
@@ -240,9 +218,4 @@ pub(super) fn exact_order(env: Env, term: Term, depth: usize) -> Result<KeyBuf> 
     writer.end_map();
     writer.finish();
     Ok(buf)
-}
-
-/// Returns the name of an atom. The order of names is the order of atoms.
-pub(super) fn atom_name(env: Env, term: Term) -> Option<&'static str> {
-    atoms::from_machine(env, term).map(fyris_term::Atom::as_str)
 }

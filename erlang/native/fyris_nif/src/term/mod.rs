@@ -4,9 +4,9 @@
 //! |---|---|---|
 //! | `key` | a term of the machine | key bytes |
 //! | `stage` | terms of the machine | value bytes |
-//! | `value` | a term of the machine that is rare, or of a layout that is not known | value bytes |
+//! | `order` | keys of a map | their exact order |
 //! | `object` | a tuple | a record: both of these |
-//! | `read` | a term of the machine | [`fyris_term::Term`], for arguments that are not stored (options, updates) |
+//! | `read` | a term of the machine | [`fyris_term::Term`], for arguments that are not stored, what stands deep down, and what has a layout that is not known |
 //! | `make` | stored bytes, or a `Term` | a term of the machine |
 //! | `keep` | references to resources | keepers, so that the resources live |
 //! | `aliases` | the numbers of an alias | its process |
@@ -29,20 +29,20 @@ mod keep;
 mod key;
 mod make;
 mod object;
+mod order;
 mod pids;
 mod rare;
 mod read;
 mod stage;
-mod value;
 
 pub(crate) use keep::{Offered, begin as begin_keeping, count as kept_resources, offer};
 pub(crate) use key::find_key;
 pub(crate) use make::{make, most_words, most_words_of, with_maker};
 pub(crate) use object::MachineObject;
+pub(crate) use order::sort as sort_pairs;
 pub(crate) use rare::{known as known_locals, learn as learn_locals, node_name, this_node};
 pub(crate) use read::read;
 pub(crate) use stage::write_value;
-pub(crate) use value::sort as sort_pairs;
 
 use fyris::Error;
 use key::read_key;

@@ -4,9 +4,9 @@ use std::marker::PhantomData;
 
 use fyris_term::value::MAX_INLINE_BINARY;
 use fyris_term::walk::{Grow, Part, grow};
-use fyris_term::{Fun, Map, Term as Owned};
+use fyris_term::{Float, Fun, Map, Term as Owned};
 
-use super::{Result, key, pids, rare};
+use super::{Result, pids, rare};
 use crate::held;
 use crate::sys::{Env, ErlNifTermType as Kind, Term};
 use crate::words::Pair;
@@ -74,7 +74,7 @@ impl<'t> Reader<'t> {
     fn leaf(&self, term: Term, kind: Kind) -> Result<Owned> {
         let env = self.env;
         let known = match kind {
-            Kind::ERL_NIF_TERM_TYPE_FLOAT => Some(Owned::Float(key::float(env, term))),
+            Kind::ERL_NIF_TERM_TYPE_FLOAT => env.float(term).and_then(Float::new).map(Owned::Float),
             Kind::ERL_NIF_TERM_TYPE_INTEGER => env.integer(term).map(Owned::Int),
             Kind::ERL_NIF_TERM_TYPE_BITSTRING => env.binary(term).map(|bytes| binary(term, bytes)),
             Kind::ERL_NIF_TERM_TYPE_PID => {

@@ -6,8 +6,8 @@
 //! next one, and waits for it each time. Most values are some hundred bytes of such small things. So they are written
 //! to a stage: some bytes on the stack, and the place in them, which stays in a register.
 //!
-//! Terms are read where they are ([`words::see`]). What has another layout, or is rare, is written by
-//! [`value::write`](super::value::write), behind what is on the stage.
+//! Terms are read where they are ([`words::see`]). What is large is written behind what is on the stage; what has
+//! another layout, or stands deep down, is read as a [`Term`](fyris_term::Term) first.
 //!
 //! # Invariant
 //!
@@ -17,14 +17,14 @@
 
 use std::mem::MaybeUninit;
 
-use fyris_term::value::{Token, ValueWriter};
+use fyris_term::value::{MAX_INLINE_BINARY, Token, ValueWriter};
 use fyris_term::{Float, Pid, Port};
 
 use super::keep::Gathering;
 use super::rare::Ids;
-use super::{DEEP, Result, pids, rare, value};
+use super::{DEEP, Result, order, pids, rare, read};
 use crate::externals::{self, Foreign, NodeIds};
-use crate::funs;
+use crate::funs::{self, FunKey};
 use crate::shapes::{self, Keys};
 use crate::sys::{Env, Term};
 use crate::words::{self, Cells, Large, Pair, Pairs, SHORT, Seen};
@@ -143,7 +143,7 @@ impl Stage<'_, '_> {
         if let Some(value) = term.small() {
             return match Token::int(value) {
                 Some(token) => self.put(at, token),
-                None => self.other(term, at, depth),
+                None => self.int(value, at),
             };
         }
         if term.atom_index().is_some() {
@@ -160,7 +160,8 @@ impl Stage<'_, '_> {
     fn parts(&mut self, term: Term, at: usize, depth: usize) -> usize {
         match words::see(term) {
             Seen::Tuple(_) | Seen::List(_) | Seen::Map(_) | Seen::Tree if depth >= DEEP => {
-                self.other(term, at, depth)
+                self.gathering.begin();
+                self.by_term(term, at)
             }
             Seen::Tuple(elements) => {
                 let mut at = self.put(at, Token::tuple(elements.len()));
@@ -172,7 +173,7 @@ impl Stage<'_, '_> {
             Seen::List(cells) => self.list(cells, at, depth),
             Seen::Map(map) => match shapes::known(self.env, map.keys, map.by_number) {
                 Some(keys) => self.map(&map, &keys, at, depth),
-                None if value::are_sorted(self.env, map.keys) => self.sorted_map(&map, at, depth),
+                None if order::are_sorted(self.env, map.keys) => self.sorted_map(&map, at, depth),
                 None => self.any_map(self.env.pairs(term), at, depth),
             },
             Seen::Tree => self.tree(term, at, depth),
@@ -203,13 +204,21 @@ impl Stage<'_, '_> {
         at + bytes.len()
     }
 
+    /// Writes an integer that is no token.
+    #[inline(never)]
+    fn int(&mut self, value: i64, at: usize) -> usize {
+        self.flush(at);
+        self.out.int(value);
+        0
+    }
+
     #[inline(never)]
     fn large(&mut self, large: &Large<'_>, at: usize) -> usize {
-        self.flush(at);
-        match large.as_int() {
-            Some(value) => self.out.int(value),
-            None => self.out.big(large.negative, large.digits),
+        if let Some(value) = large.as_int() {
+            return self.int(value, at);
         }
+        self.flush(at);
+        self.out.big(large.negative, large.digits);
         0
     }
 
@@ -278,7 +287,7 @@ impl Stage<'_, '_> {
     /// Writes a map whose pairs are to be sorted.
     #[inline(never)]
     fn any_map(&mut self, pairs: Vec<Pair>, at: usize, depth: usize) -> usize {
-        let pairs = match value::ordered(self.env, pairs, depth + 1) {
+        let pairs = match order::ordered(self.env, pairs, depth + 1) {
             Ok(pairs) => pairs,
             Err(error) => return self.fail(error),
         };
@@ -354,10 +363,16 @@ impl Stage<'_, '_> {
     #[inline(never)]
     fn fun(&mut self, fun: &funs::SeenFun<'_>, at: usize, depth: usize) -> usize {
         self.flush(at);
-        let mut at = match value::begin_fun(self.env, fun, self.out) {
-            Ok(()) => 0,
-            Err(error) => return self.fail(error),
-        };
+        match fun.code.key {
+            FunKey::Local(code, captured) => match rare::creator(self.env, fun) {
+                Ok(creator) => self.out.begin_fun(&code, &creator, captured),
+                Err(error) => return self.fail(error),
+            },
+            FunKey::External(module, function, arity) => {
+                self.out.external_fun(module, function, arity);
+            }
+        }
+        let mut at = 0;
         for &value in fun.captured {
             at = self.term(value, at, depth + 1);
         }
@@ -384,8 +399,30 @@ impl Stage<'_, '_> {
         from + size_of::<u32>() * count
     }
 
-    /// Writes `[]`, a process, a reference, a port, a fun, a large binary, a map deep down or of an unknown layout, or
-    /// what only the machine can tell.
+    /// Writes a binary that is not in the heap: a large one is held.
+    #[inline(never)]
+    fn far_binary(&mut self, term: Term, bytes: &[u8], at: usize) -> usize {
+        if bytes.len() <= MAX_INLINE_BINARY {
+            return self.binary(bytes, at);
+        }
+        self.flush(at);
+        self.out.blob(held::blob(term, bytes));
+        0
+    }
+
+    /// Writes a term by way of a [`Term`](fyris_term::Term).
+    #[inline(never)]
+    fn by_term(&mut self, term: Term, at: usize) -> usize {
+        self.flush(at);
+        match read(self.env, term) {
+            Ok(owned) => self.out.any(&owned),
+            Err(error) => return self.fail(error),
+        }
+        0
+    }
+
+    /// Writes `[]`, a process, a reference, a port, a fun, a binary that is not in the heap, or what is written by way of a
+    /// [`Term`](fyris_term::Term).
     #[inline(never)]
     fn other(&mut self, term: Term, at: usize, depth: usize) -> usize {
         if term == atoms::nil(self.env) {
@@ -409,18 +446,12 @@ impl Stage<'_, '_> {
         if let Some(ids) = rare::local_ids(self.env, term) {
             return self.reference(ids, at);
         }
-        if depth < DEEP && !held::is_large(term) {
-            if let Some(fun) = rare::fun(self.env, term) {
-                return self.fun(&fun, at, depth);
-            }
-            if self.env.map_size(term).is_some() {
-                return self.any_map(self.env.pairs(term), at, depth);
-            }
+        if let Some(fun) = rare::fun(self.env, term).filter(|_| depth < DEEP) {
+            return self.fun(&fun, at, depth);
         }
-        self.flush(at);
-        match value::write(self.env, term, self.out, depth) {
-            Ok(()) => 0,
-            Err(error) => self.fail(error),
+        match self.env.binary(term) {
+            Some(bytes) => self.far_binary(term, bytes, at),
+            None => self.by_term(term, at),
         }
     }
 }

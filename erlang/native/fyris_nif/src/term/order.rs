@@ -1,0 +1,86 @@
+//! The exact order of the keys of maps, in which they are stored.
+
+use smallvec::SmallVec;
+
+use super::{Result, key};
+use crate::sys::Env;
+use crate::sys::Term;
+use crate::words::{self, Pair};
+use crate::{atoms, ranks};
+
+/// Pairs of a map that need no allocation to be sorted.
+const FEW: usize = 32;
+
+/// Returns the pairs of a map in exact order of the keys.
+#[inline(never)]
+pub(super) fn ordered(env: Env, mut pairs: Vec<Pair>, depth: usize) -> Result<Vec<Pair>> {
+    sort(env, &mut pairs, depth)?;
+    Ok(pairs)
+}
+
+/// A key of a map, of one of the kinds that most keys are of; they order as the keys of maps do.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+enum Simple<'t> {
+    Int(i64),
+    Atom(&'static str),
+    Binary(&'t [u8]),
+}
+
+fn simple<'t>(env: Env, key: Term) -> Option<Simple<'t>> {
+    if let Some(value) = key.small() {
+        return Some(Simple::Int(value));
+    }
+    if key.atom_index().is_some() {
+        // The order of names is the order of atoms.
+        let atom = atoms::from_machine(env, key);
+        return atom.map(|atom| Simple::Atom(atom.as_str()));
+    }
+    words::binary(env, key).map(Simple::Binary)
+}
+
+/// Returns whether the keys are known to be in exact order.
+pub(super) fn are_sorted<'t>(env: Env, keys: impl IntoIterator<Item = &'t Term>) -> bool {
+    let mut last = None;
+    keys.into_iter().all(|&key| {
+        let key = simple(env, key);
+        let is_behind = last.as_ref() < key.as_ref() && key.is_some();
+        last = key;
+        is_behind
+    })
+}
+
+/// Sorts keys, `depth` levels down, and what comes with them.
+#[inline(never)]
+pub(crate) fn sort<T: Copy>(env: Env, pairs: &mut [(Term, T)], depth: usize) -> Result<()> {
+    if pairs.len() < 2 || are_sorted(env, pairs.iter().map(|(key, _)| key)) {
+        return Ok(());
+    }
+    let by_rank = pairs.iter().map(|&pair| Some((rank(pair.0)?, pair)));
+    if let Some(mut by_rank) = by_rank.collect::<Option<Vec<_>>>() {
+        ranks::sort(&mut by_rank);
+        put(pairs, by_rank.into_iter());
+        return Ok(());
+    }
+    let simple = pairs.iter().map(|&pair| Some((simple(env, pair.0)?, pair)));
+    if let Some(mut simple) = simple.collect::<Option<SmallVec<[_; FEW]>>>() {
+        simple.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        put(pairs, simple.into_iter());
+        return Ok(());
+    }
+    let ordered = |&pair: &(Term, T)| Ok((key::exact_order(env, pair.0, depth)?, pair));
+    let mut ordered = pairs.iter().map(ordered).collect::<Result<Vec<_>>>()?;
+    ordered.sort_by(|a, b| a.0.order().cmp(b.0.order()));
+    put(pairs, ordered.into_iter());
+    Ok(())
+}
+
+/// Returns a number that orders small integers.
+fn rank(key: Term) -> Option<u64> {
+    key.small().map(|value| value.abs_diff(i64::MIN))
+}
+
+/// Puts what was sorted back.
+fn put<K, T>(to: &mut [T], sorted: impl Iterator<Item = (K, T)>) {
+    let places = to.iter_mut().zip(sorted);
+    places.for_each(|(place, (_, item))| *place = item);
+}
