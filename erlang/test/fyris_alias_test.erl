@@ -4,7 +4,7 @@
 -compile(export_all).
 -include("fyris_same.hrl").
 
-%% More than the library remembers the processes of at a time (native/fyris_nif/src/term/aliases.rs).
+%% More than the library remembers the processes of at a time (native/fyris_nif/src/kind/alias.rs).
 -define(MANY, 70_000).
 
 same(Alias, Copy) ->

@@ -1,11 +1,11 @@
-%% A node gets a name, and loses it: what is local stays the same term (LOCAL, native/fyris_nif/src/term/mod.rs),
+%% A node gets a name, and loses it: what is local stays the same term (LOCAL, native/fyris_nif/src/kind/mod.rs),
 %% whatever the node was called when it was stored.
 -module(fyris_rename_test).
 
 -compile(export_all).
 -include("fyris_same.hrl").
 
-%% More aliases than the library remembers the processes of at a time (native/fyris_nif/src/term/aliases.rs).
+%% More aliases than the library remembers the processes of at a time (native/fyris_nif/src/kind/alias.rs).
 -define(MANY, 70_000).
 
 rename_test_() ->

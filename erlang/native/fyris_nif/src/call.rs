@@ -9,8 +9,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use fyris::{Error, EtsClass};
 
-use crate::atoms;
-use crate::sys::{Env, ErlNifEnv, ErlNifTerm, Term};
+use crate::kind::atom;
+use crate::machine::{Env, ErlNifEnv, ErlNifTerm, Term};
 
 /// Why a call failed.
 pub(crate) enum Fail {
@@ -75,7 +75,7 @@ impl Fail {
             Fail::Cause(_) => String::new(),
         };
         let reason = [
-            atoms::failure(env),
+            atom::failure(env),
             env.make_atom(self.class().as_bytes()),
             env.make_atom(self.cause().as_bytes()),
             env.make_binary(text.as_bytes()),
@@ -107,7 +107,7 @@ pub(crate) unsafe fn run(
     let term = match catch_unwind(AssertUnwindSafe(|| f(env, args))) {
         Ok(Ok(term)) => term,
         Ok(Err(fail)) => fail.raise(env),
-        Err(_) => env.raise(atoms::nif_panicked(env)),
+        Err(_) => env.raise(atom::nif_panicked(env)),
     };
     // SAFETY: both are one word, `repr(transparent)`.
     unsafe { std::mem::transmute::<usize, ErlNifTerm>(term.0) }
@@ -120,10 +120,10 @@ macro_rules! entry {
         ///
         /// Called by the machine.
         unsafe extern "C" fn entry(
-            env: *mut $crate::sys::ErlNifEnv,
+            env: *mut $crate::machine::ErlNifEnv,
             argc: std::ffi::c_int,
-            argv: *const $crate::sys::ErlNifTerm,
-        ) -> $crate::sys::ErlNifTerm {
+            argv: *const $crate::machine::ErlNifTerm,
+        ) -> $crate::machine::ErlNifTerm {
             // SAFETY: forwarded.
             unsafe { $crate::call::run(env, argc, argv, $function) }
         }

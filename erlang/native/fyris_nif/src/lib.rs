@@ -4,20 +4,12 @@
 //!
 //! | module | what |
 //! |---|---|
-//! | `sys` | the one door to the machine's C interface; invariant CALL |
-//! | `words` | terms written word by word; invariant WHOLE |
-//! | `references` | local references, read where they are |
-//! | `externals` | pids and references of other nodes, read where they are; invariant ENTRY |
-//! | `funs` | funs, read and made where they are |
-//! | `held` | large binaries of the machine, held where they are |
-//! | `shapes` | the order of keys in maps of few keys |
-//! | `ranks` | sorting by hashes and integers |
-//! | `trees` | the trees and the order of keys in maps of many |
+//! | `machine` | the one door to the machine's C interface, and its words; invariants CALL, ARITY, WHOLE |
+//! | `kind` | the kinds of terms, a file each: how they look, are read where they are and are made; invariant LOCAL |
 //! | `load` | loading, upgrading, kinds of resources |
 //! | `copies` | other copies of this library in the process |
 //! | `call` | from a C call to a Rust function and back; errors; panics |
-//! | `atoms` | the machine's atoms and ours |
-//! | `term` | terms into stored forms and back; invariant LOCAL |
+//! | `term` | terms into stored forms and back |
 //! | `process` | owners, and what happens when they end |
 //! | `tables` | tids, and finding tables |
 //! | `watch` | whether a table has been written to; invariant NOTICE |
@@ -30,24 +22,16 @@
 //! cursors, a slice a call, from loops in Erlang; a list that is inserted as one step is encoded and
 //! committed on a dirty scheduler if it is long; and the content of a large table is freed by a thread of the store.
 
-mod atoms;
 mod call;
 mod calls;
 mod copies;
-mod externals;
-mod funs;
-mod held;
+mod kind;
 mod load;
+mod machine;
 mod process;
-mod ranks;
-mod references;
-mod shapes;
-mod sys;
 mod tables;
 mod term;
-mod trees;
 mod watch;
-mod words;
 
 use rustler::codegen_runtime::ErlNifEntry;
 

@@ -21,8 +21,8 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use rustler::codegen_runtime::ErlNifEntry;
 use rustler::sys::{ErlNifEnv, ErlNifFunc, ErlNifTerm};
 
-use crate::sys::{Env, Term, Type, WordLayout, destroy};
-use crate::{calls, copies, externals, funs, held, process, references, sys, tables, term, words};
+use crate::machine::{self, Env, Term, Type, WordLayout, destroy};
+use crate::{calls, copies, kind, process, tables, term};
 
 /// The kinds of resources, as one loading of the module made them.
 pub(crate) struct Types {
@@ -126,7 +126,7 @@ fn open_types(env: Env) -> Option<Types> {
 /// learned: no function of the machine's makes some.
 pub(crate) struct Samples {
     /// Whether the machine counts by atomic instructions.
-    native_atomics: bool,
+    pub(crate) native_atomics: bool,
     /// The process whose aliases they are.
     pub(crate) process: Term,
     pub(crate) aliases: Vec<Term>,
@@ -170,17 +170,11 @@ fn begin(env: Env, info: Term) -> c_int {
     };
     // Loaded over itself, the machine hands out the same ones.
     if newest_types().is_none_or(|newest| newest.all() != types.all()) {
-        types.all().into_iter().for_each(sys::anchor);
+        types.all().into_iter().for_each(machine::anchor);
         // Release: pairs with the load in `newest_types`.
         TYPES.store(Box::leak(Box::new(types)), Ordering::Release);
     }
-    sys::learn_records(env);
-    references::learn(env);
-    externals::learn(env);
-    words::probe(env);
-    funs::learn(env);
-    term::learn_locals(env, &samples);
-    held::learn(env, samples.native_atomics);
+    kind::learn(env, &samples);
     term::begin_keeping();
     0
 }

@@ -15,9 +15,10 @@ use std::sync::{LazyLock, Mutex, MutexGuard};
 
 use fyris::{Event, ProcessId, TableRef};
 
-use crate::sys::{self, Env, ErlNifEnv, ErlNifPid, Term};
+use crate::kind::atom;
+use crate::machine::{self, Env, ErlNifEnv, ErlNifPid, Term};
 use crate::tables::store;
-use crate::{atoms, load, tables, term};
+use crate::{load, tables, term};
 
 /// A process that is monitored: what its resource holds.
 pub(crate) struct Watched(ProcessId);
@@ -31,7 +32,7 @@ unsafe impl Send for Monitor {}
 impl Drop for Monitor {
     fn drop(&mut self) {
         // SAFETY: the count is ours.
-        unsafe { sys::release(self.0) }
+        unsafe { machine::release(self.0) }
     }
 }
 
@@ -71,7 +72,7 @@ pub(crate) fn register(env: Env, pid: Term) -> Option<ProcessId> {
         return env.is_alive(pid).then_some(id);
     }
     // SAFETY: the type's destroyer drops a `Watched`; the one count is the monitor's.
-    let monitor = Monitor(unsafe { sys::new_resource(load::types().process, Watched(id)) });
+    let monitor = Monitor(unsafe { machine::new_resource(load::types().process, Watched(id)) });
     if !env.monitor(monitor.0, pid) {
         return None;
     }
@@ -133,13 +134,13 @@ fn deliver(to: ProcessId, event: Event) {
     let env = unsafe { Env::new(env) };
     let Event::Transfer { table, from, data } = event;
     let table = match table {
-        TableRef::Name(name) => atoms::to_machine(env, name),
-        TableRef::Id(id) => tables::tid(env, id).unwrap_or_else(|| atoms::undefined(env)),
+        TableRef::Name(name) => atom::to_machine(env, name),
+        TableRef::Id(id) => tables::tid(env, id).unwrap_or_else(|| atom::undefined(env)),
     };
-    let from = pid(from).unwrap_or_else(|| atoms::undefined(env));
+    let from = pid(from).unwrap_or_else(|| atom::undefined(env));
     let data = term::make(env, &data);
     env.send(
         to,
-        env.make_tuple(&[atoms::transfer(env), table, from, data]),
+        env.make_tuple(&[atom::transfer(env), table, from, data]),
     );
 }

@@ -11,8 +11,9 @@ use std::sync::LazyLock;
 use fyris::{Borrowed, Error, LocalGuard, ProcessId, Store, Table, TableId, TableRef};
 
 use crate::call::Fail;
-use crate::sys::{self, Env, Term};
-use crate::{atoms, load, process, watch};
+use crate::kind::atom;
+use crate::machine::{self, Env, Term};
+use crate::{load, process, watch};
 
 /// All tables of this machine.
 static STORE: LazyLock<Store> = LazyLock::new(new_store);
@@ -47,14 +48,15 @@ unsafe impl Send for Attached {}
 impl Drop for Attached {
     fn drop(&mut self) {
         // SAFETY: the count is ours.
-        unsafe { sys::release(self.0) }
+        unsafe { machine::release(self.0) }
     }
 }
 
 /// Gives a new table its resource.
 pub(crate) fn adopt(table: &Table) -> Result<(), Error> {
     // SAFETY: the type's destroyer drops a `TableResource`; the one count is the attachment's.
-    let object = unsafe { sys::new_resource(load::types().table, TableResource(table.clone())) };
+    let object =
+        unsafe { machine::new_resource(load::types().table, TableResource(table.clone())) };
     table.attach(Box::new(Attached(object)))
 }
 
@@ -75,7 +77,7 @@ pub(crate) fn tid(env: Env, id: TableId) -> Option<Term> {
 /// Returns the reference to a table: its name, or its tid.
 pub(crate) fn reference(env: Env, table: TableRef) -> Option<Term> {
     match table {
-        TableRef::Name(name) => Some(atoms::to_machine(env, name)),
+        TableRef::Name(name) => Some(atom::to_machine(env, name)),
         TableRef::Id(id) => tid(env, id),
     }
 }
@@ -108,7 +110,7 @@ fn by_name<'g>(
     caller: ProcessId,
     pin: &'g LocalGuard,
 ) -> Result<Borrowed<'g>, Fail> {
-    let name = atoms::from_machine(env, term).ok_or(Fail::Cause("id"))?;
+    let name = atom::from_machine(env, term).ok_or(Fail::Cause("id"))?;
     Ok(store().borrow(caller, name, pin)?)
 }
 

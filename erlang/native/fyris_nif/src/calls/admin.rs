@@ -4,9 +4,10 @@ use fyris::{Error, Options, ProcessId};
 use fyris_term::{Atom, AtomError, Term as Owned};
 
 use crate::call::{BAD, Fail, Reply};
-use crate::sys::{Env, Term};
+use crate::kind::atom;
+use crate::machine::{Env, Term};
 use crate::tables::{self, store};
-use crate::{atoms, process, term};
+use crate::{process, term};
 
 /// Returns the process that an argument, already read, stands for; made known.
 pub(super) fn known_process(env: Env, pid: &Owned) -> Option<ProcessId> {
@@ -24,7 +25,7 @@ pub(super) fn known_caller(env: Env) -> Result<ProcessId, Fail> {
 
 /// Returns the atom that is to be a name.
 fn name(env: Env, term: Term) -> Result<Atom, Fail> {
-    match atoms::from_machine(env, term) {
+    match atom::from_machine(env, term) {
         Some(name) => Ok(name),
         None if term.atom_index().is_some() => Err(Error::Atom(AtomError::TableFull).into()),
         None => Err(BAD),
@@ -53,7 +54,7 @@ pub(super) fn new(env: Env, args: &[Term]) -> Reply {
 /// Implements `delete/1`.
 pub(super) fn delete(env: Env, args: &[Term]) -> Reply {
     tables::write(env, args[0], |table, _| Ok(table.delete()?))?;
-    Ok(atoms::r#true(env))
+    Ok(atom::r#true(env))
 }
 
 /// Implements `rename/2`.
@@ -77,10 +78,7 @@ pub(super) fn whereis(env: Env, args: &[Term]) -> Reply {
         return Err(BAD);
     }
     let found = tables::with(env, args[0], |table, _| Ok(tables::tid_of(env, table)));
-    Ok(found
-        .ok()
-        .flatten()
-        .unwrap_or_else(|| atoms::undefined(env)))
+    Ok(found.ok().flatten().unwrap_or_else(|| atom::undefined(env)))
 }
 
 /// Implements `all/0`.
@@ -101,7 +99,7 @@ pub(super) fn give_away(env: Env, args: &[Term]) -> Reply {
     tables::with(env, args[0], |table, _| {
         let to = process::register(env, args[1]).ok_or(BAD)?;
         process::with_env(env, || table.give_away(to, data))?;
-        Ok(atoms::r#true(env))
+        Ok(atom::r#true(env))
     })
 }
 
@@ -111,7 +109,7 @@ pub(super) fn setopts(env: Env, args: &[Term]) -> Reply {
     let options = options?;
     tables::with(env, args[0], |table, _| {
         table.setopts_term(&options, |pid| known_process(env, pid))?;
-        Ok(atoms::r#true(env))
+        Ok(atom::r#true(env))
     })
 }
 
@@ -126,6 +124,6 @@ pub(super) fn safe_fixtable(env: Env, args: &[Term]) -> Reply {
         } else {
             table.safe_fixtable(false)?;
         }
-        Ok(atoms::r#true(env))
+        Ok(atom::r#true(env))
     })
 }

@@ -3,9 +3,9 @@
 use fyris_term::Term as Owned;
 use fyris_term::etf::{self, DecodeError, DecodeErrorKind, InflateBudget, measure_prefix_within};
 
-use crate::atoms;
 use crate::call::{BAD, Reply, entry};
-use crate::sys::{Env, Term};
+use crate::kind::atom;
+use crate::machine::{Env, Term};
 
 /// Implements `inflated(Bytes, Room)`: returns how many bytes of `Room` the compressed term takes that `Bytes` begin
 /// with, counted as the store counts them when it loads a dump; `too_large` if it takes more, `badarg` if it is no
@@ -44,14 +44,14 @@ fn look(env: Env, args: &[Term]) -> Reply {
     if let Ok(term) = etf::decode(bytes) {
         term.each(|part| found |= matches!(part, Owned::Record(_)));
     }
-    Ok(atoms::boolean(env, found))
+    Ok(atom::boolean(env, found))
 }
 
 fn refused(env: Env, error: &DecodeError, room: InflateBudget) -> Reply {
     match error.kind() {
         // Else it says more than its bytes can become, or than any term may: it is damaged.
-        DecodeErrorKind::TooLarge { max, .. } if *max == room.left() => Ok(atoms::too_large(env)),
-        DecodeErrorKind::TooManyElements => Ok(atoms::too_large(env)),
+        DecodeErrorKind::TooLarge { max, .. } if *max == room.left() => Ok(atom::too_large(env)),
+        DecodeErrorKind::TooManyElements => Ok(atom::too_large(env)),
         DecodeErrorKind::Inflated(inner) => refused(env, inner, room),
         _ => Err(BAD),
     }

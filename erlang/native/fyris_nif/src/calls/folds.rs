@@ -12,9 +12,10 @@ use fyris::{RangeCursor, RangeOptions, Table};
 use fyris_term::Term as Owned;
 
 use crate::call::{BAD, Fail, Reply};
-use crate::sys::{self, Env, Term};
+use crate::kind::atom;
+use crate::machine::{self, Env, Term};
 use crate::watch::Watch;
-use crate::{atoms, load, tables, term, watch};
+use crate::{load, tables, term, watch};
 
 /// A fold between two calls.
 pub(crate) struct FoldPlace {
@@ -120,7 +121,7 @@ pub(super) fn begin(env: Env, args: &[Term]) -> Reply {
             size: 1,
         };
         // SAFETY: the destroyer of the type drops a `FoldPlace`.
-        Ok(unsafe { sys::wrap(env, load::types().fold, FoldPlace::new(fold)) })
+        Ok(unsafe { machine::wrap(env, load::types().fold, FoldPlace::new(fold)) })
     })
 }
 
@@ -142,7 +143,7 @@ pub(super) fn slice(env: Env, args: &[Term]) -> Reply {
         objects.truncate(fold.size);
         env.consume(PERCENT * objects.len() / SLICE);
         Ok(term::with_maker(env, usize::MAX, |maker, stack| {
-            let nil = atoms::nil(env);
+            let nil = atom::nil(env);
             objects.iter().rev().fold(nil, |tail, object| {
                 let object = object.build(None, maker, stack);
                 maker.cell(object, tail)
@@ -153,7 +154,7 @@ pub(super) fn slice(env: Env, args: &[Term]) -> Reply {
 
 /// Implements `fold_is_current(Place)`: returns whether nothing has been written since the slice was read.
 pub(super) fn is_current(env: Env, args: &[Term]) -> Reply {
-    Ok(atoms::boolean(env, place(env, args[0])?.is_current()))
+    Ok(atom::boolean(env, place(env, args[0])?.is_current()))
 }
 
 /// Implements `fold_end(Place)`: ends the watch of a fold that is over, though its place is still referred to.
@@ -162,5 +163,5 @@ pub(super) fn end(env: Env, args: &[Term]) -> Reply {
     let mut fold = place.fold.lock().map_err(|_| BAD)?;
     fold.watch = None;
     place.publish(&fold);
-    Ok(atoms::r#true(env))
+    Ok(atom::r#true(env))
 }

@@ -5,15 +5,16 @@ use std::time::UNIX_EPOCH;
 use fyris::{Fixed, InfoValue, Table, TableId};
 
 use crate::call::{BAD, Fail, Reply, entry};
-use crate::sys::{self, Env, Term};
+use crate::kind::atom;
+use crate::machine::{self, Env, Term};
 use crate::tables::store;
-use crate::{atoms, externals, funs, held, process, references, tables, term, words};
+use crate::{kind, process, tables, term};
 
 /// Implements `info/1`.
 pub(super) fn all_items(env: Env, args: &[Term]) -> Reply {
     or_undefined(env, args[0], |table| {
         let Some(items) = table.info_items() else {
-            return Ok(atoms::undefined(env));
+            return Ok(atom::undefined(env));
         };
         let pair = |(item, value): (&'static str, InfoValue)| {
             let item_atom = env.make_atom(item.as_bytes());
@@ -29,7 +30,7 @@ const LONG: [&str; 2] = ["binary", "index_info"];
 
 /// Implements `info/2`, on a scheduler for long work for the items that take long.
 pub(super) fn one_item(env: Env, args: &[Term]) -> Reply {
-    let item = atoms::from_machine(env, args[1]);
+    let item = atom::from_machine(env, args[1]);
     if item.is_some_and(|item| LONG.contains(&item.as_str())) {
         return Ok(env.go_dirty(entry!(item_now), args));
     }
@@ -39,12 +40,12 @@ pub(super) fn one_item(env: Env, args: &[Term]) -> Reply {
 fn item_now(env: Env, args: &[Term]) -> Reply {
     or_undefined(env, args[0], |table| {
         // A wrong item is an error only if the table is there.
-        let Some(item) = atoms::from_machine(env, args[1]) else {
-            return table.info().map_or(Ok(atoms::undefined(env)), |_| Err(BAD));
+        let Some(item) = atom::from_machine(env, args[1]) else {
+            return table.info().map_or(Ok(atom::undefined(env)), |_| Err(BAD));
         };
         match table.info_item(item.as_str())? {
             Some(value) => Ok(make(env, item.as_str(), value)),
-            None => Ok(atoms::undefined(env)),
+            None => Ok(atom::undefined(env)),
         }
     })
 }
@@ -56,7 +57,7 @@ fn or_undefined(env: Env, table: Term, f: impl FnOnce(&Table) -> Reply) -> Reply
         f(table)
     };
     match tables::with(env, table, |table, _| told(table)) {
-        Err(Fail::Store(fyris::Error::NoSuchTable(_))) => Ok(atoms::undefined(env)),
+        Err(Fail::Store(fyris::Error::NoSuchTable(_))) => Ok(atom::undefined(env)),
         reply => reply,
     }
 }
@@ -66,16 +67,16 @@ fn make(env: Env, item: &str, value: InfoValue) -> Term {
         InfoValue::Term(value) => term::make(env, &value),
         InfoValue::Process(id) => {
             let pid = id.and_then(process::pid);
-            pid.unwrap_or_else(|| atoms::none(env))
+            pid.unwrap_or_else(|| atom::none(env))
         }
         InfoValue::Table(id) => tid(env, id),
-        InfoValue::Fixed(None) => atoms::r#false(env),
+        InfoValue::Fixed(None) => atom::r#false(env),
         InfoValue::Fixed(Some(fixed)) => make_fixed(env, &fixed, item == "safe_fixed"),
     }
 }
 
 fn tid(env: Env, id: TableId) -> Term {
-    tables::tid(env, id).unwrap_or_else(|| atoms::undefined(env))
+    tables::tid(env, id).unwrap_or_else(|| atom::undefined(env))
 }
 
 /// Returns `{Time, [{Pid, Count}]}`; the time is a timestamp or the machine's clock in nanoseconds.
@@ -113,7 +114,7 @@ fn memory_now(env: Env, _: &[Term]) -> Reply {
 pub(super) fn counts(env: Env, _: &[Term]) -> Reply {
     let count = |n: usize| env.make_int(n as i64);
     let (tables, monitors) = (store().all().len(), process::monitored());
-    let resources = sys::resources() + term::kept_resources() as i64;
+    let resources = machine::resources() + term::kept_resources() as i64;
     let resources = env.make_int(resources);
     Ok(env.make_tuple(&[count(tables), count(monitors), resources]))
 }
@@ -122,23 +123,6 @@ pub(super) fn counts(env: Env, _: &[Term]) -> Reply {
 /// of references, Blocks of resources, Aliases, Ports, Maps of many keys, Terms of other nodes}` of this machine look
 /// as the library knows them, so that it may take the fast ways. Ports are not known before one was seen.
 pub(super) fn layout(env: Env, _: &[Term]) -> Reply {
-    let [terms, maps, floats, large, trees] = words::known();
-    let [numbers, blocks, aliases, ports] = term::known_locals();
-    let (references, binaries) = (references::are_known(), held::is_known());
-    let known = [
-        terms,
-        maps,
-        references,
-        funs::are_known(),
-        binaries,
-        floats,
-        large,
-        numbers,
-        blocks,
-        aliases,
-        ports,
-        trees,
-        externals::are_known(),
-    ];
-    Ok(env.make_tuple(&known.map(|known| atoms::boolean(env, known))))
+    let known = kind::known();
+    Ok(env.make_tuple(&known.map(|known| atom::boolean(env, known))))
 }

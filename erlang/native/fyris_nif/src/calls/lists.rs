@@ -3,10 +3,11 @@
 use fyris::Batch;
 
 use crate::call::{BAD, Fail, Reply, entry};
-use crate::sys::{Env, Term};
+use crate::kind::atom;
+use crate::kind::{Seen, see};
+use crate::machine::{Env, Term};
+use crate::tables;
 use crate::term::MachineObject;
-use crate::words::{self, Seen};
-use crate::{atoms, tables};
 
 /// Longer lists are inserted on a scheduler for long work, since going there and back costs some 20 microseconds: half
 /// a millisecond's worth, or less.
@@ -21,14 +22,14 @@ pub(super) fn insert(env: Env, args: &[Term]) -> Reply {
     }
     tables::write(env, args[0], |table, pin| {
         table.insert_object(&MachineObject::new(env, args[1]), pin)?;
-        Ok(atoms::r#true(env))
+        Ok(atom::r#true(env))
     })
 }
 
 /// Returns whether a term is a tuple, without a call of the machine if it is one.
 #[inline]
 fn is_tuple(env: Env, term: Term) -> bool {
-    matches!(words::see(term), Seen::Tuple(_)) || env.tuple(term).is_some()
+    matches!(see(term), Seen::Tuple(_)) || env.tuple(term).is_some()
 }
 
 /// Implements `insert_new/2`.
@@ -38,7 +39,7 @@ pub(super) fn insert_new(env: Env, args: &[Term]) -> Reply {
     }
     tables::write(env, args[0], |table, _| {
         let done = table.insert_new_object(&MachineObject::new(env, args[1]))?;
-        Ok(atoms::boolean(env, done))
+        Ok(atom::boolean(env, done))
     })
 }
 
@@ -47,7 +48,7 @@ fn list(env: Env, args: &[Term], only_new: bool) -> Reply {
         env.consume(PERCENT * length / LONG);
         // If another list that is not short is under way, this scheduler does not wait for it.
         if let Some(done) = try_insert_all(env, args, length, only_new)? {
-            return Ok(atoms::boolean(env, done));
+            return Ok(atom::boolean(env, done));
         }
     }
     let entry = if only_new {
@@ -82,7 +83,7 @@ fn insert_all(env: Env, args: &[Term], expected: usize, only_new: bool) -> Reply
     tables::write(env, args[0], |table, _| {
         table.check(fyris::Right::Write)?;
         let batch = batch(env, args[1], expected, table.keypos())?;
-        Ok(atoms::boolean(env, table.insert_batch(batch, only_new)?))
+        Ok(atom::boolean(env, table.insert_batch(batch, only_new)?))
     })
 }
 

@@ -29,8 +29,9 @@ use fyris_term::key::KeyBuf;
 use rustler::sys::ErlNifFunc;
 
 use crate::call::{BAD, Fail, entry};
-use crate::sys::{Entry, Env, Term};
-use crate::{atoms, term};
+use crate::kind::atom;
+use crate::machine::{Entry, Env, Term};
+use crate::term;
 
 /// Returns every function: name, arity, and what it is here.
 pub(crate) fn functions() -> Vec<ErlNifFunc> {
@@ -125,7 +126,7 @@ fn with_key<R>(env: Env, key: Term, f: impl FnOnce(&KeyBuf) -> Result<R, Fail>) 
 /// Runs `f`, which looks up terms that it reads, and makes no atom; `None` if a term has an atom that Fyris does not
 /// have: nothing that is stored equals it.
 fn if_known<R>(f: impl FnOnce() -> Result<R, Error>) -> Result<Option<R>, Fail> {
-    match atoms::known_only(f) {
+    match atom::known_only(f) {
         Err(Error::Atom(AtomError::TableFull)) => Ok(None),
         found => Ok(found.map(Some)?),
     }
@@ -148,9 +149,9 @@ use with_any_key;
 
 /// Reads `true` or `false`.
 fn boolean(env: Env, term: Term) -> Result<bool, Fail> {
-    if term == atoms::r#true(env) {
+    if term == atom::r#true(env) {
         Ok(true)
-    } else if term == atoms::r#false(env) {
+    } else if term == atom::r#false(env) {
         Ok(false)
     } else {
         Err(BAD)

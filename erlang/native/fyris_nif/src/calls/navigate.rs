@@ -5,9 +5,10 @@ use fyris_term::key::KeyBuf;
 use fyris_term::value::Build;
 
 use crate::call::{BAD, Reply};
-use crate::sys::{Env, Term};
+use crate::kind::atom;
+use crate::machine::{Env, Term};
+use crate::tables;
 use crate::term::{most_words, with_maker};
-use crate::{atoms, tables};
 
 /// The direction.
 #[derive(Clone, Copy)]
@@ -89,7 +90,7 @@ fn step_from(way: Way, key: &KeyBuf) -> Step<'_> {
 
 /// Works as `ets` has it: in an `ordered_set`, where any key will do, this one does not.
 fn check_end(env: Env, table: &Table, key: Term) -> Reply {
-    let is_end = key == atoms::end_of_table(env);
+    let is_end = key == atom::end_of_table(env);
     if is_end && table.table_type() == TableType::OrderedSet {
         table.check(fyris::Right::Read)?;
         return Err(BAD);
@@ -102,19 +103,19 @@ fn key(env: Env, objects: &[Object<'_>]) -> Term {
         Some(object) => with_maker(env, most_words(object), |maker, stack| {
             object.build_key(maker, stack)
         }),
-        None => atoms::end_of_table(env),
+        None => atom::end_of_table(env),
     }
 }
 
 fn key_and_objects(env: Env, objects: &[Object<'_>]) -> Term {
     let Some(first) = objects.first() else {
-        return atoms::end_of_table(env);
+        return atom::end_of_table(env);
     };
     with_maker(env, PAIR + most_words(first), |maker, stack| {
         let key = first.build_key(maker, stack);
         // The objects of one key have the very same.
         let objects = objects.iter().rev();
-        let list = objects.fold(atoms::nil(env), |tail, object| {
+        let list = objects.fold(atom::nil(env), |tail, object| {
             let object = object.build(Some(key), maker, stack);
             maker.cell(object, tail)
         });
@@ -129,7 +130,7 @@ pub(super) fn slot(env: Env, args: &[Term]) -> Reply {
         table.check(fyris::Right::Read)?;
         let found = table.slot_with(slot.ok_or(BAD)?, |objects| match objects {
             Some(objects) => super::read::make_list(env, None, objects),
-            None => atoms::end_of_table(env),
+            None => atom::end_of_table(env),
         });
         Ok(found?)
     })

@@ -8,8 +8,8 @@ use fyris::Object;
 use fyris_term::value::{self, ValueWriter};
 use smallvec::SmallVec;
 
-use crate::atoms;
-use crate::sys::{Env, ErlNifTermType as Kind, Term};
+use crate::kind::atom;
+use crate::machine::{Env, ErlNifTermType as Kind, Term};
 use crate::term::write_value;
 
 /// Terms nested deeper are not looked through.
@@ -44,7 +44,7 @@ impl Pattern {
 
     /// Adds a value that matches a term; `None` if the term is not compiled.
     pub(super) fn value(&mut self, env: Env, term: Term, depth: usize) -> Option<()> {
-        if term == atoms::anything(env) {
+        if term == atom::anything(env) {
             self.any();
             return Some(());
         }
@@ -128,7 +128,7 @@ pub(super) fn is_constant(
     }
     if term.atom_index().is_some() {
         let is_constant = |name: &str| name != "_" && !name.starts_with('$');
-        return match atoms::known(env, term) {
+        return match atom::known(env, term) {
             Some(Ok(atom)) => is_constant(atom.as_str()),
             Some(Err(name)) => is_constant(&name),
             None => false,

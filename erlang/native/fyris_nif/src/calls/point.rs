@@ -13,9 +13,10 @@ use smallvec::SmallVec;
 use super::pattern::{Pattern, is_constant};
 use super::query::Verb;
 use crate::call::Fail;
-use crate::sys::{Env, ErlNifTermType as Kind, Term};
+use crate::kind::atom;
+use crate::machine::{Env, ErlNifTermType as Kind, Term};
+use crate::tables;
 use crate::term::{most_words, with_maker};
-use crate::{atoms, tables};
 
 /// Words of a cell, and of the results of a query besides the objects'.
 const CELL: usize = 2;
@@ -37,7 +38,7 @@ struct Asked<'t> {
 }
 
 /// The position of each variable, by its number; positions count from 1.
-type VariablePlaces = [u8; atoms::VARIABLES];
+type VariablePlaces = [u8; atom::VARIABLES];
 
 /// The parts of a head.
 struct Head {
@@ -69,7 +70,7 @@ pub(super) fn answer(env: Env, args: &[Term], verb: Verb) -> Result<Option<Term>
             super::with_key(env, head.key, find).map(Some)
         })
     }?;
-    Ok(result.map(|result| env.make_tuple(&[atoms::done(env), result])))
+    Ok(result.map(|result| env.make_tuple(&[atom::done(env), result])))
 }
 
 impl<'t> Asked<'t> {
@@ -92,7 +93,7 @@ impl<'t> Asked<'t> {
     /// Returns the parts of the head; `None` if the key is not constant, a variable occurs twice or inside an element,
     /// or the pattern is not compiled.
     fn parse(&self, env: Env, keypos: usize) -> Option<Head> {
-        let mut variables = [0; atoms::VARIABLES];
+        let mut variables = [0; atom::VARIABLES];
         let mut pattern = Pattern::default();
         // One byte holds a position.
         if self.head.len() > usize::from(u8::MAX) {
@@ -102,7 +103,7 @@ impl<'t> Asked<'t> {
             if place + 1 == keypos {
                 continue;
             }
-            let Some(number) = atoms::variable(env, element) else {
+            let Some(number) = atom::variable(env, element) else {
                 pattern.value(env, element, 0)?;
                 continue;
             };
@@ -159,13 +160,13 @@ impl<'t> Asked<'t> {
             .first()
             .map_or(0, |object| objects.len() * (CELL + most_words(object)));
         with_maker(env, most, |maker, stack| {
-            matching.fold(atoms::nil(env), |tail, object| {
+            matching.fold(atom::nil(env), |tail, object| {
                 let mut element = |place: u8| {
                     let element = object.build_element(place.into(), maker, stack);
-                    element.unwrap_or_else(|| atoms::nil(env))
+                    element.unwrap_or_else(|| atom::nil(env))
                 };
                 let value = match self.wanted {
-                    Wanted::True => atoms::r#true(env),
+                    Wanted::True => atom::r#true(env),
                     Wanted::Variable(number) => element(places[number]),
                     Wanted::Bindings => {
                         let bound = places.iter().filter(|&&place| place != 0);
@@ -174,7 +175,7 @@ impl<'t> Asked<'t> {
                         values
                             .iter()
                             .rev()
-                            .fold(atoms::nil(env), |tail, &value| maker.cell(value, tail))
+                            .fold(atom::nil(env), |tail, &value| maker.cell(value, tail))
                     }
                     Wanted::Object => object.build(None, maker, stack),
                 };
@@ -190,15 +191,15 @@ fn clause(env: Env, spec: Term) -> Option<(Term, Wanted)> {
     let &[head, guards, body] = clause else {
         return None;
     };
-    let body = (guards == atoms::nil(env)).then(|| only(env, body))??;
-    let wanted = if body == atoms::whole(env) {
+    let body = (guards == atom::nil(env)).then(|| only(env, body))??;
+    let wanted = if body == atom::whole(env) {
         Wanted::Object
-    } else if body == atoms::r#true(env) {
+    } else if body == atom::r#true(env) {
         Wanted::True
-    } else if body == atoms::bindings(env) {
+    } else if body == atom::bindings(env) {
         Wanted::Bindings
     } else {
-        Wanted::Variable(atoms::variable(env, body)?)
+        Wanted::Variable(atom::variable(env, body)?)
     };
     Some((head, wanted))
 }
@@ -206,7 +207,7 @@ fn clause(env: Env, spec: Term) -> Option<(Term, Wanted)> {
 /// Returns the element of a list of one.
 fn only(env: Env, list: Term) -> Option<Term> {
     let (element, tail) = env.cell(list)?;
-    (tail == atoms::nil(env)).then_some(element)
+    (tail == atom::nil(env)).then_some(element)
 }
 
 /// Returns whether a key of a kind that is neither atom, tuple nor list is looked up: not a map, of which a pattern

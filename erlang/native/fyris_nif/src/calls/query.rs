@@ -12,10 +12,12 @@ use fyris_term::Term as Owned;
 
 use super::point;
 use crate::call::{BAD, Fail, Reply};
-use crate::sys::{self, Env, Term};
+use crate::kind::atom;
+use crate::kind::node::node_name;
+use crate::machine::{self, Env, Term};
 use crate::tables::store;
 use crate::term::{Offered, with_maker};
-use crate::{atoms, load, process, tables, term, watch};
+use crate::{load, process, tables, term, watch};
 
 /// Objects of a slice.
 const SLICE: usize = 1000;
@@ -54,7 +56,7 @@ pub(super) enum Verb {
 
 impl Verb {
     fn of(env: Env, word: Term) -> Result<Verb, Fail> {
-        let word = atoms::from_machine(env, word).ok_or(BAD)?;
+        let word = atom::from_machine(env, word).ok_or(BAD)?;
         Ok(match word.as_str() {
             "select" => Verb::Select,
             "select_reverse" => Verb::Reverse,
@@ -108,7 +110,7 @@ pub(super) fn machine(env: Env) -> Machine {
         Some(Ok(Owned::Pid(pid))) => Machine::new(*pid),
         _ => Machine::default(),
     };
-    match term::node_name(env) {
+    match node_name(env) {
         Some(name) => machine.called(name),
         None => machine,
     }
@@ -124,9 +126,9 @@ pub(super) fn query(env: Env, args: &[Term]) -> Reply {
     tables::with(env, args[0], |table, _| {
         // Lists grow at the front, so what is to be in order is found the other way round.
         let mut query = verb.query(env, table, &spec, verb != Verb::Reverse)?;
-        let (more, value) = slice(env, &mut query, verb, atoms::nil(env))?;
+        let (more, value) = slice(env, &mut query, verb, atom::nil(env))?;
         if !more {
-            return Ok(env.make_tuple(&[atoms::done(env), value]));
+            return Ok(env.make_tuple(&[atom::done(env), value]));
         }
         let place = QueryPlace {
             query: Mutex::new(query),
@@ -134,8 +136,8 @@ pub(super) fn query(env: Env, args: &[Term]) -> Reply {
             _offered: offered,
         };
         // SAFETY: the destroyer of the type drops a `QueryPlace`.
-        let place = unsafe { sys::wrap(env, load::types().query, place) };
-        Ok(env.make_tuple(&[atoms::more(env), place, value]))
+        let place = unsafe { machine::wrap(env, load::types().query, place) };
+        Ok(env.make_tuple(&[atom::more(env), place, value]))
     })
 }
 
@@ -148,7 +150,7 @@ pub(super) fn step(env: Env, args: &[Term]) -> Reply {
     let mut query = place.query.lock().map_err(|_| BAD)?;
     let (more, value) = slice(env, &mut query, place.verb, args[1])?;
     if more {
-        return Ok(env.make_cell(atoms::more(env), value));
+        return Ok(env.make_cell(atom::more(env), value));
     }
     Ok(value)
 }
@@ -236,11 +238,11 @@ fn chunk_slice(env: Env, mut place: Continuation, offered: &Arc<Offered>) -> Rep
     let more = place.step(SLICE)?;
     env.consume(PERCENT);
     if more {
-        return Ok(env.make_cell(atoms::more(env), make_place(env, place, offered)));
+        return Ok(env.make_cell(atom::more(env), make_place(env, place, offered)));
     }
     let chunk = place.finish();
     if chunk.is_end() {
-        return Ok(atoms::end_of_table(env));
+        return Ok(atom::end_of_table(env));
     }
     let Chunk { results, next } = chunk;
     let mut results: Vec<Term> = results.iter().map(|value| term::make(env, value)).collect();
@@ -250,7 +252,7 @@ fn chunk_slice(env: Env, mut place: Continuation, offered: &Arc<Offered>) -> Rep
     }
     let results = env.make_list(&results);
     let next = match next {
-        None => atoms::end_of_table(env),
+        None => atom::end_of_table(env),
         Some(next) => make_continuation(env, next, offered)?,
     };
     Ok(env.make_tuple(&[results, next]))
@@ -265,7 +267,7 @@ fn make_continuation(env: Env, next: Continuation, offered: &Arc<Offered>) -> Re
     let limit = env.make_int(next.limit() as i64);
     let saved = term::make(env, &next.to_term());
     let place = make_place(env, next, offered);
-    let (none, zero) = (atoms::nil(env), env.make_int(0));
+    let (none, zero) = (atom::nil(env), env.make_int(0));
     Ok(match ordered {
         true => env.make_tuple(&[table, saved, none, limit, place, none, zero, zero]),
         false => env.make_tuple(&[table, saved, limit, place, none, zero]),
@@ -279,12 +281,12 @@ fn make_place(env: Env, place: Continuation, offered: &Arc<Offered>) -> Term {
         offered: offered.clone(),
     };
     // SAFETY: the destroyer of the type drops a `ChunkPlace`.
-    unsafe { sys::wrap(env, load::types().chunk, place) }
+    unsafe { machine::wrap(env, load::types().chunk, place) }
 }
 
 /// Implements `is_place(Term)`: returns whether the term is the place of a chunk, still.
 pub(super) fn is_place(env: Env, args: &[Term]) -> Reply {
-    Ok(atoms::boolean(env, chunk_place(env, args[0]).is_ok()))
+    Ok(atom::boolean(env, chunk_place(env, args[0]).is_ok()))
 }
 
 /// Implements `repair(Saved, Spec, Verb)`: makes the place again from its saved form.

@@ -6,9 +6,10 @@ use smallvec::SmallVec;
 
 use super::with_any_key;
 use crate::call::{BAD, Fail, Reply};
-use crate::sys::{Env, Term};
+use crate::kind::atom;
+use crate::machine::{self, Env, Term};
+use crate::tables;
 use crate::term::{most_words, most_words_of, with_maker};
-use crate::{atoms, tables, words};
 
 /// Words of a cell.
 const CELL: usize = 2;
@@ -34,12 +35,13 @@ pub(super) fn found(
 ) -> Term {
     if let [object] = objects
         && let Some(ints) = object.small_pair()
-        && let Some(list) = words::list_of_pair(env, ints.map(|int| env.make_int(int)))
+        && let Some(list) =
+            machine::list_of_pair(env, ints.map(|int| env.make_int(int)), atom::nil(env))
     {
         return list;
     }
     let Some(first) = objects.first() else {
-        return atoms::nil(env);
+        return atom::nil(env);
     };
     // In an ordered set the stored key may be `1.0` where the caller asked for `1`.
     let is_same = table.table_type() != TableType::OrderedSet
@@ -52,14 +54,14 @@ pub(super) fn member(env: Env, args: &[Term]) -> Reply {
     tables::with(env, args[0], |table, pin| {
         with_any_key!(env, args[1], |key| {
             let found = table.get(key, pin)?;
-            Ok(atoms::boolean(env, found.is_some()))
+            Ok(atom::boolean(env, found.is_some()))
         })
     })
 }
 
 /// Makes a list of tuples of objects of one key; with `key` as the key, if it is known.
 pub(super) fn make_list(env: Env, key: Option<Term>, objects: &[Object<'_>]) -> Term {
-    let nil = atoms::nil(env);
+    let nil = atom::nil(env);
     let Some(first) = objects.first() else {
         return nil;
     };
@@ -113,7 +115,7 @@ fn one(env: Env, position: usize, object: &Object<'_>) -> Result<Option<Term>, F
     // What is no more than a word needs no maker.
     Ok(Some(match element.view() {
         View::Int(int) => env.make_int(int),
-        View::Atom(atom) => atoms::to_machine(env, atom),
+        View::Atom(atom) => atom::to_machine(env, atom),
         _ => with_maker(env, most_words_of(element), |maker, stack| {
             element.build(maker, stack)
         }),

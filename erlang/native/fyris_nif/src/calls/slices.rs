@@ -5,9 +5,10 @@ use std::sync::Mutex;
 use fyris::{Cursor, Object};
 
 use crate::call::{BAD, Reply};
-use crate::sys::{self, Env, Term};
+use crate::kind::atom;
+use crate::machine::{self, Env, Term};
 use crate::term::with_maker;
-use crate::{atoms, load, tables};
+use crate::{load, tables};
 
 /// A place in a table, kept between calls.
 pub(crate) struct CursorPlace {
@@ -31,7 +32,7 @@ pub(super) fn cursor(env: Env, args: &[Term]) -> Reply {
             back,
         };
         // SAFETY: the destroyer of the type drops a `CursorPlace`.
-        Ok(unsafe { sys::wrap(env, load::types().cursor, place) })
+        Ok(unsafe { machine::wrap(env, load::types().cursor, place) })
     })
 }
 
@@ -54,7 +55,7 @@ pub(super) fn slice(env: Env, args: &[Term]) -> Reply {
         let list = make(env, &objects, place.back, args[2]);
         env.consume(PERCENT * objects.len() / SLICE);
         if more {
-            return Ok(env.make_cell(atoms::more(env), list));
+            return Ok(env.make_cell(atom::more(env), list));
         }
         Ok(list)
     })

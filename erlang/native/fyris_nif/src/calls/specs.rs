@@ -4,9 +4,10 @@ use fyris::MatchSpec;
 use fyris_query::test_ms as test;
 
 use crate::call::{BAD, Fail, Reply};
-use crate::sys::{self, Env, Term};
+use crate::kind::atom;
+use crate::machine::{self, Env, Term};
 use crate::term::Offered;
-use crate::{atoms, load, term};
+use crate::{load, term};
 
 /// Terms of a slice.
 const SLICE: usize = 500;
@@ -21,7 +22,7 @@ pub(super) fn compile(env: Env, args: &[Term]) -> Reply {
         _offered: offered,
     };
     // SAFETY: the destroyer of the type drops a `CompiledSpec`.
-    Ok(unsafe { sys::wrap(env, load::types().spec, compiled) })
+    Ok(unsafe { machine::wrap(env, load::types().spec, compiled) })
 }
 
 /// A match specification, and the resources that it refers to.
@@ -38,7 +39,7 @@ fn compiled<'t>(env: Env, term: Term) -> Option<&'t MatchSpec> {
 
 /// Implements `is_compiled_ms/1`.
 pub(super) fn is_compiled(env: Env, args: &[Term]) -> Reply {
-    Ok(atoms::boolean(env, compiled(env, args[0]).is_some()))
+    Ok(atom::boolean(env, compiled(env, args[0]).is_some()))
 }
 
 /// Implements `run_spec(List, Spec, Values)`: returns the values of the first terms in front of `Values`, the last one
@@ -71,15 +72,15 @@ pub(super) fn test_ms(env: Env, args: &[Term]) -> Reply {
     let ((subject, spec), _offered) = term::offer(read);
     let (subject, spec) = (subject?, spec?);
     Ok(match test(&subject, &spec, &super::query::machine(env)) {
-        Ok(None) => env.make_tuple(&[atoms::ok(env), atoms::r#false(env)]),
-        Ok(Some(value)) => env.make_tuple(&[atoms::ok(env), term::make(env, &value)]),
+        Ok(None) => env.make_tuple(&[atom::ok(env), atom::r#false(env)]),
+        Ok(Some(value)) => env.make_tuple(&[atom::ok(env), term::make(env, &value)]),
         Err(error) => {
             let text = |text: &String| {
                 let text = env.make_binary(text.as_bytes());
-                env.make_tuple(&[atoms::error(env), text])
+                env.make_tuple(&[atom::error(env), text])
             };
             let texts: Vec<Term> = error.texts().iter().map(text).collect();
-            env.make_tuple(&[atoms::error(env), env.make_list(&texts)])
+            env.make_tuple(&[atom::error(env), env.make_list(&texts)])
         }
     })
 }

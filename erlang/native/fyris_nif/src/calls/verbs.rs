@@ -11,10 +11,11 @@ use num_bigint::Sign;
 use smallvec::SmallVec;
 
 use crate::call::{BAD, Fail, Reply, entry};
-use crate::sys::{self, Env, Term};
+use crate::kind::atom;
+use crate::machine::{self, Env, Term};
 use crate::tables::store;
 use crate::term::{self, MachineObject, most_words, with_maker};
-use crate::{atoms, load, tables};
+use crate::{load, tables};
 
 /// Objects or keys of a slice.
 const SLICE: usize = 400;
@@ -29,7 +30,7 @@ pub(crate) struct RangePlace {
 
 /// Implements `open(Name, Options)`: returns the table of this name, made if there is none.
 pub(super) fn open(env: Env, args: &[Term]) -> Reply {
-    let name = atoms::from_machine(env, args[0]).ok_or(BAD)?;
+    let name = atom::from_machine(env, args[0]).ok_or(BAD)?;
     let known = |pid: &Owned| super::admin::known_process(env, pid);
     // The heir's data may refer to resources.
     let (options, _offered) = term::offer(|| term::read(env, args[1]));
@@ -57,7 +58,7 @@ fn bound(env: Env, term: Term) -> Result<Bound<KeyBuf>, Fail> {
         return Ok(Bound::Unbounded);
     };
     let key = key(env, *bound)?;
-    let word = atoms::from_machine(env, *word).ok_or(BAD)?;
+    let word = atom::from_machine(env, *word).ok_or(BAD)?;
     match word.as_str() {
         "included" => Ok(Bound::Included(key)),
         "excluded" => Ok(Bound::Excluded(key)),
@@ -105,7 +106,7 @@ fn make_place(env: Env, cursor: RangeCursor, keys_only: Term) -> Reply {
         keys_only: super::boolean(env, keys_only)?,
     };
     // SAFETY: the destroyer of the type drops a `RangePlace`.
-    Ok(unsafe { sys::wrap(env, load::types().range, place) })
+    Ok(unsafe { machine::wrap(env, load::types().range, place) })
 }
 
 fn is_any(term: &Owned) -> bool {
@@ -156,7 +157,7 @@ pub(super) fn range_slice(env: Env, args: &[Term]) -> Reply {
         });
         env.consume(PERCENT);
         let count = env.make_int(objects.len() as i64);
-        Ok(env.make_tuple(&[atoms::boolean(env, more), count, list]))
+        Ok(env.make_tuple(&[atom::boolean(env, more), count, list]))
     })
 }
 
@@ -165,7 +166,7 @@ pub(super) fn seek(env: Env, args: &[Term]) -> Reply {
     let (key, back) = (key(env, args[1])?, super::boolean(env, args[2])?);
     tables::with(env, args[0], |table, pin| {
         let found = table.seek_object(Bound::Included(&key), back, pin)?;
-        Ok(found.map_or(atoms::end_of_table(env), |object| {
+        Ok(found.map_or(atom::end_of_table(env), |object| {
             with_maker(env, most_words(&object), |maker, stack| {
                 object.build(None, maker, stack)
             })
@@ -184,7 +185,7 @@ pub(super) fn nth(env: Env, args: &[Term]) -> Reply {
     tables::with(env, args[0], |table, _| {
         table.check(fyris::Right::Read)?;
         let found = table.nth(n.ok_or(BAD)?)?;
-        Ok(found.map_or(atoms::end_of_table(env), |key| term::make(env, &key)))
+        Ok(found.map_or(atom::end_of_table(env), |key| term::make(env, &key)))
     })
 }
 
@@ -250,7 +251,7 @@ pub(super) fn take_slice(env: Env, args: &[Term]) -> Reply {
                 });
             }
         })?;
-        Ok(env.make_tuple(&[atoms::boolean(env, more), env.make_int(count), list]))
+        Ok(env.make_tuple(&[atom::boolean(env, more), env.make_int(count), list]))
     })
 }
 
@@ -274,7 +275,7 @@ pub(super) fn cas(env: Env, args: &[Term]) -> Reply {
             MachineObject::new(env, args[1]),
             MachineObject::new(env, args[2]),
         );
-        Ok(atoms::boolean(env, table.cas(&old, &new)?))
+        Ok(atom::boolean(env, table.cas(&old, &new)?))
     })
 }
 
@@ -301,10 +302,10 @@ pub(super) fn get_in(env: Env, args: &[Term]) -> Reply {
             let found = found.and_then(|(object, path)| {
                 with_maker(env, most_words(&object), |maker, stack| {
                     let part = object.build_in(path, |t| term::make(env, &t), maker, stack)?;
-                    Some(maker.tuple(&[atoms::ok(env), part]))
+                    Some(maker.tuple(&[atom::ok(env), part]))
                 })
             });
-            Ok(found.unwrap_or_else(|| atoms::error(env)))
+            Ok(found.unwrap_or_else(|| atom::error(env)))
         })
     })
 }

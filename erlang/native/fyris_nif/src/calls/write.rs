@@ -12,15 +12,16 @@ use smallvec::{SmallVec, smallvec};
 use super::read::found;
 use super::with_any_key;
 use crate::call::{Fail, Reply};
-use crate::sys::{Env, Term};
+use crate::kind::atom;
+use crate::machine::{Env, Term};
+use crate::tables;
 use crate::term::{self, MachineObject};
-use crate::{atoms, tables};
 
 /// Implements `delete/2`.
 pub(super) fn delete(env: Env, args: &[Term]) -> Reply {
     tables::write(env, args[0], |table, pin| {
         super::with_key(env, args[1], |key| Ok(table.delete_under(key, pin)?))?;
-        Ok(atoms::r#true(env))
+        Ok(atom::r#true(env))
     })
 }
 
@@ -29,7 +30,7 @@ pub(super) fn delete_object(env: Env, args: &[Term]) -> Reply {
     tables::write(env, args[0], |table, _| {
         let object = MachineObject::new(env, args[1]);
         super::if_known(|| table.delete_like(&object))?;
-        Ok(atoms::r#true(env))
+        Ok(atom::r#true(env))
     })
 }
 
@@ -37,7 +38,7 @@ pub(super) fn delete_object(env: Env, args: &[Term]) -> Reply {
 pub(super) fn delete_all_objects(env: Env, args: &[Term]) -> Reply {
     tables::write(env, args[0], |table, _| {
         table.delete_all_objects()?;
-        Ok(atoms::r#true(env))
+        Ok(atom::r#true(env))
     })
 }
 
@@ -297,19 +298,19 @@ pub(super) fn update_element(env: Env, args: &[Term]) -> Reply {
         if let Some(edit) = edit.filter(|_| is_default(env, table, args)) {
             let done = super::with_key(env, args[1], |key| overwrite(env, table, key, edit, pin))?;
             if done || args.len() == 3 {
-                return Ok(atoms::boolean(env, done));
+                return Ok(atom::boolean(env, done));
             }
         } else if env.cell(args[2]).is_some() && is_default(env, table, args) {
             let all = |key: &KeyBuf| overwrite_all(env, table, key, args[2], pin);
             let done = super::with_key(env, args[1], all)?;
             if let Some(done) = done.filter(|done| *done || args.len() == 3) {
-                return Ok(atoms::boolean(env, done));
+                return Ok(atom::boolean(env, done));
             }
         }
         table.check(fyris::Right::Write)?;
         let (read, _offered) = term::offer(|| read_update(env, args));
         let (key, edits, default) = read?;
         let done = table.update_element_term(&key, &edits, default.as_ref())?;
-        Ok(atoms::boolean(env, done))
+        Ok(atom::boolean(env, done))
     })
 }

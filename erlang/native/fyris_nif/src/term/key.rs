@@ -3,11 +3,9 @@
 use fyris_term::key::{Flat, KeyBuf, KeyWriter};
 use fyris_term::{Float, Fun};
 
-use super::{DEEP, Result, pids, rare, read};
-use crate::atoms;
-use crate::funs;
-use crate::sys::{Env, Term};
-use crate::words::{self, Cells, Seen};
+use super::{DEEP, Result, read};
+use crate::kind::{Cells, Seen, atom, fun, pid, see};
+use crate::machine::{Env, Term};
 
 /// How deep a term stands within a key, and whether the key is looked up or to be stored.
 #[derive(Clone, Copy)]
@@ -56,11 +54,11 @@ fn set_simple(term: Term, buf: &mut KeyBuf) -> bool {
         buf.set_int(value);
         return true;
     }
-    if let Some(atom) = atoms::met(term) {
+    if let Some(atom) = atom::met(term) {
         buf.set_atom(atom);
         return true;
     }
-    match words::see(term) {
+    match see(term) {
         Seen::Binary(bytes) => {
             buf.set_binary(bytes);
             true
@@ -77,9 +75,9 @@ fn flat<'t>(term: Term) -> Option<Flat<'t>> {
         return Some(Flat::Int(value));
     }
     if term.atom_index().is_some() {
-        return atoms::met(term).map(Flat::Atom);
+        return atom::met(term).map(Flat::Atom);
     }
-    match words::see(term) {
+    match see(term) {
         Seen::Binary(bytes) => Some(Flat::Binary(bytes)),
         _ => None,
     }
@@ -98,11 +96,11 @@ fn write(env: Env, term: Term, out: &mut KeyWriter<'_>, at: At) -> Result<()> {
         out.int(value);
         return Ok(());
     }
-    if let Some(atom) = atoms::met(term) {
+    if let Some(atom) = atom::met(term) {
         out.atom(atom);
         return Ok(());
     }
-    match words::see(term) {
+    match see(term) {
         Seen::Tuple(_) | Seen::List(_) | Seen::Map(_) | Seen::Tree if at.depth >= DEEP => {
             return by_term(env, term, out);
         }
@@ -130,13 +128,13 @@ fn write(env: Env, term: Term, out: &mut KeyWriter<'_>, at: At) -> Result<()> {
 /// what is written by way of a [`Term`](fyris_term::Term).
 #[inline(never)]
 fn other(env: Env, term: Term, out: &mut KeyWriter<'_>, at: At) -> Result<()> {
-    if term == atoms::nil(env) {
+    if term == atom::nil(env) {
         out.nil();
     } else if term.atom_index().is_some() {
         new_atom(env, term, out, at)?;
     } else if let Some(id) = term.local_pid() {
-        out.pid(&pids::local_pid(id));
-    } else if let Some(fun) = rare::fun(env, term).filter(|_| at.depth < DEEP) {
+        out.pid(&pid::local_pid(id));
+    } else if let Some(fun) = fun::see(env, term).filter(|_| at.depth < DEEP) {
         begin_fun(env, &fun, out)?;
         let mut captured = fun.captured.iter();
         return captured.try_for_each(|&value| write(env, value, out, at.inside()));
@@ -150,10 +148,10 @@ fn other(env: Env, term: Term, out: &mut KeyWriter<'_>, at: At) -> Result<()> {
 
 /// Writes an atom that was not met before.
 fn new_atom(env: Env, term: Term, out: &mut KeyWriter<'_>, at: At) -> Result<()> {
-    match at.looks_up.then(|| atoms::known(env, term)).flatten() {
+    match at.looks_up.then(|| atom::known(env, term)).flatten() {
         Some(Err(name)) => out.atom_name(&name),
         Some(Ok(atom)) => out.atom(atom),
-        None => out.atom(rare::atom(env, term)?),
+        None => out.atom(atom::stored(env, term)?),
     }
     Ok(())
 }
@@ -166,8 +164,8 @@ fn by_term(env: Env, term: Term, out: &mut KeyWriter<'_>) -> Result<()> {
 
 /// Begins a fun, whose captured values follow.
 #[inline(never)]
-fn begin_fun(env: Env, fun: &funs::SeenFun<'_>, out: &mut KeyWriter<'_>) -> Result<()> {
-    match rare::bare_fun(env, fun)? {
+fn begin_fun(env: Env, fun: &fun::SeenFun<'_>, out: &mut KeyWriter<'_>) -> Result<()> {
+    match fun.bare(env)? {
         Fun::Local(bare) => out.begin_local_fun(&bare, fun.captured.len()),
         Fun::External {
             module,
@@ -203,7 +201,7 @@ fn map(env: Env, term: Term, out: &mut KeyWriter<'_>, at: At) -> Result<()> {
 }
 
 /// Returns bytes that sort as keys of a map do: those of a map with this key only.
-pub(super) fn exact_order(env: Env, term: Term, depth: usize) -> Result<KeyBuf> {
+pub(crate) fn exact_order(env: Env, term: Term, depth: usize) -> Result<KeyBuf> {
     let mut buf = KeyBuf::new();
     let mut writer = KeyWriter::new(&mut buf);
     writer.begin_map(1);

@@ -9,12 +9,13 @@ use fyris_term::{Atom, Blob, Term as Owned};
 use num_bigint::Sign;
 use smallvec::SmallVec;
 
-use super::{pids, rare};
-use crate::funs::{self, FunKey};
-use crate::sys::{self, Env, Term};
-use crate::trees::{self, Tree};
-use crate::words::{FEW_KEYS, Room};
-use crate::{atoms, externals, held, load, shapes};
+use super::external;
+use crate::kind::fun::{self, FunKey};
+use crate::kind::map::keys;
+use crate::kind::map::sets::{self, Tree};
+use crate::kind::{atom, binary, node, pid, port, reference};
+use crate::load;
+use crate::machine::{self, Env, FEW_KEYS, Room, Term};
 
 /// Makes terms in an environment.
 pub(crate) struct Maker {
@@ -115,12 +116,12 @@ impl Build for Maker {
 
     #[inline]
     fn atom(&mut self, atom: Atom) -> Term {
-        atoms::to_machine(self.env, atom)
+        atom::to_machine(self.env, atom)
     }
 
     #[inline(always)]
     fn atom_of(&mut self, id: u32) -> Option<Term> {
-        atoms::numbered(self.env, id)
+        atom::numbered(self.env, id)
     }
 
     #[inline(always)]
@@ -133,7 +134,7 @@ impl Build for Maker {
     #[inline]
     fn blob(&mut self, blob: &Blob) -> Term {
         if blob.is_foreign() {
-            return held::make(self.env, blob);
+            return binary::make(self.env, blob);
         }
         if blob.len() <= COPIED {
             return self.env.make_binary(blob);
@@ -142,15 +143,15 @@ impl Build for Maker {
         // SAFETY: the bytes are immutable and live as long as the resource; our own count goes back once the term has
         // one.
         unsafe {
-            let object = sys::new_resource(kind, blob.to_arc());
+            let object = machine::new_resource(kind, blob.to_arc());
             let term = self.env.make_resource_binary(object, blob);
-            sys::release(object);
+            machine::release(object);
             term
         }
     }
 
     fn string(&mut self, bytes: &[u8]) -> Term {
-        let nil = atoms::nil(self.env);
+        let nil = atom::nil(self.env);
         bytes.iter().rev().fold(nil, |tail, &byte| {
             let byte = self.env.make_int(i64::from(byte));
             self.room.cell(byte, tail)
@@ -158,7 +159,7 @@ impl Build for Maker {
     }
 
     fn list(&mut self, elements: &[Term], tail: Option<Term>) -> Term {
-        let tail = tail.unwrap_or_else(|| atoms::nil(self.env));
+        let tail = tail.unwrap_or_else(|| atom::nil(self.env));
         let elements = elements.iter().rev();
         elements.fold(tail, |tail, &e| self.room.cell(e, tail))
     }
@@ -175,7 +176,7 @@ impl Build for Maker {
 
     #[inline]
     fn end_list(&mut self, list: Term, length: usize, tail: Option<Term>) -> Term {
-        let tail = tail.unwrap_or_else(|| atoms::nil(self.env));
+        let tail = tail.unwrap_or_else(|| atom::nil(self.env));
         self.room.end_list(list, length, tail);
         list
     }
@@ -217,7 +218,7 @@ impl Build for Maker {
 
     #[inline]
     fn begin_shape(&mut self, shape: &'static Shape) -> Option<Term> {
-        self.room.begin_shape(shapes::words_of(self.env, shape))
+        self.room.begin_shape(keys::words_of(self.env, shape))
     }
 
     #[inline(always)]
@@ -241,14 +242,14 @@ impl Build for Maker {
         let map = written.or_else(|| self.env.make_map(&keys, &values));
         let map = map.expect("all keys of a map are different");
         if is_tree {
-            trees::missed(self.env, map);
+            sets::missed(self.env, map);
         }
         map
     }
 
     #[inline]
     fn likely_keys(&mut self, size: usize, pairs: &[u8]) -> Option<Rc<Tree>> {
-        trees::likely(size, pairs)
+        sets::likely(size, pairs)
     }
 
     #[inline(always)]
@@ -257,7 +258,7 @@ impl Build for Maker {
     }
 
     fn map_of(&mut self, tree: &Rc<Tree>, values: &[Term]) -> Term {
-        trees::met();
+        sets::met();
         self.room
             .image(&tree.image, tree.value_places().zip(values))
     }
@@ -265,32 +266,31 @@ impl Build for Maker {
     #[inline(always)]
     fn pid(&mut self, node: u32, id: u32, serial: u32, creation: u32) -> Option<Term> {
         self.odd = true;
-        pids::from_local_pid(node, id, serial, creation)
-            .or_else(|| externals::make_pid(self.env, (node, creation), [id, serial]))
+        pid::from_local_pid(node, id, serial, creation)
+            .or_else(|| node::make_pid(self.env, (node, creation), [id, serial]))
     }
 
     #[inline]
     fn port(&mut self, node: u32, creation: u32, id: u64) -> Option<Term> {
         self.odd = true;
-        rare::from_local_port(node, creation, id)
+        port::make(node, creation, id)
     }
 
     #[inline]
     fn reference(&mut self, node: (u32, u32), ids: &[[u8; 4]], blobs: &[Blob]) -> Option<Term> {
         self.odd = true;
-        if let Ok(ids) = <[[u8; 4]; 3]>::try_from(ids) {
-            let ids = ids.map(u32::from_le_bytes);
-            return rare::local_term(self.env, &mut self.room, node, ids, blobs)
-                .or_else(|| externals::make_reference(self.env, node, ids));
+        let mut numbers = [0; 5];
+        let numbers = numbers.get_mut(..ids.len())?;
+        for (number, bytes) in numbers.iter_mut().zip(ids) {
+            *number = u32::from_le_bytes(*bytes);
         }
-        let ids = <[[u8; 4]; 5]>::try_from(ids).ok()?;
-        rare::alias_term(&mut self.room, node, ids.map(u32::from_le_bytes))
+        reference::make(self.env, &mut self.room, node, numbers, blobs)
     }
 
     fn external_fun(&mut self, module: u32, function: u32, arity: u8) -> Option<Term> {
         self.odd = true;
         let key = FunKey::External(Atom::from_id(module)?, Atom::from_id(function)?, arity);
-        funs::begin(self.env, key, None)
+        fun::begin(self.env, key, None)
     }
 
     fn begin_fun(
@@ -300,13 +300,13 @@ impl Build for Maker {
         captured: usize,
     ) -> Option<Term> {
         self.odd = true;
-        let creator = pids::from_local_pid(node, id, serial, creation);
-        funs::begin(self.env, FunKey::Local(*code, captured), creator)
+        let creator = pid::from_local_pid(node, id, serial, creation);
+        fun::begin(self.env, FunKey::Local(*code, captured), creator)
     }
 
     #[inline]
     fn put_captured(&mut self, fun: Term, at: usize, value: Term) {
-        funs::put(fun, at, value);
+        fun::put(fun, at, value);
     }
 
     fn big(&mut self, bytes: &[u8]) -> Option<Term> {
@@ -325,15 +325,10 @@ impl Build for Maker {
         let local = match term {
             Owned::Reference(of) => {
                 let node = (of.node.id(), of.creation);
-                match of.ids[..] {
-                    [a, b, c] => rare::local_term(self.env, &mut self.room, node, [a, b, c], &[])
-                        .or_else(|| externals::make_reference(self.env, node, [a, b, c])),
-                    [a, b, c, d, e] => rare::alias_term(&mut self.room, node, [a, b, c, d, e]),
-                    _ => None,
-                }
+                reference::make(self.env, &mut self.room, node, &of.ids, &[])
             }
             _ => None,
         };
-        local.unwrap_or_else(|| rare::make(self.env, term))
+        local.unwrap_or_else(|| external::make(self.env, term))
     }
 }

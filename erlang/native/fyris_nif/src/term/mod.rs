@@ -4,43 +4,29 @@
 //! |---|---|---|
 //! | `key` | a term of the machine | key bytes |
 //! | `stage` | terms of the machine | value bytes |
-//! | `order` | keys of a map | their exact order |
 //! | `object` | a tuple | a record: both of these |
-//! | `read` | a term of the machine | [`fyris_term::Term`], for arguments that are not stored, what stands deep down, and what has a layout that is not known |
+//! | `read` | a term of the machine | [`fyris_term::Term`], for arguments that are not stored, what stands deep down, and what looks otherwise than we know |
 //! | `make` | stored bytes, or a `Term` | a term of the machine |
 //! | `keep` | references to resources | keepers, so that the resources live |
-//! | `aliases` | the numbers of an alias | its process |
-//! | `rare` | terms of unknown nodes, bitstrings, funs of an unknown layout | a `Term`, by the external format |
+//! | `external` | bitstrings, terms of unknown nodes and of unknown layouts | a `Term`, by the external format; and back |
 //!
-//! References, aliases and ports of this node and large integers are read and made as the words that they are, where
-//! their layout is known (`references`, `words`), and pids and references of other nodes by copies (`externals`). Only
-//! elsewhere they go by way of the external format, in `rare` too.
-//!
-//! # Local processes
-//!
-//! A local pid, port or reference stays the same term when the node gets a name or another one; its external form does
-//! not. Invariant **LOCAL**: pids, references and ports of this node are stored under a name that no node has, and get
-//! the node's own again when they leave. The name sorts as `nonode@nohost` does. On a node with a name of its own,
-//! local references and ports stand among those of other nodes as if it had none; nothing else about the order depends
-//! on names.
+//! The kinds of terms, and how each is seen in the machine's words, are in [`kind`](crate::kind).
 
-mod aliases;
+mod external;
 mod keep;
 mod key;
 mod make;
 mod object;
-mod order;
-mod pids;
-mod rare;
 mod read;
 mod stage;
 
-pub(crate) use keep::{Offered, begin as begin_keeping, count as kept_resources, offer};
-pub(crate) use key::find_key;
+pub(crate) use external::by_external;
+pub(crate) use keep::{
+    Offered, begin as begin_keeping, count as kept_resources, kept_reference, met_resource, offer,
+};
+pub(crate) use key::{exact_order, find_key};
 pub(crate) use make::{make, most_words, most_words_of, with_maker};
 pub(crate) use object::MachineObject;
-pub(crate) use order::sort as sort_pairs;
-pub(crate) use rare::{known as known_locals, learn as learn_locals, node_name, this_node};
 pub(crate) use read::read;
 pub(crate) use stage::write_value;
 

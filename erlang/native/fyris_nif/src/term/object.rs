@@ -4,8 +4,8 @@ use fyris::{AsObject, Error, ObjectWriter};
 
 use super::keep::Gathering;
 use super::{Result, read_key, stage};
-use crate::sys::{Env, PRIMARY, Term};
-use crate::words::{self, Seen};
+use crate::kind::{Seen, holds_nothing, see};
+use crate::machine::{Env, PRIMARY, Term};
 
 /// A term of the machine that is to be an object.
 pub(crate) struct MachineObject {
@@ -36,7 +36,7 @@ impl MachineObject {
     /// Returns the elements, if it is a tuple.
     #[inline]
     fn elements(&self) -> Option<&[Term]> {
-        match words::see(self.term) {
+        match see(self.term) {
             Seen::Tuple(elements) => Some(elements),
             Seen::Other => self.env.tuple(self.term),
             _ => None,
@@ -55,7 +55,7 @@ impl AsObject for MachineObject {
             return Err(Error::BadKeyPosition { keypos, arity });
         };
         let mut gathering = Gathering::new();
-        if !words::holds_nothing(key) {
+        if !holds_nothing(key) {
             gathering.begin();
         }
         let (before, behind) = (&elements[..keypos - 1], &elements[keypos..]);
@@ -68,7 +68,7 @@ impl AsObject for MachineObject {
 
     #[inline]
     fn ints(&self, keypos: usize) -> Option<(i64, i64)> {
-        let Seen::Tuple(&[first, second]) = words::see(self.term) else {
+        let Seen::Tuple(&[first, second]) = see(self.term) else {
             return None;
         };
         let (first, second) = (first.small()?, second.small()?);

@@ -6,10 +6,10 @@ use fyris_term::value::MAX_INLINE_BINARY;
 use fyris_term::walk::{Grow, Part, grow};
 use fyris_term::{Float, Fun, Map, Term as Owned};
 
-use super::{Result, pids, rare};
-use crate::held;
-use crate::sys::{Env, ErlNifTermType as Kind, Term};
-use crate::words::Pair;
+use super::{Result, external};
+use crate::kind::map::tree::Pair;
+use crate::kind::{atom, binary as large, fun, pid};
+use crate::machine::{Env, ErlNifTermType as Kind, Term};
 
 /// Returns the term. O(size).
 pub(crate) fn read(env: Env, term: Term) -> Result<Owned> {
@@ -53,15 +53,15 @@ impl<'t> Reader<'t> {
             return Ok(Part::Leaf(Owned::Int(value)));
         }
         if term.atom_index().is_some() {
-            return rare::atom(env, term).map(Owned::Atom).map(Part::Leaf);
+            return atom::stored(env, term).map(Owned::Atom).map(Part::Leaf);
         }
         let inside = match env.kind(term) {
             Kind::ERL_NIF_TERM_TYPE_TUPLE => Inside::Tuple(env.tuple(term).unwrap_or(&[])),
             Kind::ERL_NIF_TERM_TYPE_LIST => Inside::List(term),
             Kind::ERL_NIF_TERM_TYPE_MAP => Inside::Map(env.pairs(term)),
-            Kind::ERL_NIF_TERM_TYPE_FUN => match rare::fun(env, term) {
-                Some(fun) => Inside::Fun(Box::new(rare::bare_fun(env, &fun)?), fun.captured),
-                None => return rare::read(env, term).map(Part::Leaf),
+            Kind::ERL_NIF_TERM_TYPE_FUN => match fun::see(env, term) {
+                Some(fun) => Inside::Fun(Box::new(fun.bare(env)?), fun.captured),
+                None => return external::read(env, term).map(Part::Leaf),
             },
             kind => return self.leaf(term, kind).map(Part::Leaf),
         };
@@ -79,11 +79,11 @@ impl<'t> Reader<'t> {
             Kind::ERL_NIF_TERM_TYPE_BITSTRING => env.binary(term).map(|bytes| binary(term, bytes)),
             Kind::ERL_NIF_TERM_TYPE_PID => {
                 let id = term.local_pid();
-                id.map(|id| Owned::Pid(Box::new(pids::local_pid(id))))
+                id.map(|id| Owned::Pid(Box::new(pid::local_pid(id))))
             }
             _ => None,
         };
-        known.map_or_else(|| rare::read(env, term), Ok)
+        known.map_or_else(|| external::read(env, term), Ok)
     }
 
     /// Returns the next term inside a container.
@@ -115,7 +115,7 @@ impl<'t> Reader<'t> {
 /// Reads a binary; a large one is held.
 fn binary(term: Term, bytes: &[u8]) -> Owned {
     match bytes.len() > MAX_INLINE_BINARY {
-        true => Owned::Binary(held::blob(term, bytes)),
+        true => Owned::Binary(large::blob(term, bytes)),
         false => Owned::binary(bytes),
     }
 }

@@ -6,7 +6,7 @@
 //! next one, and waits for it each time. Most values are some hundred bytes of such small things. So they are written
 //! to a stage: some bytes on the stack, and the place in them, which stays in a register.
 //!
-//! Terms are read where they are ([`words::see`]). What is large is written behind what is on the stage; what has
+//! Terms are read where they are ([`see`]). What is large is written behind what is on the stage; what has
 //! another layout, or stands deep down, is read as a [`Term`](fyris_term::Term) first.
 //!
 //! # Invariant
@@ -21,14 +21,16 @@ use fyris_term::value::{MAX_INLINE_BINARY, Token, ValueWriter};
 use fyris_term::{Float, Pid, Port};
 
 use super::keep::Gathering;
-use super::rare::Ids;
-use super::{DEEP, Result, order, pids, rare, read};
-use crate::externals::{self, Foreign, NodeIds};
-use crate::funs::{self, FunKey};
-use crate::shapes::{self, Keys};
-use crate::sys::{Env, Term};
-use crate::words::{self, Cells, Large, Pair, Pairs, SHORT, Seen};
-use crate::{atoms, held, trees};
+use super::{DEEP, Result, read};
+use crate::kind::fun::{self, FunKey, SeenFun};
+use crate::kind::integer::Large;
+use crate::kind::map::keys::{self, Keys};
+use crate::kind::map::tree::{self, Pair};
+use crate::kind::map::{order, sets};
+use crate::kind::node::{self, Foreign, NodeIds, here};
+use crate::kind::reference::{self, Ids};
+use crate::kind::{Cells, Pairs, Seen, atom, binary, pid, port, see};
+use crate::machine::{Env, SHORT, Term, write_short};
 
 /// Bytes of the stage.
 const ROOM: usize = 512;
@@ -147,9 +149,9 @@ impl Stage<'_, '_> {
             };
         }
         if term.atom_index().is_some() {
-            return match atoms::from_machine(self.env, term) {
+            return match atom::from_machine(self.env, term) {
                 Some(atom) => self.put(at, Token::atom(atom)),
-                None => self.fail(rare::no_more()),
+                None => self.fail(atom::no_more()),
             };
         }
         self.parts(term, at, depth)
@@ -158,7 +160,7 @@ impl Stage<'_, '_> {
     /// Works as [`Stage::term`], for a term of several words. Its stack space is needed at every level of a deep term.
     #[inline(never)]
     fn parts(&mut self, term: Term, at: usize, depth: usize) -> usize {
-        match words::see(term) {
+        match see(term) {
             Seen::Tuple(_) | Seen::List(_) | Seen::Map(_) | Seen::Tree if depth >= DEEP => {
                 self.gathering.begin();
                 self.by_term(term, at)
@@ -171,7 +173,7 @@ impl Stage<'_, '_> {
                 at
             }
             Seen::List(cells) => self.list(cells, at, depth),
-            Seen::Map(map) => match shapes::known(self.env, map.keys, map.by_number) {
+            Seen::Map(map) => match keys::known(self.env, map.keys, map.by_number) {
                 Some(keys) => self.map(&map, &keys, at, depth),
                 None if order::are_sorted(self.env, map.keys) => self.sorted_map(&map, at, depth),
                 None => self.any_map(self.env.pairs(term), at, depth),
@@ -199,7 +201,7 @@ impl Stage<'_, '_> {
         let at = self.put(at, head);
         if !bytes.is_empty() {
             // SAFETY: STAGE: as many words as hold the bytes are on the stage.
-            unsafe { words::write_short(self.to(at).cast(), bytes) };
+            unsafe { write_short(self.to(at).cast(), bytes) };
         }
         at + bytes.len()
     }
@@ -257,11 +259,11 @@ impl Stage<'_, '_> {
     /// Writes a map of many keys: in the order that the thread knows, if it has met these keys.
     #[inline(never)]
     fn tree(&mut self, map: Term, at: usize, depth: usize) -> usize {
-        let Some(leaves) = words::leaves(map) else {
+        let Some(leaves) = tree::leaves(map) else {
             return self.any_map(self.env.pairs(map), at, depth);
         };
-        let Some(tree) = trees::of_leaves(self.env, &leaves) else {
-            trees::missed(self.env, map);
+        let Some(tree) = sets::of_leaves(self.env, &leaves) else {
+            sets::missed(self.env, map);
             return self.any_map(leaves, at, depth);
         };
         let mut at = self.put(at, Token::map(leaves.len()));
@@ -280,7 +282,7 @@ impl Stage<'_, '_> {
             return FAILED;
         }
         // SAFETY: STAGE: a term may begin here, and this one takes no more than a head and a short binary.
-        unsafe { words::write_short(self.to(at).cast(), &value[..value.len().min(SLACK)]) };
+        unsafe { write_short(self.to(at).cast(), &value[..value.len().min(SLACK)]) };
         at + value.len()
     }
 
@@ -291,7 +293,7 @@ impl Stage<'_, '_> {
             Ok(pairs) => pairs,
             Err(error) => return self.fail(error),
         };
-        let shape = shapes::shape_of(self.env, pairs.iter().map(|pair| pair.0));
+        let shape = keys::shape_of(self.env, pairs.iter().map(|pair| pair.0));
         let head = shape.map_or_else(|| Token::map(pairs.len()), Token::shape);
         let mut at = self.put(at, head);
         for (key, value) in pairs {
@@ -313,7 +315,7 @@ impl Stage<'_, '_> {
             length += 1;
         }
         let end = all.end();
-        let is_proper = end == atoms::nil(self.env);
+        let is_proper = end == atom::nil(self.env);
         let head = match is_proper {
             true if is_string => return self.string(list, length, at),
             true => Token::list(length),
@@ -361,10 +363,10 @@ impl Stage<'_, '_> {
     }
 
     #[inline(never)]
-    fn fun(&mut self, fun: &funs::SeenFun<'_>, at: usize, depth: usize) -> usize {
+    fn fun(&mut self, fun: &SeenFun<'_>, at: usize, depth: usize) -> usize {
         self.flush(at);
         match fun.code.key {
-            FunKey::Local(code, captured) => match rare::creator(self.env, fun) {
+            FunKey::Local(code, captured) => match fun.creator(self.env) {
                 Ok(creator) => self.out.begin_fun(&code, &creator, captured),
                 Err(error) => return self.fail(error),
             },
@@ -382,7 +384,7 @@ impl Stage<'_, '_> {
     /// Writes a reference of this node.
     #[inline(never)]
     fn reference(&mut self, ids: Ids, at: usize) -> usize {
-        self.numbered((rare::here().id(), 0), ids, at)
+        self.numbered((here().id(), 0), ids, at)
     }
 
     /// Writes a reference of a node.
@@ -406,7 +408,7 @@ impl Stage<'_, '_> {
             return self.binary(bytes, at);
         }
         self.flush(at);
-        self.out.blob(held::blob(term, bytes));
+        self.out.blob(binary::blob(term, bytes));
         0
     }
 
@@ -425,28 +427,28 @@ impl Stage<'_, '_> {
     /// [`Term`](fyris_term::Term).
     #[inline(never)]
     fn other(&mut self, term: Term, at: usize, depth: usize) -> usize {
-        if term == atoms::nil(self.env) {
+        if term == atom::nil(self.env) {
             return self.put(at, Token::nil());
         }
         if let Some(id) = term.local_pid() {
-            return self.pid(&pids::local_pid(id), at);
+            return self.pid(&pid::local_pid(id), at);
         }
-        if let Some(ids) = rare::plain_ids(self.env, term) {
+        if let Some(ids) = reference::plain_ids(term) {
             return self.reference(ids, at);
         }
-        if let Some(port) = rare::port(self.env, term) {
+        if let Some(port) = port::see(self.env, term) {
             return self.port(&port, at);
         }
-        match externals::see(term) {
+        match node::see(term) {
             Some(Foreign::Pid(pid)) => return self.pid(&pid, at),
             Some(Foreign::Reference(node, ids)) => return self.numbered(node, Ids::three(ids), at),
             None => {}
         }
         self.gathering.begin();
-        if let Some(ids) = rare::local_ids(self.env, term) {
+        if let Some(ids) = reference::local_ids(term) {
             return self.reference(ids, at);
         }
-        if let Some(fun) = rare::fun(self.env, term).filter(|_| depth < DEEP) {
+        if let Some(fun) = fun::see(self.env, term).filter(|_| depth < DEEP) {
             return self.fun(&fun, at, depth);
         }
         match self.env.binary(term) {

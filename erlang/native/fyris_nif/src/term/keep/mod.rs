@@ -11,8 +11,9 @@ use std::sync::LazyLock;
 use fyris::{ObjectWriter, ResourceRefs};
 use fyris_term::Blob;
 
+pub(super) use resources::met;
 pub(crate) use resources::{Offered, count, offer};
-pub(super) use resources::{kept_reference, met, met_resource};
+pub(crate) use resources::{kept_reference, met_resource};
 
 /// The bytes that an object holds besides its values.
 type Keeper = Blob;

@@ -29,8 +29,10 @@ use fyris_term::value::MAX_INLINE_BINARY;
 use fyris_term::{Reference, Term as Owned};
 
 use super::{Keeper, MARK, THE_MARK};
-use crate::sys::{Env, OwnTerm, Term};
-use crate::term::{GatheringState, rare};
+use crate::kind::node::here;
+use crate::kind::reference;
+use crate::machine::{Env, OwnTerm, Term};
+use crate::term::{GatheringState, external};
 
 /// The numbers of a reference.
 type ReferenceNumbers = [u32; 3];
@@ -170,7 +172,7 @@ pub(super) fn find(reference: &Reference) -> Option<Keeper> {
 
 /// Returns the numbers of a local reference, as it is stored.
 fn numbers_of(reference: &Reference) -> Option<ReferenceNumbers> {
-    let is_local = reference.node == rare::here() && reference.creation == 0;
+    let is_local = reference.node == here() && reference.creation == 0;
     reference.ids[..].try_into().ok().filter(|_| is_local)
 }
 
@@ -217,7 +219,7 @@ const NEAR: usize = 8;
 
 /// Returns the term of a reference to a resource that an object with these blobs holds, or another holder; `None` if
 /// there is no holder.
-pub(in crate::term) fn kept_reference(
+pub(crate) fn kept_reference(
     env: Env,
     numbers: ReferenceNumbers,
     blobs: &[Keeper],
@@ -246,7 +248,7 @@ type MetResource = (Term, ReferenceNumbers);
 
 /// Notes a reference to a resource, while an object is being written.
 #[inline]
-pub(in crate::term) fn met_resource(term: Term, numbers: ReferenceNumbers) {
+pub(crate) fn met_resource(term: Term, numbers: ReferenceNumbers) {
     if STAGE.with(Cell::get) != GatheringState::None {
         MET.with_borrow_mut(|met| met.push((term, numbers)));
         stage(GatheringState::Met);
@@ -265,9 +267,9 @@ pub(in crate::term) fn met(env: Env, term: Term, owned: &Owned) {
         // Only in this form are references seen that a fun has captured.
         let itself = match owned {
             Owned::Reference(_) => term,
-            _ => rare::make(env, &Owned::Reference(Box::new(reference.clone()))),
+            _ => external::make(env, &Owned::Reference(Box::new(reference.clone()))),
         };
-        if env.refers_to_resource(itself) {
+        if reference::is_of_resource(itself) {
             met_resource(itself, numbers);
         }
     });

@@ -19,18 +19,18 @@
 //! | reference | a header, block, (next) |
 //! | block | flags, words among which is the count, size, bytes |
 //!
-//! As with other words of terms (see `words`), this is no promise of the machine: all of it is learned and tried when
-//! the library is loaded. Where anything is otherwise, large binaries are copied.
+//! (`ProcBin` of the machine's `global.h` and `Binary` of its `erl_binary.h`; later `ErlSubBits` and `BinRef` of
+//! `erl_bits.h`.) All of it is learned and tried when the library is loaded. Where anything is otherwise, large binaries
+//! are copied.
 
 use std::ffi::c_void;
 use std::ptr::{NonNull, null_mut, with_exposed_provenance};
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fyris_term::{Blob, ForeignBlobs, set_foreign_blobs};
 use rustler::sys as raw;
 
-use crate::sys::{BOXED, Env, POINTER_TAGS, PRIMARY, Term};
+use crate::machine::{ARITY_SHIFT, Env, Learned, Term, address, header, words_of, words_with};
 
 const WORD: usize = size_of::<usize>();
 /// The most words of a block before its bytes.
@@ -59,12 +59,7 @@ struct BinaryLayout {
     flags: [usize; 2],
 }
 
-static LAYOUT: OnceLock<Option<BinaryLayout>> = OnceLock::new();
-
-#[inline]
-fn layout() -> Option<&'static BinaryLayout> {
-    LAYOUT.get().and_then(Option::as_ref)
-}
+static LAYOUT: Learned<BinaryLayout> = Learned::new();
 
 /// A binary for the machine's functions: `ErlNifBinary` of its header file.
 #[repr(C)]
@@ -82,15 +77,15 @@ impl Binary {
     }
 }
 
-/// Returns the first words of a boxed term.
+/// Returns a word of a block.
 ///
 /// # Safety
 ///
-/// It has as many.
+/// The block has it.
 #[inline]
-unsafe fn words<const N: usize>(term: usize) -> [usize; N] {
-    // SAFETY: the caller's contract: a boxed term is an address with a tag in the low bits.
-    unsafe { with_exposed_provenance::<[usize; N]>(term & !POINTER_TAGS).read() }
+unsafe fn word(at: usize) -> usize {
+    // SAFETY: the caller's contract. Volatile: learning looks again at what the machine changes meanwhile.
+    unsafe { with_exposed_provenance::<usize>(at).read_volatile() }
 }
 
 impl BinaryLayout {
@@ -102,28 +97,24 @@ impl BinaryLayout {
     #[inline]
     unsafe fn block_of(&self, term: Term, bytes: &[u8]) -> Option<usize> {
         let (at, len) = (bytes.as_ptr().addr(), bytes.len());
-        // SAFETY: a boxed term has a header; a term with this header has the words that were learned, and what they
-        // refer to lives as long as the term. A block is as large as it says.
-        unsafe {
-            if term.0 & PRIMARY != BOXED || words(term.0) != [self.header] {
-                return None;
+        let block = match self.form {
+            Form::Direct => {
+                let [_, size, _, block, bytes, flags] = words_with(term, self.header)?;
+                ((size, bytes, flags) == (len, at, 0)).then_some(block)?
             }
-            let block = match self.form {
-                Form::Direct => {
-                    let [_, size, _, block, bytes, flags] = words(term.0);
-                    ((size, bytes, flags) == (len, at, 0)).then_some(block)?
-                }
-                Form::Through(header) => {
-                    let [_, bytes, first, end, reference] = words(term.0);
-                    let all = (bytes, first, end) == (at, 0, 8 * len);
-                    let [found, block] = all.then(|| words(reference))?;
-                    (found == header).then_some(block)?
-                }
-            };
-            let [flags] = (block + self.head == at).then(|| words(block))?;
-            let [size] = words(at - WORD);
-            (size == len && self.flags.contains(&flags)).then_some(block)
+            Form::Through(header) => {
+                let [_, bytes, first, end, reference] = words_with(term, self.header)?;
+                let is_all = (bytes, first, end) == (at, 0, 8 * len);
+                let [_, block] = is_all.then(|| words_with(Term(reference), header))??;
+                block
+            }
+        };
+        if block + self.head != at {
+            return None;
         }
+        // SAFETY: the block lives as long as the term, and as it was learned its flags and size are before its bytes.
+        let (flags, size) = unsafe { (word(block), word(at - WORD)) };
+        (size == len && self.flags.contains(&flags)).then_some(block)
     }
 
     /// Returns the count of the block with these bytes.
@@ -150,7 +141,7 @@ impl BinaryLayout {
 }
 
 fn known() -> &'static BinaryLayout {
-    layout().expect("learned before anything was held")
+    LAYOUT.get().expect("learned before anything was held")
 }
 
 unsafe fn retain(bytes: NonNull<u8>) {
@@ -180,7 +171,7 @@ unsafe fn release(bytes: NonNull<u8>) {
 /// Returns a blob with the bytes of a term, which are more than 64; the machine has just said that they are: the
 /// machine's own, if they are all of a binary, else a copy of them. O(length) at most.
 pub(crate) fn blob(term: Term, bytes: &[u8]) -> Blob {
-    let Some(layout) = layout() else {
+    let Some(layout) = LAYOUT.get() else {
         return Blob::from(bytes);
     };
     // SAFETY: the machine has just said so; the term holds a count, so the block is there and may get another one.
@@ -247,8 +238,8 @@ pub(crate) fn make(env: Env, blob: &Blob) -> Term {
 
 /// Learns how binaries are held, and tells terms. To be called when the library is loaded. `native_atomics`: whether
 /// the machine counts by atomic instructions, as it does unless it was built to use locks in their place.
-pub(crate) fn learn(env: Env, native_atomics: bool) {
-    let known = LAYOUT.get_or_init(|| {
+pub(super) fn learn(env: Env, native_atomics: bool) {
+    let known = LAYOUT.learn(|| {
         let layout = native_atomics.then(|| learned(env)).flatten()?;
         is_so(env, &layout).then_some(layout)
     });
@@ -266,59 +257,66 @@ pub(crate) fn learn(env: Env, native_atomics: bool) {
 
 /// Returns whether large binaries are held as they are.
 pub(crate) fn is_known() -> bool {
-    layout().is_some()
+    LAYOUT.is_known()
 }
 
 /// Returns the layout of a large binary, from a look at one.
 fn learned(env: Env) -> Option<BinaryLayout> {
     let term = env.make_binary(&[0xA5; 1000]);
-    let bytes = env.binary(term).filter(|_| term.0 & PRIMARY == BOXED)?;
-    let at = bytes.as_ptr().addr();
-    // SAFETY: made just now, and large: such a term has five words at least, the sixth is looked at where it has as
-    // many. An address shortly before the bytes is that of their block.
-    unsafe {
-        let [header, size, ..]: [usize; 5] = words(term.0);
-        let (form, block) = if header >> 6 == 5 && size == bytes.len() {
-            let [.., block, _, _]: [usize; 6] = words(term.0);
-            (Form::Direct, block)
-        } else {
-            let [.., reference]: [usize; 5] = words(term.0);
-            if header >> 6 != 4 || reference & PRIMARY != BOXED {
-                return None;
-            }
-            let [header, block] = words(reference);
-            (Form::Through(header), block)
-        };
-        let head = at.checked_sub(block)?;
-        if !head.is_multiple_of(WORD) || !(3..=MOST).contains(&(head / WORD)) {
-            return None;
+    let bytes = env.binary(term)?;
+    let (form, block) = form_of(term, bytes)?;
+    let head = bytes.as_ptr().addr().checked_sub(block)?;
+    if !head.is_multiple_of(WORD) || !(3..=MOST).contains(&(head / WORD)) {
+        return None;
+    }
+    // SAFETY: the term was made just now, and it alone has these bytes: a word of it, or of its reference, that is an
+    // address shortly before them is that of the block that they lie in. So all up to the bytes is of the block.
+    let look = || (0..head / WORD).map(|i| unsafe { word(block + WORD * i) });
+    let before: Vec<usize> = look().collect();
+    // SAFETY: the environment is that of the load under way (CALL).
+    let copy = Term::from_c(unsafe { raw::enif_make_copy(env.as_ptr(), term.c()) });
+    let after: Vec<usize> = look().collect();
+    let mut changed = (0..before.len()).filter(|&i| before[i] != after[i]);
+    let count = changed.next().filter(|_| changed.next().is_none())?;
+    let made = Binary::allocate(bytes.len())?;
+    // SAFETY: the machine has said where the block is, which it has just made.
+    let made_flags = unsafe { word(made.block.addr()) };
+    made.into_term(env);
+    let is_count = (before[count], after[count]) == (1, 2) && copy.0 != term.0 && count > 0;
+    is_count.then_some(BinaryLayout {
+        form,
+        header: header(term)?,
+        head,
+        count: WORD * count,
+        flags: [before[0], made_flags],
+    })
+}
+
+/// Returns how a term with these bytes, made just now, refers to its block, and what stands where the address of that
+/// is expected.
+///
+/// A reference is followed once all other words of the term are as in `ErlSubBits` of the machine's `erl_bits.h`
+/// (OTP 27 to 29), and if it points to shortly before the term: there the machine puts the `BinRef` of a binary that it
+/// makes (`erts_wrap_refc_bitstring`). So it is read from the heap of this very call, whatever it is.
+fn form_of(term: Term, bytes: &[u8]) -> Option<(Form, usize)> {
+    let (at, len) = (bytes.as_ptr().addr(), bytes.len());
+    match header(term)? >> ARITY_SHIFT {
+        5 => {
+            let [_, size, _, block, there, flags] = words_of(term)?;
+            ((size, there, flags) == (len, at, 0)).then_some((Form::Direct, block))
         }
-        let look = || -> Vec<usize> {
-            let words = with_exposed_provenance::<usize>(block);
-            (0..head / WORD)
-                .map(|i| words.add(i).read_volatile())
-                .collect()
-        };
-        let before = look();
-        let copy = Term::from_c(raw::enif_make_copy(env.as_ptr(), term.c()));
-        let after = look();
-        let changed: Vec<usize> = (0..before.len())
-            .filter(|&i| before[i] != after[i])
-            .collect();
-        let [count] = changed[..] else {
-            return None;
-        };
-        let made = Binary::allocate(bytes.len())?;
-        let made_flags = with_exposed_provenance::<usize>(made.block.addr()).read();
-        made.into_term(env);
-        let is_count = (before[count], after[count]) == (1, 2) && copy.0 != term.0 && count > 0;
-        is_count.then_some(BinaryLayout {
-            form,
-            header,
-            head,
-            count: WORD * count,
-            flags: [before[0], made_flags],
-        })
+        4 => {
+            let [_, there, first, end, reference] = words_of(term)?;
+            let reference = Term(reference);
+            let before = address(term)
+                .addr()
+                .checked_sub(address(reference).addr())?;
+            let is_it = (there, first, end) == (at, 0, 8 * len)
+                && (2 * WORD..=MOST * WORD).contains(&before);
+            let [header, block] = is_it.then(|| words_of(reference))??;
+            Some((Form::Through(header), block))
+        }
+        _ => None,
     }
 }
 

@@ -12,21 +12,24 @@
 //!
 //! # Layout
 //!
-//! A boxed term: a header, a word that with the header tells the code, then in words that are [learned](learn) when the
-//! library is loaded, on some machines the creator, and the captured values one behind another. As with the words of
-//! other terms (see `words`), the machine does not promise this; where funs look otherwise they go by way of the
-//! external format.
+//! A boxed term (the machine's `erl_fun.h`): a header, a word that with the header tells the code, then in words that
+//! are [learned](learn) when the library is loaded, on some machines the creator, and the captured values one behind
+//! another. Where funs look otherwise they go by way of the external format.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::sync::{LazyLock, Mutex, OnceLock, PoisonError};
+use std::sync::{LazyLock, Mutex, PoisonError};
 use std::thread::LocalKey;
 
+use fyris::Error;
 use fyris_term::value::FunCode;
-use fyris_term::{Atom, Fun, LocalFun, Pid, Term as Owned, etf};
+use fyris_term::{Atom, Fun, LocalFun, Pid, Term as Owned};
 
-use crate::sys::{BOXED, Env, OwnTerm, POINTER_TAGS, PRIMARY, Term};
-use crate::term::this_node;
+use super::atom::no_more;
+use super::node::this_node;
+use super::pid::local_pid;
+use crate::machine::{Env, Learned, OwnTerm, Term, address, words};
+use crate::term::{Result, by_external};
 
 /// The most codes that are kept; of others, funs go by way of the external format.
 const MAX_CODES: usize = 1 << 14;
@@ -46,7 +49,7 @@ struct FunLayout {
     creator: Option<usize>,
 }
 
-static LAYOUT: OnceLock<Option<FunLayout>> = OnceLock::new();
+static LAYOUT: Learned<FunLayout> = Learned::new();
 
 /// What tells the code of a fun from all others: its first two words.
 type Id = [usize; 2];
@@ -71,7 +74,7 @@ pub(crate) struct Code {
 pub(crate) struct SeenFun<'t> {
     pub(crate) code: &'static Code,
     /// The creator of a closure, if the machine keeps it.
-    pub(crate) creator: Option<Term>,
+    creator: Option<Term>,
     pub(crate) captured: &'t [Term],
 }
 
@@ -118,41 +121,32 @@ fn remembered(
 }
 
 fn word(term: Term, place: usize) -> *mut usize {
-    let first: *mut usize = std::ptr::with_exposed_provenance_mut(term.0 & !POINTER_TAGS);
-    first.wrapping_add(place)
+    address(term).cast_mut().wrapping_add(place)
 }
 
 /// Returns the words that tell the code of a fun.
 ///
 /// # Safety
 ///
-/// It is one, in the layout that was learned.
+/// It is one.
 #[inline]
 unsafe fn id(term: Term) -> Id {
     // SAFETY: every fun has as many words.
-    unsafe { word(term, 0).cast::<Id>().read() }
+    unsafe { words(term) }
 }
 
 /// Returns a fun, read where it is. `None` for anything else, and if the fun is to go by way of the external format:
-/// then all funs of its code do, for ever. `read` reads it that way.
+/// then all funs of its code do, for ever.
 #[inline]
-pub(crate) fn see<'t>(
-    env: Env,
-    term: Term,
-    read: impl FnOnce() -> Option<Owned>,
-) -> Option<SeenFun<'t>> {
-    let layout = LAYOUT.get().copied().flatten()?;
-    if term.0 & PRIMARY != BOXED || !layout.kinds.contains(&term.subtag()) {
+pub(crate) fn see<'t>(env: Env, term: Term) -> Option<SeenFun<'t>> {
+    let layout = LAYOUT.get()?;
+    if !layout.kinds.contains(&term.subtag()?) {
         return None;
     }
     // SAFETY: its kind says that it is a fun.
     let id = unsafe { id(term) };
-    let code = remembered(
-        &SEEN,
-        id[1] >> 4,
-        |code| code.id == id,
-        || find(env, id, read),
-    )?;
+    let is_it = |code: &Code| code.id == id;
+    let code = remembered(&SEEN, id[1] >> 4, is_it, || find(env, id, term))?;
     let captured = match code.key {
         FunKey::Local(_, captured) => captured,
         FunKey::External(..) => 0,
@@ -175,12 +169,12 @@ pub(crate) fn see<'t>(
 }
 
 #[cold]
-fn find(env: Env, id: Id, read: impl FnOnce() -> Option<Owned>) -> Option<&'static Code> {
+fn find(env: Env, id: Id, term: Term) -> Option<&'static Code> {
     let known = codes().by_id.get(&id).copied();
     if known.is_some() {
         return known;
     }
-    let Owned::Fun(fun) = read()? else {
+    let Ok(Owned::Fun(fun)) = by_external(env, term) else {
         return None;
     };
     let key = match *fun {
@@ -233,14 +227,46 @@ fn bare(env: Env, key: FunKey) -> Option<Term> {
             Fun::Local(code.fun(creator, vec![Owned::Int(0); captured]).ok()?)
         }
     };
-    env.read_external(&etf::encode(&Owned::Fun(Box::new(fun))))
+    env.encoded(&Owned::Fun(Box::new(fun)))
 }
 
 /// Returns the process that calls, as the machine tells it.
 fn own_pid(env: Env) -> Option<Pid> {
-    match etf::decode(&env.write_external(env.self_pid()?)?).ok()? {
+    match env.decoded(env.self_pid()?)? {
         Owned::Pid(pid) => Some(*pid),
         _ => None,
+    }
+}
+
+impl SeenFun<'_> {
+    /// Returns the fun without its captured values, as it is stored.
+    pub(crate) fn bare(&self, env: Env) -> Result<Fun> {
+        match self.code.key {
+            FunKey::Local(code, _) => {
+                let local = code.fun(self.creator(env)?, Vec::new());
+                local.map(Fun::Local).map_err(|_| no_more())
+            }
+            FunKey::External(module, function, arity) => Ok(Fun::External {
+                module,
+                function,
+                arity,
+            }),
+        }
+    }
+
+    /// Returns the creator of a closure as it is stored: a process that there never is, on machines that do not keep
+    /// it.
+    pub(crate) fn creator(&self, env: Env) -> Result<Pid> {
+        let Some(creator) = self.creator else {
+            return Ok(local_pid(0));
+        };
+        match creator.local_pid() {
+            Some(id) => Ok(local_pid(id)),
+            None => match crate::term::read(env, creator)? {
+                Owned::Pid(pid) => Ok(*pid),
+                _ => Err(Error::BadArgument("a fun without a creator".to_owned())),
+            },
+        }
     }
 }
 
@@ -260,7 +286,7 @@ impl FunKey {
 /// values, for [`put`]. `None` if it is to be made by way of the external format.
 #[inline]
 pub(crate) fn begin(env: Env, key: FunKey, creator: Option<Term>) -> Option<Term> {
-    let layout = LAYOUT.get().copied().flatten()?;
+    let layout = LAYOUT.get()?;
     let creator = match (key, layout.creator) {
         (FunKey::Local(..), Some(place)) => Some((place, creator?)),
         _ => None,
@@ -278,20 +304,19 @@ pub(crate) fn begin(env: Env, key: FunKey, creator: Option<Term>) -> Option<Term
 /// Puts a captured value at its place, from 0, in a closure of [`begin`].
 #[inline]
 pub(crate) fn put(fun: Term, at: usize, value: Term) {
-    let layout = LAYOUT.get().copied().flatten();
-    let layout = layout.expect("known where a closure was begun");
+    let layout = LAYOUT.get().expect("known where a closure was begun");
     // SAFETY: the closure was made during this call, and has as many captured values as its code says.
     unsafe { word(fun, layout.captured + at).write(value.0) };
 }
 
 /// Learns what funs look like, when the library is loaded.
-pub(crate) fn learn(env: Env) {
-    LAYOUT.get_or_init(|| layout_of(env));
+pub(super) fn learn(env: Env) {
+    LAYOUT.learn(|| layout_of(env));
 }
 
 /// Returns whether funs are read and made where they are.
 pub(crate) fn are_known() -> bool {
-    matches!(LAYOUT.get(), Some(Some(_)))
+    LAYOUT.is_known()
 }
 
 /// Values that a closure captures, to be found in its words: with the header they are more than [`PLACES`] reach.
@@ -312,7 +337,7 @@ fn layout_of(env: Env) -> Option<FunLayout> {
             creator: creator.clone(),
             free: captured.map(Owned::Int).to_vec().into(),
         };
-        env.read_external(&etf::encode(&Owned::Fun(Box::new(Fun::Local(fun)))))
+        env.encoded(&Owned::Fun(Box::new(Fun::Local(fun))))
     };
     let external = |function: &str| {
         let fun = Fun::External {
@@ -320,13 +345,13 @@ fn layout_of(env: Env) -> Option<FunLayout> {
             function: Atom::new(function).ok()?,
             arity: 0,
         };
-        env.read_external(&etf::encode(&Owned::Fun(Box::new(fun))))
+        env.encoded(&Owned::Fun(Box::new(fun)))
     };
     let (one, next) = (closure(0, &own, CAPTURED)?, closure(1, &own, CAPTURED)?);
     let empty = closure(0, &other, [0; 8])?;
     let (this, again, that) = (external("self")?, external("self")?, external("node")?);
     let funs = [one, next, empty, this, again, that];
-    if !funs.iter().all(|fun| fun.0 & PRIMARY == BOXED) {
+    if !funs.iter().all(|fun| fun.is_boxed()) {
         return None;
     }
     // SAFETY: closures with eight captured values have more words than are read here; an external fun has two.
@@ -342,7 +367,7 @@ fn layout_of(env: Env) -> Option<FunLayout> {
             return None;
         }
         let layout = FunLayout {
-            kinds: [one.subtag(), this.subtag()],
+            kinds: [one.subtag()?, this.subtag()?],
             captured,
             creator,
         };

@@ -8,9 +8,10 @@ use std::cell::Cell;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use fyris_term::{Atom, etf};
+use fyris::Error;
+use fyris_term::{Atom, AtomError, Term as Owned};
 
-use crate::sys::{Env, Term};
+use crate::machine::{Env, Term};
 
 /// Entries that need no chunk, and then in the first one; each further one has twice as many as the one before. The
 /// machine has some ten thousand atoms before a program begins. Memory that no entry is in is never touched.
@@ -94,6 +95,18 @@ pub(crate) fn met(term: Term) -> Option<Atom> {
         0 => None,
         id => Atom::from_id(id as u32 - 1),
     }
+}
+
+/// Works as [`from_machine`], of a term that is an atom.
+#[inline]
+pub(crate) fn stored(env: Env, term: Term) -> Result<Atom, Error> {
+    from_machine(env, term).ok_or_else(no_more)
+}
+
+/// Returns the error for an atom that our table has no room for.
+#[cold]
+pub(crate) fn no_more() -> Error {
+    Error::Atom(AtomError::TableFull)
 }
 
 #[cold]
@@ -200,7 +213,7 @@ fn teach(env: Env, atom: Atom) -> Term {
     let term = match latin1 {
         Some(name) => env.make_atom(&name),
         None => env
-            .read_external(&etf::encode(&fyris_term::Term::Atom(atom)))
+            .encoded(&Owned::Atom(atom))
             .expect("an atom's external form"),
     };
     meet(term, atom);

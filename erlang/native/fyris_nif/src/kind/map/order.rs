@@ -2,18 +2,18 @@
 
 use smallvec::SmallVec;
 
-use super::{Result, key};
-use crate::sys::Env;
-use crate::sys::Term;
-use crate::words::{self, Pair};
-use crate::{atoms, ranks};
+use super::ranks;
+use super::tree::Pair;
+use crate::kind::{atom, binary_of};
+use crate::machine::{Env, Term};
+use crate::term::{Result, exact_order};
 
 /// Pairs of a map that need no allocation to be sorted.
 const FEW: usize = 32;
 
 /// Returns the pairs of a map in exact order of the keys.
 #[inline(never)]
-pub(super) fn ordered(env: Env, mut pairs: Vec<Pair>, depth: usize) -> Result<Vec<Pair>> {
+pub(crate) fn ordered(env: Env, mut pairs: Vec<Pair>, depth: usize) -> Result<Vec<Pair>> {
     sort(env, &mut pairs, depth)?;
     Ok(pairs)
 }
@@ -32,14 +32,14 @@ fn simple<'t>(env: Env, key: Term) -> Option<Simple<'t>> {
     }
     if key.atom_index().is_some() {
         // The order of names is the order of atoms.
-        let atom = atoms::from_machine(env, key);
+        let atom = atom::from_machine(env, key);
         return atom.map(|atom| Simple::Atom(atom.as_str()));
     }
-    words::binary(env, key).map(Simple::Binary)
+    binary_of(env, key).map(Simple::Binary)
 }
 
 /// Returns whether the keys are known to be in exact order.
-pub(super) fn are_sorted<'t>(env: Env, keys: impl IntoIterator<Item = &'t Term>) -> bool {
+pub(crate) fn are_sorted<'t>(env: Env, keys: impl IntoIterator<Item = &'t Term>) -> bool {
     let mut last = None;
     keys.into_iter().all(|&key| {
         let key = simple(env, key);
@@ -67,7 +67,7 @@ pub(crate) fn sort<T: Copy>(env: Env, pairs: &mut [(Term, T)], depth: usize) -> 
         put(pairs, simple.into_iter());
         return Ok(());
     }
-    let ordered = |&pair: &(Term, T)| Ok((key::exact_order(env, pair.0, depth)?, pair));
+    let ordered = |&pair: &(Term, T)| Ok((exact_order(env, pair.0, depth)?, pair));
     let mut ordered = pairs.iter().map(ordered).collect::<Result<Vec<_>>>()?;
     ordered.sort_by(|a, b| a.0.order().cmp(b.0.order()));
     put(pairs, ordered.into_iter());

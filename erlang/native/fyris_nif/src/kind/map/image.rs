@@ -2,11 +2,12 @@
 
 use std::sync::OnceLock;
 
-use super::super::{
-    FILLER, Known, LIST, Room, SHORT, address, binary, layouts, words, write_short,
+use super::tree::{NODE, ROOT, Sample, are_same, inner, leaf, leaves, nodes, root};
+use crate::kind::binary_of;
+use crate::machine::{
+    BOXED, Env, FILLER, Known, LIST, PRIMARY, Room, SHORT, Term, address, layouts, words,
+    write_short,
 };
-use super::{NODE, ROOT, Sample, are_same, inner, leaf, leaves, root};
-use crate::sys::{BOXED, Env, PRIMARY, Term};
 
 /// The words of a map of many keys, with small integers as its values, to be copied.
 pub(crate) struct Image {
@@ -32,7 +33,7 @@ impl Image {
 
     fn unchecked(env: Env, map: Term) -> Option<Image> {
         let known = layouts()?;
-        let subtag = known.tree?;
+        let subtag = nodes()?;
         let (size, children) = root(subtag, map)?;
         let mut image = NewImage {
             env,
@@ -119,7 +120,7 @@ impl NewImage {
         if key.is_small_or_atom() {
             return Some(());
         }
-        let bytes = binary(self.env, key).filter(|bytes| (1..=SHORT).contains(&bytes.len()))?;
+        let bytes = binary_of(self.env, key).filter(|bytes| (1..=SHORT).contains(&bytes.len()))?;
         self.point(place, BOXED);
         let (header, size) = self.known.binaries[bytes.len()];
         let mut words = [[0; size_of::<usize>()]; SHORT / size_of::<usize>()];

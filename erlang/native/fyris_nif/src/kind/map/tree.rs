@@ -5,64 +5,73 @@
 //! | root | a header, how many keys, the children |
 //! | inner node | a header, the children |
 //!
-//! A header has a bit for each child, above the kind of the node. Where the keys stand depends on their hashes alone,
+//! (The machine's `erl_map.h`.) A header has a bit for each child, above the kind of the node. Where the keys stand depends on their hashes alone,
 //! so maps of the same keys have the same nodes: an [`Image`] of one, copied, is a map of these keys. And a map of
 //! others is written by `write`, from the hashes.
 
-mod image;
-mod write;
-
-use fyris_term::{Term as Owned, etf};
+use fyris_term::Term as Owned;
 use num_bigint::BigInt;
 
-use super::{FEW_KEYS, Known, LIST, Maps, TAGS, address, binary, layouts, words};
-use crate::sys::{BOXED, Env, PRIMARY, SUBTAG, Term};
-
-pub(crate) use image::Image;
+use super::{image, write};
+use crate::kind::binary_of;
+use crate::machine::{
+    Env, FEW_KEYS, LIST, Learned, PRIMARY, SUBTAG, Term, address, header, layouts, words,
+};
 
 /// Where the kind of a node begins in its header, and its bits there.
-const KIND_SHIFT: u32 = 6;
-const KIND: usize = 3;
-const INNER: usize = 1;
+pub(super) const KIND_SHIFT: u32 = 6;
+pub(super) const KIND: usize = 3;
+pub(super) const INNER: usize = 1;
 /// A root with a place for each child that there can be, and one with places for its own.
-const FULL: usize = 2;
-const FEW: usize = 3;
+pub(super) const FULL: usize = 2;
+pub(super) const FEW: usize = 3;
 const ROOTS: [usize; 2] = [FULL, FEW];
 /// Where the bits of the children begin.
-const CHILDREN_SHIFT: u32 = 16;
+pub(super) const CHILDREN_SHIFT: u32 = 16;
 /// Words of a root before its children.
-const ROOT: usize = 2;
+pub(super) const ROOT: usize = 2;
 /// Words of an inner node before its children.
-const NODE: usize = 1;
+pub(super) const NODE: usize = 1;
 
 /// A key and its value.
 pub(crate) type Pair = (Term, Term);
 
-/// Learns whether maps of many keys look like this, and the kind in the headers of their nodes.
-pub(super) fn learn(env: Env, maps: Option<Maps>) -> Option<usize> {
-    let subtag = maps?.header & SUBTAG;
-    let is_known = |sample: Sample| {
-        let mut found = leaves_of(subtag, sample.map)?;
-        // The values count down.
-        found.sort_unstable_by_key(|pair| std::cmp::Reverse(pair.1.small()));
-        let pairs = sample.keys.into_iter().zip(sample.values);
-        pairs.eq(found).then_some(())
-    };
-    Sample::all(env)?.into_iter().try_for_each(is_known)?;
-    Some(subtag)
+/// The kind in the headers of nodes, if maps of many keys look like this.
+static NODES: Learned<usize> = Learned::new();
+
+#[inline]
+pub(super) fn nodes() -> Option<usize> {
+    NODES.get().copied()
 }
 
-/// Learns whether maps that are copied, and those that are written, are the ones that the machine makes. To be called
-/// after other layouts are known.
-pub(super) fn learn_to_make(env: Env) {
-    if let Some(samples) = Sample::all(env) {
-        image::learn(env, &samples);
-        write::learn(env, &samples);
-    }
+/// Learns that, and whether maps that are copied, and those that are written, are the ones that the machine makes. To
+/// be called after the layouts of other terms are known.
+pub(in crate::kind) fn learn(env: Env) {
+    let Some(samples) = Sample::all(env) else {
+        return;
+    };
+    NODES.learn(|| {
+        let subtag = layouts()?.map?.header & SUBTAG;
+        let is_known = |sample: &Sample| {
+            let mut found = leaves_of(subtag, sample.map)?;
+            // The values count down.
+            found.sort_unstable_by_key(|pair| std::cmp::Reverse(pair.1.small()));
+            let pairs = sample
+                .keys
+                .iter()
+                .copied()
+                .zip(sample.values.iter().copied());
+            pairs.eq(found).then_some(())
+        };
+        samples.iter().try_for_each(is_known)?;
+        Some(subtag)
+    });
+    image::learn(env, &samples);
+    write::learn(env, &samples);
 }
 
 /// Returns whether maps are copied and written.
-pub(super) fn are_made() -> bool {
+pub(crate) fn are_made() -> bool {
     image::is_known() && write::is_known()
 }
 
@@ -82,10 +91,10 @@ const SIMPLE_KINDS: i64 = 3;
 const ALL_KINDS: i64 = 8;
 
 /// A map of many keys of several kinds, made by the machine.
-struct Sample {
-    keys: Vec<Term>,
-    values: Vec<Term>,
-    map: Term,
+pub(super) struct Sample {
+    pub(super) keys: Vec<Term>,
+    pub(super) values: Vec<Term>,
+    pub(super) map: Term,
 }
 
 impl Sample {
@@ -106,7 +115,7 @@ impl Sample {
                 2 => env.make_int(i * i),
                 3 => env.make_float(i as f64 / 8.0),
                 4 => env.make_cell(env.make_int(i), env.make_tuple(&[])),
-                5 => env.read_external(&etf::encode(&Owned::integer(BigInt::from(i) << 70)))?,
+                5 => env.encoded(&Owned::integer(BigInt::from(i) << 70))?,
                 6 => env.make_ref(),
                 _ => env.make_tuple(&[env.make_int(i)]),
             })
@@ -122,14 +131,14 @@ impl Sample {
 
 /// Returns the number of keys of a map of many; `None` for other terms, and where such maps look otherwise.
 pub(crate) fn size(map: Term) -> Option<usize> {
-    root(layouts()?.tree?, map).map(|(size, _)| size)
+    root(nodes()?, map).map(|(size, _)| size)
 }
 
 /// Returns the pairs of a map of many keys in the order of its leaves, in which maps of the same keys have them. `None`
 /// for other terms, and where such maps look otherwise: from OTP 26 on, if two keys have the same hash.
 #[inline]
 pub(crate) fn leaves(map: Term) -> Option<Vec<Pair>> {
-    leaves_of(layouts()?.tree?, map)
+    leaves_of(nodes()?, map)
 }
 
 fn leaves_of(subtag: usize, map: Term) -> Option<Vec<Pair>> {
@@ -151,41 +160,30 @@ fn collect(subtag: usize, children: &[Term], pairs: &mut Vec<Pair>) -> Option<()
 
 /// Returns the pair of a leaf.
 #[inline(always)]
-fn leaf(child: Term) -> Pair {
+pub(super) fn leaf(child: Term) -> Pair {
     // SAFETY: a child with this tag is a cell, of two words, in the heap of the call (CALL).
     let [key, value] = unsafe { words(child) };
     (Term(key), Term(value))
 }
 
 /// Returns the number of keys and the children, if the term is the root of a map.
-fn root<'t>(subtag: usize, term: Term) -> Option<(usize, &'t [Term])> {
-    if term.0 & TAGS != BOXED {
-        return None;
-    }
-    // SAFETY: a boxed term points to its header. A root has a second word, and behind it as many children as bits.
-    unsafe {
-        let [header] = words(term);
-        let is_root = header & SUBTAG == subtag && ROOTS.contains(&(header >> KIND_SHIFT & KIND));
-        if !is_root {
-            return None;
-        }
+pub(super) fn root<'t>(subtag: usize, term: Term) -> Option<(usize, &'t [Term])> {
+    let header = header(term)?;
+    let is_root = header & SUBTAG == subtag && ROOTS.contains(&(header >> KIND_SHIFT & KIND));
+    // SAFETY: a root has a second word, and behind it as many children as bits.
+    is_root.then(|| unsafe {
         let [_, size] = words(term);
-        Some((size, children(term, header, ROOT)))
-    }
+        (size, children(term, header, ROOT))
+    })
 }
 
 /// Returns the children of an inner node; `None` for other terms.
 #[inline]
-fn inner<'t>(subtag: usize, term: Term) -> Option<&'t [Term]> {
-    if term.0 & TAGS != BOXED {
-        return None;
-    }
-    // SAFETY: a boxed term points to its header. An inner node has as many children as bits.
-    unsafe {
-        let [header] = words(term);
-        let is_inner = header & SUBTAG == subtag && header >> KIND_SHIFT & KIND == INNER;
-        is_inner.then(|| children(term, header, NODE))
-    }
+pub(super) fn inner<'t>(subtag: usize, term: Term) -> Option<&'t [Term]> {
+    let header = header(term)?;
+    let is_inner = header & SUBTAG == subtag && header >> KIND_SHIFT & KIND == INNER;
+    // SAFETY: an inner node has as many children as bits.
+    is_inner.then(|| unsafe { children(term, header, NODE) })
 }
 
 /// Returns the children of a node.
@@ -206,14 +204,13 @@ unsafe fn children<'t>(term: Term, header: usize, before: usize) -> &'t [Term] {
 
 /// Returns whether a term that is boxed, and no map of few keys, is the root of a map of many.
 #[inline]
-pub(super) fn is_root(known: &Known, header: usize) -> bool {
-    known.tree == Some(header & SUBTAG) && ROOTS.contains(&(header >> KIND_SHIFT & KIND))
+pub(in crate::kind) fn is_root(header: usize) -> bool {
+    nodes() == Some(header & SUBTAG) && ROOTS.contains(&(header >> KIND_SHIFT & KIND))
 }
 
 /// Returns whether two maps of many keys have the same nodes and leaves.
-fn are_same(env: Env, a: Term, b: Term) -> bool {
-    let subtag = layouts().and_then(|known| known.tree);
-    size(a) == size(b) && subtag.is_some_and(|subtag| are_same_nodes(env, subtag, [a, b], true))
+pub(super) fn are_same(env: Env, a: Term, b: Term) -> bool {
+    size(a) == size(b) && nodes().is_some_and(|subtag| are_same_nodes(env, subtag, [a, b], true))
 }
 
 fn are_same_nodes(env: Env, subtag: usize, nodes: [Term; 2], are_roots: bool) -> bool {
@@ -224,10 +221,9 @@ fn are_same_nodes(env: Env, subtag: usize, nodes: [Term; 2], are_roots: bool) ->
     let [Some(of_a), Some(of_b)] = nodes.map(children_of) else {
         return false;
     };
-    // SAFETY: nodes begin with their headers.
-    let [a, b] = nodes.map(|node| unsafe { words::<1>(node) });
+    let [a, b] = nodes.map(header);
     let is_same_key = |a: Term, b: Term| {
-        let of = |key| binary(env, key);
+        let of = |key| binary_of(env, key);
         a == b || (of(a).is_some() && of(a) == of(b))
     };
     let are_same = |(&a, &b): (&Term, &Term)| match a.0 & b.0 & PRIMARY {

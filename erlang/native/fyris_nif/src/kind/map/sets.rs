@@ -12,14 +12,17 @@
 //! that one was missed, since maps may all have keys of their own.
 
 use std::cell::RefCell;
-use std::hash::{BuildHasher, Hash};
+use std::hash::Hash;
 use std::rc::Rc;
 
 use fyris_term::value::{ValueWriter, View, skip, view};
 
-use crate::sys::{Env, Term};
+use super::image::Image;
+use super::order;
+use super::tree::{self, Pair};
+use crate::kind::binary_of;
+use crate::machine::{Env, FEW_KEYS, Term, hash_of};
 use crate::term;
-use crate::words::{self, FEW_KEYS, Image, Pair};
 
 /// The most keys of a set that is remembered.
 const MOST: usize = 4096;
@@ -65,8 +68,8 @@ impl Tree {
     /// Returns what there is to know of the keys of a map; `None` if they are not to be remembered.
     #[cold]
     fn of(env: Env, map: Term) -> Option<Tree> {
-        words::tree_size(map).filter(|&size| size <= MOST)?;
-        let (image, pairs) = (Image::of(env, map)?, words::leaves(map)?);
+        tree::size(map).filter(|&size| size <= MOST)?;
+        let (image, pairs) = (Image::of(env, map)?, tree::leaves(map)?);
         let leaves: Option<Box<[LeafKey]>> =
             pairs.iter().map(|pair| LeafKey::of(env, pair.0)).collect();
         let leaves = leaves?;
@@ -75,7 +78,7 @@ impl Tree {
             .zip(0..)
             .map(|(pair, leaf)| (pair.0, leaf))
             .collect();
-        term::sort_pairs(env, &mut sorted, 0).ok()?;
+        order::sort(env, &mut sorted, 0).ok()?;
         let (mut encoded, mut blobs) = (Vec::new(), Vec::new());
         let keys: Option<Box<[KeyPlace]>> = sorted
             .into_iter()
@@ -136,13 +139,13 @@ impl LeafKey {
         if term.is_small_or_atom() {
             return Some(LeafKey::Word(term.0));
         }
-        words::binary(env, term).map(|bytes| LeafKey::Binary(bytes.into()))
+        binary_of(env, term).map(|bytes| LeafKey::Binary(bytes.into()))
     }
 
     fn tag(&self) -> u64 {
         match self {
             LeafKey::Word(word) => *word as u64,
-            LeafKey::Binary(bytes) => hash(&**bytes),
+            LeafKey::Binary(bytes) => hash_of(&**bytes),
         }
     }
 
@@ -151,7 +154,7 @@ impl LeafKey {
         match self {
             LeafKey::Word(word) => *word == term.0,
             LeafKey::Binary(bytes) => {
-                !term.is_small_or_atom() && words::binary(env, term) == Some(&**bytes)
+                !term.is_small_or_atom() && binary_of(env, term) == Some(&**bytes)
             }
         }
     }
@@ -160,13 +163,9 @@ impl LeafKey {
 /// Returns what [`LeafKey::tag`] returns of the same key; anything of a term of another kind.
 fn tag(env: Env, term: Term) -> u64 {
     match Some(term).filter(|term| !term.is_small_or_atom()) {
-        Some(term) => words::binary(env, term).map_or(0, hash),
+        Some(term) => binary_of(env, term).map_or(0, hash_of),
         None => term.0 as u64,
     }
-}
-
-fn hash(what: impl Hash) -> u64 {
-    foldhash::fast::FixedState::default().hash_one(what)
 }
 
 /// The sets of keys that a thread remembers.
@@ -296,5 +295,5 @@ impl TreeMemory {
 
 /// Returns the slot of a set with these keys.
 fn slot(size: usize, keys: impl Hash) -> usize {
-    hash((size, keys)) as usize % SLOTS
+    hash_of((size, keys)) as usize % SLOTS
 }

@@ -1,142 +1,13 @@
-//! The one door to the Erlang machine's C interface.
-//!
-//! # Invariant
-//!
-//! **CALL**: an [`Env`] is made when the machine calls us and is used only until we return, on that thread; a [`Term`]
-//! is used only with the `Env` it came with. Nothing else of this crate keeps either. So every call below passes a live
-//! environment and a term that belongs to it, which is all that the C functions ask for; CALL in the comments stands
-//! for this paragraph.
-//!
-//! # Words
-//!
-//! Small integers, atoms and local pids are single words with a tag in the low bits, and asking the machine what they
-//! are costs more than looking. The tags have been the same since OTP R12, but they are no promise:
-//! [`WordLayout::probe`] compares them, when the library is loaded, with what the machine makes of known values. If
-//! they ever differ, the library refuses to load and says so.
+//! The one door to the machine's C interface (CALL).
 
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::mem::MaybeUninit;
-use std::sync::LazyLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-use fyris_sync::counter::Striped;
+use fyris_term::{Term as Owned, etf};
 use rustler::sys as raw;
 pub(crate) use rustler::sys::{ErlNifEnv, ErlNifPid, ErlNifTerm, ErlNifTermType};
 
-/// A term of the machine.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(transparent)]
-pub(crate) struct Term(pub(crate) usize);
-
-const IMMEDIATE: usize = 0xF;
-const SMALL: usize = 0xF;
-const PID: usize = 0x3;
-const PORT: usize = 0x7;
-const ATOM_MASK: usize = 0x3F;
-const ATOM: usize = 0xB;
-/// Bits of a pointer that are none of the address.
-pub(crate) const POINTER_TAGS: usize = 0x7;
-/// Bits of a word that tell pointers, and those of pointers to a header.
-pub(crate) const PRIMARY: usize = 0x3;
-pub(crate) const BOXED: usize = 0x2;
-/// Bits of a header that tell the kind of what follows.
-pub(crate) const SUBTAG: usize = 0x3F;
-/// Of no header, whose last bits are zero.
-const NO_RECORDS: usize = 1;
-/// The subtag of the headers of native records.
-static RECORD: AtomicUsize = AtomicUsize::new(NO_RECORDS);
-
-/// Small integers have 60 bits.
-const SMALL_BITS: u32 = 60;
-
-impl Term {
-    /// Returns the value of a small integer.
-    #[inline(always)]
-    pub(crate) fn small(self) -> Option<i64> {
-        (self.0 & IMMEDIATE == SMALL).then_some(self.0 as i64 >> 4)
-    }
-
-    /// Returns whether it is a small integer or an atom: a word that is the same term everywhere on the node.
-    #[inline(always)]
-    pub(crate) fn is_small_or_atom(self) -> bool {
-        self.small().is_some() || self.atom_index().is_some()
-    }
-
-    /// Returns whether it points to words with a header.
-    pub(crate) fn is_boxed(self) -> bool {
-        self.0 & PRIMARY == BOXED
-    }
-
-    /// Returns the place in the machine's atom table.
-    #[inline(always)]
-    pub(crate) fn atom_index(self) -> Option<usize> {
-        (self.0 & ATOM_MASK == ATOM).then_some(self.0 >> 6)
-    }
-
-    /// Returns the word that identifies a local process.
-    #[inline(always)]
-    pub(crate) fn local_pid(self) -> Option<u64> {
-        (self.0 & IMMEDIATE == PID).then_some(self.0 as u64 >> 4)
-    }
-
-    /// Returns the local process that [`Term::local_pid`] identified so.
-    #[inline(always)]
-    pub(crate) fn from_local_pid(id: u64) -> Term {
-        Term((id << 4) as usize | PID)
-    }
-
-    /// Returns the word that identifies a local port.
-    pub(crate) fn local_port(self) -> Option<u64> {
-        (self.0 & IMMEDIATE == PORT).then_some(self.0 as u64 >> 4)
-    }
-
-    /// Returns the local port that [`Term::local_port`] identified so.
-    pub(crate) fn from_local_port(id: u64) -> Term {
-        Term((id << 4) as usize | PORT)
-    }
-
-    /// Returns a small integer; `None` if it is too large to be one.
-    #[inline(always)]
-    pub(crate) fn from_small(value: i64) -> Option<Term> {
-        let fits = (value << (64 - SMALL_BITS)) >> (64 - SMALL_BITS) == value;
-        fits.then_some(Term((value << 4) as usize | SMALL))
-    }
-
-    /// Returns whether it is a native record, of which the machine itself does not tell the kind: OTP 29 ends at once
-    /// when it is asked.
-    #[inline(always)]
-    fn is_record(self) -> bool {
-        // Relaxed: written when the library is loaded, before any call.
-        let record = RECORD.load(Ordering::Relaxed);
-        record != NO_RECORDS && self.0 & PRIMARY == BOXED && self.subtag() == record
-    }
-
-    /// Returns the kind of a boxed term, from its header.
-    #[inline(always)]
-    pub(crate) fn subtag(self) -> usize {
-        let header: *const usize = std::ptr::with_exposed_provenance(self.0 & !POINTER_TAGS);
-        // SAFETY: callers pass boxed terms, which are pointers, with a tag in the low bits, to a word at least.
-        unsafe { header.read() & SUBTAG }
-    }
-
-    #[inline(always)]
-    pub(crate) fn c(self) -> ErlNifTerm {
-        // SAFETY: both are one word, `repr(transparent)`.
-        unsafe { std::mem::transmute(self.0) }
-    }
-
-    #[inline(always)]
-    pub(crate) fn from_c(term: ErlNifTerm) -> Term {
-        // SAFETY: as in `c`.
-        Term(unsafe { std::mem::transmute::<ErlNifTerm, usize>(term) })
-    }
-
-    /// Returns the pid as the machine's C interface has it.
-    pub(crate) fn as_pid(self) -> ErlNifPid {
-        // SAFETY: `ErlNifPid` is one word, the pid's; callers pass local pids.
-        unsafe { std::mem::transmute(self.0) }
-    }
-}
+use super::Term;
 
 /// An environment. See invariant CALL.
 #[derive(Clone, Copy)]
@@ -390,6 +261,16 @@ impl Env {
         unsafe { raw::enif_hash(raw::ErlNifHash::ERL_NIF_INTERNAL_HASH, term.c(), 0) }
     }
 
+    /// Returns a term as its external format tells it.
+    pub(crate) fn decoded(self, term: Term) -> Option<Owned> {
+        etf::decode(&self.write_external(term)?).ok()
+    }
+
+    /// Returns the term that the external format of one of ours stands for.
+    pub(crate) fn encoded(self, term: &Owned) -> Option<Term> {
+        self.read_external(&etf::encode(term))
+    }
+
     /// Returns a term in the external format.
     pub(crate) fn write_external(self, term: Term) -> Option<Vec<u8>> {
         let mut binary = MaybeUninit::uninit();
@@ -567,158 +448,5 @@ impl Env {
         unsafe {
             raw::enif_monitor_process(self.0, object, &pid.as_pid(), std::ptr::null_mut()) == 0
         }
-    }
-}
-
-/// Resources that live now.
-static RESOURCES: LazyLock<Striped> = LazyLock::new(|| {
-    let count = Striped::new();
-    count.inflate();
-    count
-});
-
-/// Returns the number of resources that live now.
-pub(crate) fn resources() -> i64 {
-    RESOURCES.exact()
-}
-
-/// # Safety
-///
-/// The resource holds a `T`, and nothing refers to it any more.
-pub(crate) unsafe extern "C" fn destroy<T>(_: *mut ErlNifEnv, object: *mut c_void) {
-    RESOURCES.add(-1);
-    // SAFETY: the caller's contract.
-    unsafe { object.cast::<T>().drop_in_place() }
-}
-
-/// Makes a resource that holds `value`; the caller has its one count.
-///
-/// # Safety
-///
-/// The type's destroyer drops a `T`.
-pub(crate) unsafe fn new_resource<T>(kind: Type, value: T) -> *mut c_void {
-    // SAFETY: the block is large enough, aligned to 8 bytes, and fresh.
-    unsafe {
-        let object = raw::enif_alloc_resource(kind, size_of::<T>());
-        object.cast::<T>().write(value);
-        RESOURCES.add(1);
-        object
-    }
-}
-
-/// Makes a resource that is never released, so that its kind stays.
-pub(crate) fn anchor(kind: Type) {
-    // SAFETY: of one byte, which is never read; nor is the resource ever destroyed.
-    unsafe { raw::enif_alloc_resource(kind, 1) };
-}
-
-/// Makes a resource that holds `value`; returns a term that refers to it.
-///
-/// # Safety
-///
-/// The type's destroyer drops a `T`.
-pub(crate) unsafe fn wrap<T>(env: Env, kind: Type, value: T) -> Term {
-    // SAFETY: the caller's contract; our count goes back once the term has one.
-    unsafe {
-        let object = new_resource(kind, value);
-        let term = env.make_resource(object);
-        release(object);
-        term
-    }
-}
-
-/// Learns what native records look like, where there are any.
-pub(crate) fn learn_records(env: Env) {
-    // `#true:ok{}` in the external format, which machines without records do not read.
-    let external = b"\x83C\0\0\0\0\x01w\x04truew\x02ok";
-    if let Some(record) = env.read_external(external)
-        && record.0 & PRIMARY == BOXED
-        && record.subtag() != env.make_tuple(&[record]).subtag()
-    {
-        // Relaxed: the machine publishes the library after its loading.
-        RECORD.store(record.subtag(), Ordering::Relaxed);
-    }
-}
-
-/// A term in an environment of its own.
-pub(crate) struct OwnTerm {
-    env: *mut ErlNifEnv,
-    term: ErlNifTerm,
-}
-
-// SAFETY: such an environment belongs to no thread, and nothing is written to it once the term is there.
-unsafe impl Send for OwnTerm {}
-// SAFETY: as above.
-unsafe impl Sync for OwnTerm {}
-
-impl OwnTerm {
-    /// Copies a term of the call under way.
-    pub(crate) fn copy_of(term: Term) -> OwnTerm {
-        // SAFETY: the term belongs to the call under way (CALL), and is copied; the new environment is ours alone.
-        unsafe {
-            let env = raw::enif_alloc_env();
-            let term = raw::enif_make_copy(env, term.c());
-            OwnTerm { env, term }
-        }
-    }
-
-    /// Returns the term itself, to be copied.
-    pub(crate) fn get(&self) -> Term {
-        Term::from_c(self.term)
-    }
-
-    /// Returns a copy of a part of it for the call under way.
-    pub(crate) fn copy_part_to(&self, env: Env, part: Term) -> Term {
-        // SAFETY: the environment is that of the call under way (CALL); the part lives as long as the term.
-        Term::from_c(unsafe { raw::enif_make_copy(env.0, part.c()) })
-    }
-
-    /// Returns a copy of it for the call under way.
-    pub(crate) fn copy_to(&self, env: Env) -> Term {
-        self.copy_part_to(env, self.get())
-    }
-}
-
-impl Drop for OwnTerm {
-    fn drop(&mut self) {
-        // SAFETY: ours, freed once.
-        unsafe { raw::enif_free_env(self.env) }
-    }
-}
-
-/// Gives back a count of a resource.
-///
-/// # Safety
-///
-/// It was the caller's.
-pub(crate) unsafe fn release(object: *const c_void) {
-    // SAFETY: forwarded.
-    unsafe { raw::enif_release_resource(object) }
-}
-
-/// The layout of the words of terms.
-pub(crate) struct WordLayout;
-
-impl WordLayout {
-    /// Returns whether the machine's words are those we know.
-    pub(crate) fn probe(env: Env) -> bool {
-        let smalls = [0, 1, -1, 42, i64::from(i32::MIN), (1 << 59) - 1, -1 << 59];
-        let integers = smalls.iter().all(|&value| {
-            // SAFETY: the environment is that of the load under way (CALL), and the new term is used with it.
-            let made = Term::from_c(unsafe { raw::enif_make_long(env.0, value) });
-            made.small() == Some(value) && Term::from_small(value) == Some(made)
-        });
-        // SAFETY: as above.
-        let large = Term::from_c(unsafe { raw::enif_make_long(env.0, 1 << 59) });
-        let atoms = ["true", "fyris", "undefined"]
-            .iter()
-            .all(|name| env.make_atom(name.as_bytes()).atom_index().is_some());
-        let others = [large, env.make_tuple(&[large]), env.make_list(&[large])];
-        let is_none =
-            |t: &Term| t.small().is_none() && t.atom_index().is_none() && t.local_pid().is_none();
-        let pid = env.self_pid().is_none_or(|pid| {
-            pid.local_pid().map(Term::from_local_pid) == Some(pid) && pid.small().is_none()
-        });
-        integers && atoms && pid && others.iter().all(is_none)
     }
 }

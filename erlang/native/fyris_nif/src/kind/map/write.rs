@@ -5,14 +5,12 @@
 //! each level, and a key that is alone below a node is a leaf there. Of two keys with the same hash the machine makes
 //! other nodes, of other kinds on different releases; such a map is left to it.
 
-use std::sync::OnceLock;
-
-use super::super::{Room, layouts, words};
-use super::{
-    CHILDREN_SHIFT, FEW, FULL, INNER, KIND, KIND_SHIFT, NODE, ROOT, Sample, are_same, inner, root,
+use super::ranks;
+use super::tree::{
+    CHILDREN_SHIFT, FEW, FULL, INNER, KIND, KIND_SHIFT, NODE, ROOT, Sample, are_same, inner, nodes,
+    root,
 };
-use crate::ranks;
-use crate::sys::{BOXED, Env, Term};
+use crate::machine::{BOXED, Env, Learned, Room, Term, header};
 
 /// Bits of a hash that choose a child.
 const LEVEL: u32 = 4;
@@ -27,11 +25,11 @@ struct Headers {
     full: usize,
 }
 
-static HEADERS: OnceLock<Option<Headers>> = OnceLock::new();
+static HEADERS: Learned<Headers> = Learned::new();
 
 /// Learns the headers, and whether maps that are written are those that the machine makes.
 pub(super) fn learn(env: Env, samples: &[Sample]) {
-    HEADERS.get_or_init(|| {
+    HEADERS.learn(|| {
         let headers = headers_of(samples)?;
         let is_same = |sample: &Sample| {
             let written = Room::new(env, 0).tree_of(headers, &sample.keys, &sample.values);
@@ -43,12 +41,12 @@ pub(super) fn learn(env: Env, samples: &[Sample]) {
 
 /// Returns whether maps of many keys are written.
 pub(super) fn is_known() -> bool {
-    HEADERS.get().is_some_and(Option::is_some)
+    HEADERS.is_known()
 }
 
 /// Returns the headers of the nodes of some maps, if all of a kind have the same.
 fn headers_of(samples: &[Sample]) -> Option<Headers> {
-    let subtag = layouts()?.tree?;
+    let subtag = nodes()?;
     let mut found = [None; KIND + 1];
     for sample in samples {
         let (_, children) = root(subtag, sample.map)?;
@@ -57,9 +55,7 @@ fn headers_of(samples: &[Sample]) -> Option<Headers> {
             .copied()
             .filter(|&child| inner(subtag, child).is_some());
         for node in inner.chain([sample.map]) {
-            // SAFETY: a node begins with its header.
-            let [header] = unsafe { words(node) };
-            let header = header & !CHILDREN;
+            let header = header(node)? & !CHILDREN;
             let of_kind = &mut found[header >> KIND_SHIFT & KIND];
             if *of_kind.get_or_insert(header) != header {
                 return None;
@@ -93,7 +89,7 @@ impl Room {
     /// Returns a map of many keys, which are all different; `None` where such look otherwise than we know, and if two
     /// keys have the same hash.
     pub(crate) fn tree(&mut self, keys: &[Term], values: &[Term]) -> Option<Term> {
-        self.tree_of(HEADERS.get().copied().flatten()?, keys, values)
+        self.tree_of(*HEADERS.get()?, keys, values)
     }
 
     fn tree_of(&mut self, headers: Headers, keys: &[Term], values: &[Term]) -> Option<Term> {

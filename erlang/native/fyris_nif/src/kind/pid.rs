@@ -10,8 +10,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use fyris_term::Pid;
 
-use super::rare::here;
-use crate::sys::Term;
+use super::node::here;
+use crate::load::Samples;
+use crate::machine::Term;
 
 /// The widths of the numbers in the older layout.
 const OLD_NUMBER: u32 = 15;
@@ -25,7 +26,7 @@ static PLACES: AtomicU32 = AtomicU32::new(0);
 
 /// Returns a local pid as it is stored: its two numbers, and its place in the process table, if that is in the word.
 #[inline]
-pub(super) fn local_pid(id: u64) -> Pid {
+pub(crate) fn local_pid(id: u64) -> Pid {
     // Relaxed: written once, before tables are made.
     split(id, PLACES.load(Ordering::Relaxed))
 }
@@ -52,7 +53,7 @@ fn split(id: u64, places: u32) -> Pid {
 
 /// Returns the machine's local pid from its stored form; `None` for a foreign one.
 #[inline]
-pub(super) fn from_local_pid(node: u32, id: u32, serial: u32, creation: u32) -> Option<Term> {
+pub(crate) fn from_local_pid(node: u32, id: u32, serial: u32, creation: u32) -> Option<Term> {
     let numbers = [id, serial, creation].map(u64::from);
     let id = joined(numbers, PLACES.load(Ordering::Relaxed));
     (node == here().id()).then(|| Term::from_local_pid(id))
@@ -76,9 +77,11 @@ const fn low(bits: u32) -> u64 {
 
 /// Learns the layout from the pid with number 0 and serial number 1, and from those whose numbers are powers of two. In
 /// any other layout pids come back all the same, but may be in another order than the machine's.
-pub(super) fn learn(serial: Term, numbers: &[Term]) {
-    let ids: Option<Vec<u64>> = numbers.iter().map(|pid| pid.local_pid()).collect();
-    let (ids, serial) = (ids.unwrap_or_default(), serial.local_pid());
+pub(super) fn learn(samples: &Samples) {
+    let ids: Option<Vec<u64>> = samples.pids.iter().map(|pid| pid.local_pid()).collect();
+    let Some([serial, ids @ ..]) = ids.as_deref() else {
+        return;
+    };
     // The number that has the lowest bit of the word.
     let lowest = ids.iter().position(|id| id & low(NUMBER) == 1);
     let places = lowest.map_or(0, |at| at as u32 + ROTATED);
@@ -86,8 +89,7 @@ pub(super) fn learn(serial: Term, numbers: &[Term]) {
         return;
     }
     let is_so = |(at, &id): (usize, &u64)| split(id, places).id == 1 << at;
-    let is_serial = serial.is_some_and(|id| split(id, places).serial == 1);
-    if ids.iter().enumerate().all(is_so) && is_serial {
+    if ids.iter().enumerate().all(is_so) && split(*serial, places).serial == 1 {
         // Relaxed: the library is being loaded.
         PLACES.store(places, Ordering::Relaxed);
     }

@@ -19,8 +19,10 @@
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
 
-use crate::references::Alias;
-use crate::sys::Term;
+use crate::machine::Term;
+
+/// The numbers of an alias, and its process.
+pub(crate) type Alias = ([u32; 3], Term);
 
 /// The number of places: a megabyte, of which only pages in use take memory.
 const PLACES: usize = 1 << 15;

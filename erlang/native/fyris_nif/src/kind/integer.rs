@@ -1,13 +1,15 @@
-//! Integers that take more than one word: a header that has the sign, and digits of 64 bits from the lowest.
+//! Integers that take more than one word: a header that has the sign, and digits of 64 bits from the lowest (the
+//! machine's `big.h`).
 
 use std::slice;
 
-use fyris_term::{Term as Owned, etf};
+use fyris_term::Term as Owned;
 use num_bigint::{BigInt, Sign};
 use smallvec::SmallVec;
 
-use super::{ARITY_SHIFT, Known, Room, TAGS, address, header, layouts, words};
-use crate::sys::{BOXED, Env, PRIMARY, SUBTAG, Term};
+use crate::machine::{
+    ARITY_SHIFT, BOXED, Env, Learned, Room, SUBTAG, Term, address, header, word_of, words_of,
+};
 
 /// Digits that need no allocation on their way from bytes.
 const FEW: usize = 8;
@@ -32,60 +34,54 @@ impl Large<'_> {
     }
 }
 
-/// Learns the kinds in the headers of large integers, of those above and of those below zero; the number of digits
-/// stands there besides.
-pub(super) fn learn(env: Env) -> Option<[usize; 2]> {
-    let header_of = |sign: Sign| {
-        let header_of = |digits: &[u32]| {
-            let large = BigInt::from_slice(sign, digits);
-            let term = env.read_external(&etf::encode(&Owned::integer(large)))?;
-            let [low, high] = [0, 2].map(|at| word_of(digits[at], digits[at + 1]));
-            // SAFETY: made just now, and larger than a word: a header and two words at least.
-            let [header, first, second]: [usize; 3] =
-                (term.0 & TAGS == BOXED).then(|| unsafe { words(term) })?;
-            ([first, second] == [low, high]).then_some(header)
+/// The kinds in the headers of large integers, of those above and of those below zero.
+static KINDS: Learned<[usize; 2]> = Learned::new();
+
+pub(crate) fn are_known() -> bool {
+    KINDS.is_known()
+}
+
+/// Learns the kinds; the number of digits stands in the headers besides.
+pub(super) fn learn(env: Env) {
+    KINDS.learn(|| {
+        let kind_of = |sign: Sign| {
+            let header_of = |digits: &[u32]| {
+                let large = BigInt::from_slice(sign, digits);
+                let term = env.encoded(&Owned::integer(large))?;
+                let [header, first, second]: [usize; 3] = words_of(term)?;
+                let [low, high] = [0, 2].map(|at| word_of(digits[at], digits[at + 1]));
+                ([first, second] == [low, high]).then_some(header)
+            };
+            let (two, three) = (header_of(&[1, 2, 3, 4])?, header_of(&[5, 6, 7, 8, 9, 10])?);
+            let kind = two.checked_sub(2 << ARITY_SHIFT)?;
+            (three == 3 << ARITY_SHIFT | kind && kind <= SUBTAG).then_some(kind)
         };
-        let (two, three) = (header_of(&[1, 2, 3, 4])?, header_of(&[5, 6, 7, 8, 9, 10])?);
-        let subtag = two.checked_sub(2 << ARITY_SHIFT)?;
-        (three == 3 << ARITY_SHIFT | subtag && subtag < 1 << ARITY_SHIFT).then_some(subtag)
-    };
-    Some([header_of(Sign::Plus)?, header_of(Sign::Minus)?])
+        Some([kind_of(Sign::Plus)?, kind_of(Sign::Minus)?])
+    });
 }
 
-/// Returns a word of two half words.
-pub(crate) fn word_of(low: u32, high: u32) -> usize {
-    low as usize | (high as usize) << u32::BITS
-}
-
-/// Returns a large integer, read where it is; `None` for anything else, and where such look otherwise. Valid during the
-/// call that the term belongs to (CALL).
-///
-/// # Safety
-///
-/// The term is boxed.
-#[inline]
-pub(super) unsafe fn see<'t>(known: &Known, term: Term) -> Option<Large<'t>> {
-    let [plus, minus] = known.large?;
-    // SAFETY: a boxed term points to its header.
-    let header = unsafe { header(term) };
-    let sign = header & SUBTAG;
-    if sign != plus && sign != minus {
-        return None;
+impl<'t> Large<'t> {
+    /// Returns a large integer, read where it is; `None` for anything else, and where such look otherwise. Valid during
+    /// the call that the term belongs to (CALL).
+    #[inline]
+    pub(super) fn see(term: Term) -> Option<Large<'t>> {
+        let &[plus, minus] = KINDS.get()?;
+        let header = header(term)?;
+        let sign = header & SUBTAG;
+        // SAFETY: behind the header are as many digits as it says (ARITY).
+        (sign == plus || sign == minus).then(|| unsafe {
+            let digits = address(term).add(1).cast();
+            Large {
+                negative: sign == minus,
+                digits: slice::from_raw_parts(digits, header >> ARITY_SHIFT),
+            }
+        })
     }
-    // SAFETY: behind the header are as many digits as it says.
-    let digits =
-        unsafe { slice::from_raw_parts(address(term).add(1).cast(), header >> ARITY_SHIFT) };
-    Some(Large {
-        negative: sign == minus,
-        digits,
-    })
 }
 
 /// Returns a large integer; `None` for anything else, and where such look otherwise.
-pub(crate) fn read_large(term: Term) -> Option<BigInt> {
-    let known = layouts().filter(|_| term.0 & PRIMARY == BOXED)?;
-    // SAFETY: it is boxed.
-    let large = unsafe { see(known, term) }?;
+pub(crate) fn read(term: Term) -> Option<BigInt> {
+    let large = Large::see(term)?;
     let sign = match large.negative {
         true => Sign::Minus,
         false => Sign::Plus,
@@ -98,7 +94,7 @@ pub(crate) fn read_large(term: Term) -> Option<BigInt> {
 impl Room {
     /// Returns an integer of more than 64 bits; `None` where such look otherwise than we know.
     pub(crate) fn large(&mut self, negative: bool, digits: &[u64]) -> Option<Term> {
-        let [plus, minus] = self.known?.large?;
+        let &[plus, minus] = KINDS.get()?;
         let at = self.take(1 + digits.len())?;
         let subtag = if negative { minus } else { plus };
         // SAFETY: as many words are ours; the header says that they are one whole integer (WHOLE).

@@ -1,11 +1,11 @@
-//! Pids and references of other nodes, read where they are and made by copies.
+//! Nodes: the one that we are on; and pids and references of others, read where they are and made by copies.
 //!
 //! | term | words |
 //! |---|---|
 //! | pid | a header, the node, a link, two half words: its number and its serial number |
 //! | reference | a header, the node, a link, half words: how many numbers, the numbers |
 //!
-//! The node is the address of the machine's entry for it, which the term has counted; the link is to another term that
+//! (`ExternalThing` of the machine's `erl_term.h`.) The node is the address of the machine's entry for it, which the term has counted; the link is to another term that
 //! has counted something. The two stand in either order, which is learned when the library is loaded; where such terms
 //! look otherwise they go by way of the external format.
 //!
@@ -20,14 +20,16 @@
 //!
 //! **NODE_FIRST**: the place of a node is published after what is there.
 
-use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{LazyLock, Mutex, OnceLock, PoisonError};
 
-use fyris_term::{Atom, Pid, Reference, Term as Owned, etf};
+use fyris_term::text::OWN_NODE;
+use fyris_term::{Atom, Pid, Reference, Term as Owned};
 
-use crate::sys::{BOXED, Env, OwnTerm, PRIMARY, Term};
-use crate::words::{address, word_of, words};
+use crate::machine::{
+    ARITY_SHIFT, Env, Learned, OwnTerm, Term, address, halves, hash_of, word_of, words_of,
+    words_with,
+};
 
 /// The most nodes that are remembered; a node that starts again is another one.
 const MOST: usize = 1 << 10;
@@ -57,42 +59,31 @@ struct ExternalLayout {
     node: usize,
 }
 
-static LAYOUT: OnceLock<Option<ExternalLayout>> = OnceLock::new();
-
-fn layout() -> Option<ExternalLayout> {
-    LAYOUT.get().copied().flatten()
-}
+static LAYOUT: Learned<ExternalLayout> = Learned::new();
 
 /// Returns whether such terms look as we know.
 pub(crate) fn are_known() -> bool {
-    layout().is_some()
+    LAYOUT.is_known()
 }
 
 /// Learns what such terms look like, from some that the external format makes.
-pub(crate) fn learn(env: Env) {
-    LAYOUT.get_or_init(|| {
-        let nodes = ["a@fyris", "b@fyris"].map(Atom::new);
-        let [Ok(a), Ok(b)] = nodes else { return None };
-        let pids = [
-            pid_of(env, (a, 7), [5, 6])?,
-            pid_of(env, (a, 7), [8, 9])?,
-            pid_of(env, (b, 7), [5, 6])?,
-        ];
-        let references = [[1, 2, 3], [4, 5, 6]].map(|ids| reference_of(env, (a, 7), ids));
-        // SAFETY: made just now, and boxed: terms that hold a node have more words.
-        let [first, second, other] = pids.map(|pid| unsafe { words::<WORDS>(pid) });
+pub(super) fn learn(env: Env) {
+    LAYOUT.learn(|| {
+        let [a, b] = [Atom::new("a@fyris").ok()?, Atom::new("b@fyris").ok()?];
+        let pid_with = |node, ids| words_of::<WORDS>(pid_of(env, (node, 7), ids)?);
+        let (first, second) = (pid_with(a, [5, 6])?, pid_with(a, [8, 9])?);
+        let other = pid_with(b, [5, 6])?;
         let node = (1..HEAD).find(|&at| first[at] == second[at] && first[at] != other[at])?;
         let [pid, ..] = first;
         let is_pid = |[header, .., last]: [usize; WORDS], [id, serial]: [u32; 2]| {
-            (header, header >> 6, last) == (pid, 3, word_of(id, serial))
+            (header, header >> ARITY_SHIFT, last) == (pid, 3, word_of(id, serial))
         };
         let are_pids = is_pid(first, [5, 6]) && is_pid(second, [8, 9]) && is_pid(other, [5, 6]);
-        let [one, two] = [references[0]?, references[1]?];
-        // SAFETY: as above.
-        let [one, two] = [one, two].map(|term| unsafe { words::<{ WORDS + 1 }>(term) });
+        let reference_with = |ids| words_of::<{ WORDS + 1 }>(reference_of(env, (a, 7), ids)?);
+        let (one, two) = (reference_with([1, 2, 3])?, reference_with([4, 5, 6])?);
         let [reference, ..] = one;
         let is_reference = |all: [usize; WORDS + 1], [a, b, c]: [u32; 3]| {
-            (all[0], all[0] >> 6, all[node]) == (reference, 4, first[node])
+            (all[0], all[0] >> ARITY_SHIFT, all[node]) == (reference, 4, first[node])
                 && all[HEAD..] == [word_of(3, a), word_of(b, c)]
         };
         let are_references = is_reference(one, [1, 2, 3]) && is_reference(two, [4, 5, 6]);
@@ -111,7 +102,7 @@ fn pid_of(env: Env, (node, creation): (Atom, u32), [id, serial]: [u32; 2]) -> Op
         serial,
         creation,
     };
-    boxed(env.read_external(&etf::encode(&Owned::Pid(Box::new(pid))))?)
+    env.encoded(&Owned::Pid(Box::new(pid)))
 }
 
 fn reference_of(env: Env, (node, creation): (Atom, u32), ids: [u32; 3]) -> Option<Term> {
@@ -120,11 +111,31 @@ fn reference_of(env: Env, (node, creation): (Atom, u32), ids: [u32; 3]) -> Optio
         creation,
         ids: ids.to_vec(),
     };
-    boxed(env.read_external(&etf::encode(&Owned::Reference(Box::new(reference))))?)
+    env.encoded(&Owned::Reference(Box::new(reference)))
 }
 
-fn boxed(term: Term) -> Option<Term> {
-    (term.0 & PRIMARY == BOXED).then_some(term)
+/// Returns the node that local things are stored under.
+pub(crate) fn here() -> Atom {
+    static HERE: LazyLock<Atom> = LazyLock::new(|| Atom::new(OWN_NODE).expect("a short name"));
+    *HERE
+}
+
+/// The identity of a node: its name, and the number of its start.
+pub(crate) type Node = (Atom, u32);
+
+/// Returns this node, as it is called now. It is asked each time: the machine tells nobody that the node was renamed,
+/// and a name that was kept would be that of another node. So it is asked only for terms that may have local parts.
+pub(crate) fn this_node(env: Env) -> Option<Node> {
+    // Some environments have no process; every one can make a reference.
+    match env.decoded(env.make_ref())? {
+        Owned::Reference(reference) => Some((reference.node, reference.creation)),
+        _ => None,
+    }
+}
+
+/// Returns the present name of this node.
+pub(crate) fn node_name(env: Env) -> Option<Atom> {
+    this_node(env).map(|(name, _)| name)
 }
 
 /// A node that was met.
@@ -165,41 +176,29 @@ fn find(
     Err(place)
 }
 
-fn hash(what: impl std::hash::Hash) -> u64 {
-    foldhash::fast::FixedState::default().hash_one(what)
-}
-
 fn by_entry(entry: usize) -> Result<&'static MetNode, usize> {
-    find(&BY_ENTRY, hash(entry), |met| met.entry == entry)
+    find(&BY_ENTRY, hash_of(entry), |met| met.entry == entry)
 }
 
 fn by_node(node: NodeIds) -> Result<&'static MetNode, usize> {
-    find(&BY_NODE, hash(node), |met| met.node == node)
+    find(&BY_NODE, hash_of(node), |met| met.node == node)
 }
 
 /// Returns a pid or reference of another node that was met, read where it is; `None` for other terms.
 #[inline]
 pub(crate) fn see(term: Term) -> Option<Foreign> {
-    let layout = layout().filter(|_| term.0 & PRIMARY == BOXED)?;
-    // SAFETY: a boxed term points to its header (CALL), which says how many words follow.
-    unsafe {
-        let [header] = words(term);
-        if header == layout.pid {
-            let all: [usize; WORDS] = words(term);
-            return pid(all[layout.node], all[HEAD]);
-        }
-        if header == layout.reference {
-            let all: [usize; WORDS + 1] = words(term);
-            return reference(all[layout.node], [all[HEAD], all[HEAD + 1]]);
-        }
+    let layout = LAYOUT.get()?;
+    if let Some(all) = words_with::<WORDS>(term, layout.pid) {
+        return pid(all[layout.node], all[HEAD]);
     }
-    None
+    let all = words_with::<{ WORDS + 1 }>(term, layout.reference)?;
+    reference(all[layout.node], [all[HEAD], all[HEAD + 1]])
 }
 
 #[inline(never)]
 fn pid(entry: usize, numbers: usize) -> Option<Foreign> {
     let (node, creation) = by_entry(entry).ok()?.node;
-    let (id, serial) = (numbers as u32, (numbers >> u32::BITS) as u32);
+    let [id, serial] = halves(numbers);
     let node = Atom::from_id(node)?;
     Some(Foreign::Pid(Pid {
         node,
@@ -212,18 +211,16 @@ fn pid(entry: usize, numbers: usize) -> Option<Foreign> {
 #[inline(never)]
 fn reference(entry: usize, [low, high]: [usize; 2]) -> Option<Foreign> {
     let node = by_entry(entry).ok()?.node;
-    let ids = [
-        (low >> u32::BITS) as u32,
-        high as u32,
-        (high >> u32::BITS) as u32,
-    ];
-    (low as u32 == 3).then_some(Foreign::Reference(node, ids))
+    let ([count, a], [b, c]) = (halves(low), halves(high));
+    (count == 3).then_some(Foreign::Reference(node, [a, b, c]))
 }
 
 /// Returns a pid of another node that was met; `None` of any other.
 #[inline(never)]
 pub(crate) fn make_pid(env: Env, node: NodeIds, [id, serial]: [u32; 2]) -> Option<Term> {
-    let layout = layout().filter(|_| id >> PID_BITS == 0 && serial >> PID_BITS == 0)?;
+    let layout = LAYOUT
+        .get()
+        .filter(|_| id >> PID_BITS == 0 && serial >> PID_BITS == 0)?;
     let met = by_node(node).ok()?;
     copied(env, met, met.pid, layout.pid, [word_of(id, serial)])
 }
@@ -231,7 +228,7 @@ pub(crate) fn make_pid(env: Env, node: NodeIds, [id, serial]: [u32; 2]) -> Optio
 /// Returns a reference of another node that was met; `None` of any other.
 #[inline(never)]
 pub(crate) fn make_reference(env: Env, node: NodeIds, [a, b, c]: [u32; 3]) -> Option<Term> {
-    let layout = layout().filter(|_| a >> REFERENCE_BITS == 0)?;
+    let layout = LAYOUT.get().filter(|_| a >> REFERENCE_BITS == 0)?;
     let numbers = [word_of(3, a), word_of(b, c)];
     let met = by_node(node).ok()?;
     copied(env, met, met.reference, layout.reference, numbers)
@@ -245,18 +242,16 @@ fn copied<const N: usize>(
     header: usize,
     numbers: [usize; N],
 ) -> Option<Term> {
-    let copy = boxed(met.kept.copy_part_to(env, term))?;
-    // SAFETY: a boxed term points to its header, which says how many words follow: those of the head, and these, which
-    // are numbers only. It was made just now, so nothing else has seen it.
-    unsafe {
-        let [found] = words(copy);
-        if found != header {
-            return None;
-        }
-        let to = address(copy).add(HEAD).cast_mut();
-        to.cast::<[usize; N]>().write(numbers);
-    }
-    Some(copy)
+    let copy = met.kept.copy_part_to(env, term);
+    let is_it =
+        header >> ARITY_SHIFT >= HEAD - 1 + N && crate::machine::header(copy) == Some(header);
+    is_it.then(|| {
+        let to = address(copy).wrapping_add(HEAD).cast_mut();
+        // SAFETY: the header says that so many words follow (ARITY): those of the head, and these, which are numbers
+        // only. The copy was made just now, so nothing else has seen it.
+        unsafe { to.cast::<[usize; N]>().write(numbers) };
+        copy
+    })
 }
 
 /// Remembers the node of a pid or reference of another node, if there is room.
@@ -290,13 +285,9 @@ pub(crate) fn remember(env: Env, term: Term, node: (Atom, u32)) -> Option<()> {
 
 /// Returns the entry of the node of a pid or reference of another node; `None` for other terms.
 fn entry_of(term: Term) -> Option<usize> {
-    let layout = layout().filter(|_| term.0 & PRIMARY == BOXED)?;
-    // SAFETY: a boxed term points to its header (CALL); those of the two kinds have a head of as many words.
-    unsafe {
-        let [header] = words(term);
-        let is_foreign = header == layout.pid || header == layout.reference;
-        is_foreign.then(|| words::<HEAD>(term)[layout.node])
-    }
+    let layout = LAYOUT.get()?;
+    let head = |header| words_with::<HEAD>(term, header);
+    Some(head(layout.pid).or_else(|| head(layout.reference))?[layout.node])
 }
 
 fn publish(met: MetNode) -> Option<()> {

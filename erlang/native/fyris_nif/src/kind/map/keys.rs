@@ -6,14 +6,15 @@
 //! terms; stored maps have them by name.
 
 use std::cell::RefCell;
+use std::slice;
 use std::sync::OnceLock;
 use std::thread::LocalKey;
 
 use fyris_term::Atom;
 use fyris_term::value::{MAX_SHAPE_KEYS, MAX_SHAPES, Shape};
 
-use crate::atoms;
-use crate::sys::{Env, Term};
+use crate::kind::atom;
+use crate::machine::{Env, MAP, Room, Term, address, layouts};
 
 /// The most keys that have an order.
 const MOST: usize = 32;
@@ -56,11 +57,34 @@ static WORDS: [OnceLock<Box<[Term]>>; MAX_SHAPES] = [const { OnceLock::new() }; 
 pub(crate) fn words_of(env: Env, shape: &Shape) -> &'static [Term] {
     let keys = shape.keys().iter();
     WORDS[shape.number() as usize]
-        .get_or_init(|| keys.map(|key| atoms::to_machine(env, *key)).collect())
+        .get_or_init(|| keys.map(|key| atom::to_machine(env, *key)).collect())
+}
+
+impl Room {
+    /// Puts the keys of a map of [`Room::begin_map`], which are in the order of terms, in that of the machine.
+    #[inline]
+    pub(crate) fn order_keys(&self, map: Term) {
+        let maps = layouts().and_then(|known| known.map);
+        if maps.is_some_and(|maps| maps.by_number) {
+            // SAFETY: the map was made by this room, during this call; its keys are a tuple of as many as there are
+            // values.
+            let (keys, values) = unsafe {
+                let at = address(map).cast_mut();
+                let [_, size, keys] = at.cast::<[usize; MAP]>().read();
+                let keys = address(Term(keys)).cast_mut().add(1).cast::<Term>();
+                let values = at.add(MAP).cast::<Term>();
+                (
+                    slice::from_raw_parts_mut(keys, size),
+                    slice::from_raw_parts_mut(values, size),
+                )
+            };
+            put_in_order(keys, values);
+        }
+    }
 }
 
 /// Puts keys, which are in the order of terms, in that of the machine, and their values with them.
-pub(crate) fn put_in_order(keys: &mut [Term], values: &mut [Term]) {
+fn put_in_order(keys: &mut [Term], values: &mut [Term]) {
     if !(2..=MOST).contains(&keys.len()) {
         return;
     }
@@ -90,7 +114,7 @@ fn learn(env: Env, keys: &[Term], by_number: bool) -> Option<Keys> {
     if !keys.iter().all(|key| key.is_small_or_atom()) {
         return None;
     }
-    let name = |key: &Term| atoms::from_machine(env, *key).map(|atom| atom.as_str());
+    let name = |key: &Term| atom::from_machine(env, *key).map(|atom| atom.as_str());
     let places = match by_number {
         true => with_atoms_by(keys, name)?,
         false => std::array::from_fn(|place| place as u8),
@@ -104,7 +128,7 @@ fn learn(env: Env, keys: &[Term], by_number: bool) -> Option<Keys> {
 pub(crate) fn shape_of(env: Env, keys: impl Iterator<Item = Term>) -> Option<&'static Shape> {
     // One more than a shape has: then there is none.
     let keys = keys.take(MAX_SHAPE_KEYS + 1);
-    let keys: Option<Vec<Atom>> = keys.map(|key| atoms::from_machine(env, key)).collect();
+    let keys: Option<Vec<Atom>> = keys.map(|key| atom::from_machine(env, key)).collect();
     Shape::of(&keys?)
 }
 

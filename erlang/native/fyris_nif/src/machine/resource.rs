@@ -1,0 +1,122 @@
+//! Resources: blocks of ours that the machine counts references to; and environments of ours.
+
+use std::ffi::c_void;
+use std::sync::LazyLock;
+
+use fyris_sync::counter::Striped;
+use rustler::sys as raw;
+
+use super::{Env, ErlNifEnv, ErlNifTerm, Term, Type};
+
+/// Resources that live now.
+static RESOURCES: LazyLock<Striped> = LazyLock::new(|| {
+    let count = Striped::new();
+    count.inflate();
+    count
+});
+
+/// Returns the number of resources that live now.
+pub(crate) fn resources() -> i64 {
+    RESOURCES.exact()
+}
+
+/// # Safety
+///
+/// The resource holds a `T`, and nothing refers to it any more.
+pub(crate) unsafe extern "C" fn destroy<T>(_: *mut ErlNifEnv, object: *mut c_void) {
+    RESOURCES.add(-1);
+    // SAFETY: the caller's contract.
+    unsafe { object.cast::<T>().drop_in_place() }
+}
+
+/// Makes a resource that holds `value`; the caller has its one count.
+///
+/// # Safety
+///
+/// The type's destroyer drops a `T`.
+pub(crate) unsafe fn new_resource<T>(kind: Type, value: T) -> *mut c_void {
+    // SAFETY: the block is large enough, aligned to 8 bytes, and fresh.
+    unsafe {
+        let object = raw::enif_alloc_resource(kind, size_of::<T>());
+        object.cast::<T>().write(value);
+        RESOURCES.add(1);
+        object
+    }
+}
+
+/// Makes a resource that is never released, so that its kind stays.
+pub(crate) fn anchor(kind: Type) {
+    // SAFETY: of one byte, which is never read; nor is the resource ever destroyed.
+    unsafe { raw::enif_alloc_resource(kind, 1) };
+}
+
+/// Makes a resource that holds `value`; returns a term that refers to it.
+///
+/// # Safety
+///
+/// The type's destroyer drops a `T`.
+pub(crate) unsafe fn wrap<T>(env: Env, kind: Type, value: T) -> Term {
+    // SAFETY: the caller's contract; our count goes back once the term has one.
+    unsafe {
+        let object = new_resource(kind, value);
+        let term = env.make_resource(object);
+        release(object);
+        term
+    }
+}
+
+/// A term in an environment of its own.
+pub(crate) struct OwnTerm {
+    env: *mut ErlNifEnv,
+    term: ErlNifTerm,
+}
+
+// SAFETY: such an environment belongs to no thread, and nothing is written to it once the term is there.
+unsafe impl Send for OwnTerm {}
+// SAFETY: as above.
+unsafe impl Sync for OwnTerm {}
+
+impl OwnTerm {
+    /// Copies a term of the call under way.
+    pub(crate) fn copy_of(term: Term) -> OwnTerm {
+        // SAFETY: the term belongs to the call under way (CALL), and is copied; the new environment is ours alone.
+        unsafe {
+            let env = raw::enif_alloc_env();
+            let term = raw::enif_make_copy(env, term.c());
+            OwnTerm { env, term }
+        }
+    }
+
+    /// Returns the term itself, to be copied.
+    pub(crate) fn get(&self) -> Term {
+        Term::from_c(self.term)
+    }
+
+    /// Returns a copy of a part of it for the call under way.
+    pub(crate) fn copy_part_to(&self, env: Env, part: Term) -> Term {
+        // SAFETY: the environment is that of the call under way (CALL); the part lives as long as the term.
+        Term::from_c(unsafe { raw::enif_make_copy(env.as_ptr(), part.c()) })
+    }
+
+    /// Returns a copy of it for the call under way.
+    pub(crate) fn copy_to(&self, env: Env) -> Term {
+        self.copy_part_to(env, self.get())
+    }
+}
+
+impl Drop for OwnTerm {
+    fn drop(&mut self) {
+        // SAFETY: ours, freed once.
+        unsafe { raw::enif_free_env(self.env) }
+    }
+}
+
+/// Gives back a count of a resource.
+///
+/// # Safety
+///
+/// It was the caller's.
+pub(crate) unsafe fn release(object: *const c_void) {
+    // SAFETY: forwarded.
+    unsafe { raw::enif_release_resource(object) }
+}
