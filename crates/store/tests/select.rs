@@ -10,6 +10,7 @@ use fyris::{
     Chunk, Error, Machine, MatchSpec, Options, Owner, Protection, Store, Table, TableType,
     match_spec_run,
 };
+use fyris_query::Wanted;
 use fyris_term::Term;
 
 const KINDS: [TableType; 4] = [
@@ -653,4 +654,39 @@ fn tables_that_go_away_end_queries() {
     table.delete().unwrap();
     assert!(matches!(query.step(1), Err(Error::NoSuchTable(_))));
     assert!(matches!(query.run(), Err(Error::NoSuchTable(_))));
+}
+
+#[test]
+fn of_many_objects_of_a_key_those_that_begin_as_the_head_says_are_visited() {
+    const PLAIN: [&str; 5] = ["1", "\"text\"", "[1,2]", "{1,{2,x}}", "{b,a}"];
+    const OTHERS: [&str; 3] = ["1.0", "#{a => 1}", "'$1'"];
+    let owner = owner();
+    for kind in [TableType::Bag, TableType::DuplicateBag] {
+        let table = owner.new_table("t", &Options::new(kind)).unwrap();
+        for n in 0..200 {
+            for first in PLAIN.iter().chain(&OTHERS[..2]) {
+                table
+                    .insert(&term(&format!("{{key,{first},{n}}}")))
+                    .unwrap();
+            }
+        }
+        let all = table.tab2list().unwrap();
+        for first in PLAIN.iter().chain(&OTHERS).chain(&["{1,{'_',x}}"]) {
+            let spec = spec(&format!(
+                "[{{{{key,{first},'$2'}},[{{'<','$2',150}}],['$2']}}]"
+            ));
+            let want = match_spec_run(&all, &spec);
+            assert!(want.len() >= 150, "{first}");
+            assert_eq!(table.select(&spec).unwrap(), want, "{first}");
+            assert_eq!(chunks(table.select_limit(&spec, 100).unwrap(), 100), want);
+            let mut query = table.query(&spec);
+            query.run().unwrap();
+            assert_eq!(query.take(), want, "{first}");
+            let most = if PLAIN.contains(first) { 201 } else { 1400 };
+            assert!(query.visited() <= most, "{first}: {}", query.visited());
+        }
+        let spec = MatchSpec::pattern(&term("{key,{b,a},'_'}"), Wanted::True).unwrap();
+        assert_eq!(table.select_delete(&spec), Ok(200));
+        assert_eq!(table.len(), all.len() - 200);
+    }
 }

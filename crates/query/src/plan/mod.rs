@@ -2,7 +2,7 @@
 //!
 //! | in the clause | gives |
 //! |---|---|
-//! | a key without variables, `'_'` or maps | that key |
+//! | a key without variables, `'_'` or maps | that key; of a bag, the objects that begin as the head does |
 //! | a tuple or list key whose first parts are known | the keys with that prefix |
 //! | a guard that compares the key with a literal | a range, or a key |
 //! | a guard that compares the first unknown part of such a tuple or list | a range within the prefix |
@@ -29,6 +29,7 @@ mod ordered;
 use std::sync::Arc;
 
 use fyris_term::Term;
+use fyris_term::value::ValueWriter;
 
 use crate::program::plan::{KeptPlan, Plan, TableOrder};
 use crate::program::{Pattern, Program};
@@ -50,13 +51,7 @@ pub(crate) fn plan(program: &Program, keypos: usize, order: TableOrder) -> Arc<P
 /// Returns the bytes of the one key that every matching object has, if the head names it.
 #[inline]
 pub(crate) fn point(program: &Program, keypos: usize, order: TableOrder) -> Option<&[u8]> {
-    let [clause] = &program.clauses[..] else {
-        return None;
-    };
-    let Pattern::Tuple { elements, .. } = clause.head else {
-        return None;
-    };
-    let elements = elements.of(&program.patterns);
+    let elements = only_head(program)?;
     let Pattern::Constant(key) = *elements.get(keypos.checked_sub(1)?)? else {
         return None;
     };
@@ -65,6 +60,39 @@ pub(crate) fn point(program: &Program, keypos: usize, order: TableOrder) -> Opti
         TableOrder::Hash => &key.key,
         TableOrder::Ordered => key.key_order(),
     })
+}
+
+/// Returns the elements of the head, if there is one alone and it is a tuple.
+fn only_head(program: &Program) -> Option<&[Pattern]> {
+    match &program.clauses[..] {
+        [clause] => clause.head.elements(program),
+        _ => None,
+    }
+}
+
+/// Returns bytes that the values of every matching object begin with, in whole terms and headers of terms.
+pub(crate) fn prefix(program: &Program, keypos: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let elements = only_head(program).unwrap_or(&[]).iter().enumerate();
+    let mut values = elements.filter(|(place, _)| place + 1 != keypos);
+    values.all(|(_, &pattern)| append(program, pattern, &mut bytes));
+    bytes
+}
+
+/// Appends the bytes of a value that matches, up to the first part that may be one of several; whether there is none.
+fn append(program: &Program, pattern: Pattern, bytes: &mut Vec<u8>) -> bool {
+    match pattern {
+        Pattern::Constant(id) if program.constant(id).plain => {
+            bytes.extend_from_slice(&program.constant(id).value);
+            true
+        }
+        Pattern::Tuple { elements, .. } => {
+            ValueWriter::new(bytes, &mut Vec::new()).begin_tuple(elements.len as usize);
+            let mut elements = elements.of(&program.patterns).iter();
+            elements.all(|&element| append(program, element, bytes))
+        }
+        _ => false,
+    }
 }
 
 fn make_plan(source: &Term, keypos: usize, order: TableOrder) -> Plan {

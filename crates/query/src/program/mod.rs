@@ -105,6 +105,14 @@ pub(crate) enum Pattern {
 }
 
 impl Pattern {
+    /// Returns the elements of a tuple.
+    pub(crate) fn elements(self, program: &Program) -> Option<&[Pattern]> {
+        match self {
+            Pattern::Tuple { elements, .. } => Some(elements.of(&program.patterns)),
+            _ => None,
+        }
+    }
+
     /// Returns whether it is a tuple, a list or a map of patterns.
     #[inline]
     pub(crate) fn has_parts(self) -> bool {

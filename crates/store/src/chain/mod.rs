@@ -33,6 +33,7 @@ mod tests;
 use std::collections::BinaryHeap;
 
 use fyris_sync::reclaim::Guard;
+use smallvec::SmallVec;
 
 use crate::record::RecordPtr;
 use crate::slot::{Content, Kind};
@@ -215,6 +216,16 @@ pub(crate) fn each(content: Content, f: impl FnMut(Content)) {
     } else {
         std::iter::once(content).for_each(f);
     }
+}
+
+/// Works as [`each`]; of a chain it may leave out objects with other fingerprints.
+pub(crate) fn each_alike(content: Content, alike: &Fingerprints, f: impl FnMut(Content)) {
+    if !content.is_chain() || *alike == ANY {
+        return each(content, f);
+    }
+    let found = search(content, alike.clone()).map(|object| object.record);
+    let newest_first: SmallVec<[RecordPtr; 4]> = found.collect();
+    newest_first.into_iter().rev().map(Content::one).for_each(f);
 }
 
 /// Returns the chain below the newest cell.

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use fyris_query::{KeyRange, MatchSpec, Plan, PlanKind, TableOrder};
 use fyris_sync::reclaim::{Guard, LocalGuard};
-use fyris_term::Term;
+use fyris_term::{Term, value};
 
 use super::scan::{Part, Scan};
+use crate::chain::{self, Fingerprints};
 use crate::error::Result;
 use crate::ids::TableType;
 use crate::ops::Span;
@@ -33,11 +34,20 @@ fn plan(table: &Table, spec: &MatchSpec) -> Arc<Plan> {
 /// Returns a scan of all that a specification can match.
 pub(super) fn scan(table: &Table, spec: &MatchSpec) -> Scan {
     let ordered = table.table_type() == TableType::OrderedSet;
-    let parts = match point(table, spec) {
-        Some(key) => vec![Part::Key(key.to_vec())],
-        None => parts(table, &plan(table, spec)),
+    let (parts, alike) = match point(table, spec) {
+        Some(key) => (vec![Part::Key(key.to_vec())], alike(table, spec)),
+        None => (parts(table, &plan(table, spec)), chain::ANY),
     };
-    Scan::new(parts, false, ordered, table.keypos())
+    Scan::new(parts, false, ordered, table.keypos()).of_alike(alike)
+}
+
+/// Returns the fingerprints of the objects that match, in a table with many of a key, if a specification names the key
+/// in its head.
+pub(super) fn alike(table: &Table, spec: &MatchSpec) -> Fingerprints {
+    match table.table_type().is_bag() {
+        true => value::fingerprints(&spec.prefix(table.keypos())),
+        false => chain::ANY,
+    }
 }
 
 /// Returns the bytes of the one key that a specification names in its head.

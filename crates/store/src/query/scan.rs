@@ -2,6 +2,7 @@
 
 use fyris_sync::reclaim::Guard;
 
+use crate::chain::{self, Fingerprints};
 use crate::ops::Span;
 use crate::record::{Object, newest};
 use crate::slot::Content;
@@ -49,6 +50,8 @@ pub(crate) struct Scan {
     whole: bool,
     /// The objects of a key are visited together, however many they are.
     whole_keys: bool,
+    /// Of a key with many objects those with other fingerprints need not be visited.
+    alike: Fingerprints,
     keypos: usize,
     visited: u64,
 }
@@ -67,6 +70,7 @@ impl Scan {
             ordered,
             whole,
             whole_keys: false,
+            alike: chain::ANY,
             keypos,
             visited: 0,
         }
@@ -101,6 +105,11 @@ impl Scan {
             whole_keys: true,
             ..self
         }
+    }
+
+    /// Returns a scan that may leave out objects of a key with other fingerprints.
+    pub(crate) fn of_alike(self, alike: Fingerprints) -> Scan {
+        Scan { alike, ..self }
     }
 
     /// Takes the horizons of its spans away.
@@ -151,7 +160,7 @@ impl Scan {
 
     /// Returns a scan of the same kind of other parts, in ascending order.
     pub(crate) fn of(&self, parts: Vec<Part>) -> Scan {
-        Scan::new(parts, self.back, self.ordered, self.keypos)
+        Scan::new(parts, self.back, self.ordered, self.keypos).of_alike(self.alike.clone())
     }
 
     /// Returns the scan after a number of visited objects more, with these scans left, the nearest first.
@@ -220,7 +229,7 @@ impl Scan {
             let addresses = waiting.as_ref();
             addresses.is_none_or(|all| all.binary_search(&record.bits()).is_ok())
         };
-        reader.get(&key, pin, |record| {
+        reader.get(&key, &self.alike, pin, |record| {
             if waits(&record) {
                 records.push(record);
             }

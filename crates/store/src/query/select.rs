@@ -3,7 +3,7 @@
 use fyris_query::{MatchSpec, Wanted};
 use fyris_term::Term;
 
-use super::plan::point;
+use super::plan::{alike, point};
 use super::query::machine_or_default;
 use super::{Chunk, Query};
 use crate::chain;
@@ -63,7 +63,11 @@ impl Table {
         self.read(|view, pin| {
             let mut values = Vec::with_capacity(1);
             if let Some(content) = view.get_bytes(key, pin) {
-                chain::each(content, |found| {
+                let alike = match content.is_chain() {
+                    true => alike(self, spec),
+                    false => chain::ANY,
+                };
+                chain::each_alike(content, &alike, |found| {
                     let object = newest(found, self.keypos()).view();
                     spec.run_into(&object, machine_or_default(&None), &mut values);
                 });

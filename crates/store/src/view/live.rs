@@ -7,7 +7,7 @@ use fyris_sync::reclaim::Guard;
 use fyris_term::key::KeyBuf;
 
 use super::{ReadMany, Step, View};
-use crate::chain;
+use crate::chain::{self, Fingerprints};
 use crate::commits::{Place, Undo};
 use crate::error::Result;
 use crate::keys::{AsKey, ShortKey};
@@ -145,7 +145,13 @@ impl<'d> ReadMany for LiveReader<'d, '_> {
         with_data!(self.data, data => data.scan_span(span, back, want, &mut self.undo, pin, out))
     }
 
-    fn get(&mut self, key: &[u8], pin: &impl Guard, out: impl FnMut(Content)) {
+    fn get(
+        &mut self,
+        key: &[u8],
+        alike: &Fingerprints,
+        pin: &impl Guard,
+        out: impl FnMut(Content),
+    ) {
         let found = with_data!(self.data, data => {
             let found = data.get_bytes(key, pin);
             match self.undo.is_due(&data.commits) {
@@ -154,7 +160,7 @@ impl<'d> ReadMany for LiveReader<'d, '_> {
             }
         });
         if let Some(content) = found {
-            chain::each(content, out);
+            chain::each_alike(content, alike, out);
         }
     }
 

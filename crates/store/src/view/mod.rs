@@ -29,6 +29,7 @@ use fyris_index::Figures;
 use fyris_sync::reclaim::Guard;
 use fyris_term::key::KeyBuf;
 
+use crate::chain::Fingerprints;
 use crate::commits::Place;
 use crate::error::Result;
 use crate::keys::AsKey;
@@ -147,8 +148,8 @@ pub(crate) trait ReadMany {
         out: &mut Vec<Content>,
     ) -> bool;
 
-    /// Hands out the objects with a key, in insertion order.
-    fn get(&mut self, key: &[u8], pin: &impl Guard, out: impl FnMut(Content));
+    /// Hands out the objects with a key, in insertion order; of many it may leave out those with other fingerprints.
+    fn get(&mut self, key: &[u8], alike: &Fingerprints, pin: &impl Guard, out: impl FnMut(Content));
 
     /// Returns whether keys that were read by the view beside the reader may hold something else for the reader: see
     /// [`ReadMany::before`].

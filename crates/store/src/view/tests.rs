@@ -9,6 +9,7 @@ use fyris_term::Term;
 use fyris_term::key::KeyBuf;
 
 use super::{ReadMany, Step, TableView, View};
+use crate::chain::Fingerprints;
 use crate::commits::Place;
 use crate::error::{Error, Result};
 use crate::ids::TableType;
@@ -211,7 +212,7 @@ impl ReadMany for &Copied {
         }
     }
 
-    fn get(&mut self, key: &[u8], _: &impl Guard, out: impl FnMut(Content)) {
+    fn get(&mut self, key: &[u8], _: &Fingerprints, _: &impl Guard, out: impl FnMut(Content)) {
         let place = self.places.get(key);
         let objects = place.into_iter().flat_map(|&place| &self.contents[place]);
         objects.copied().for_each(out);
