@@ -16,52 +16,64 @@
 //! kind of another library might get the address.
 
 use std::ffi::{c_int, c_void};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use rustler::codegen_runtime::ErlNifEntry;
 use rustler::sys::{ErlNifEnv, ErlNifFunc, ErlNifTerm};
 
-use crate::machine::{self, Env, Term, Type, WordLayout, destroy};
+use crate::machine::{self, Env, ResourceCount, Term, Type, WordLayout, destroy};
 use crate::{calls, copies, kind, process, tables, term};
 
-/// The kinds of resources, as one loading of the module made them.
-pub(crate) struct Types {
-    /// A table's identity.
-    pub(crate) table: Type,
-    /// A process that we want to hear the end of.
-    pub(crate) process: Type,
-    /// A large binary.
-    pub(crate) blob: Type,
-    /// A place in a table.
-    pub(crate) cursor: Type,
-    /// A fold between slices.
-    pub(crate) fold: Type,
-    /// A query between slices.
-    pub(crate) query: Type,
-    /// A continuation of a limited query.
-    pub(crate) chunk: Type,
-    /// A range between slices.
-    pub(crate) range: Type,
-    /// A compiled match specification.
-    pub(crate) spec: Type,
-    /// The kinds of the load before.
-    older: Option<&'static Types>,
+/// What resources of a kind of their own hold.
+///
+/// # Safety
+///
+/// The kind with this number is opened with the destroyer of the type.
+pub(crate) unsafe trait Resource: Sized {
+    const KIND: KindNumber;
 }
 
-impl Types {
-    fn all(&self) -> [Type; 9] {
-        [
-            self.table,
-            self.process,
-            self.blob,
-            self.cursor,
-            self.fold,
-            self.query,
-            self.chunk,
-            self.range,
-            self.spec,
-        ]
-    }
+/// Says which kinds of resources there are: a name for each here and for the machine, what its resources hold, and what
+/// is called when a process ends that one of them monitors.
+macro_rules! kinds {
+    ($($kind:ident: $name:literal, $holds:ty, $down:expr;)*) => {
+        /// The number of a kind of resources.
+        #[derive(Clone, Copy)]
+        pub(crate) enum KindNumber { $($kind),* }
+
+        const KINDS: usize = [$(KindNumber::$kind),*].len();
+
+        $(
+            // SAFETY: the kinds are opened in the order of their numbers, this one with the type's destroyer.
+            unsafe impl Resource for $holds {
+                const KIND: KindNumber = KindNumber::$kind;
+            }
+        )*
+
+        fn open_kinds(env: Env) -> Option<[Type; KINDS]> {
+            Some([$(env.open_type($name, destroy::<$holds>, $down)?),*])
+        }
+    };
+}
+
+kinds! {
+    Table: c"table", tables::TableResource, None;
+    Process: c"process", process::Watched, Some(process::down);
+    Blob: c"blob", Arc<[u8]>, None;
+    Cursor: c"cursor", calls::CursorPlace, None;
+    Fold: c"fold", calls::FoldPlace, None;
+    Query: c"query", calls::QueryPlace, None;
+    Chunk: c"chunk", calls::ChunkPlace, None;
+    Range: c"range", calls::RangePlace, None;
+    Spec: c"match_spec", calls::CompiledSpec, None;
+}
+
+/// The kinds of resources, as one loading of the module made them.
+struct Types {
+    kinds: [Type; KINDS],
+    /// The kinds of the load before.
+    older: Option<&'static Types>,
 }
 
 static TYPES: AtomicPtr<Types> = AtomicPtr::new(std::ptr::null_mut());
@@ -74,30 +86,32 @@ fn newest_types() -> Option<&'static Types> {
 
 /// Returns the kinds of resources to be made now; there once the library is loaded.
 #[inline]
-pub(crate) fn types() -> &'static Types {
+fn types() -> &'static Types {
     newest_types().expect("set when the library was loaded")
 }
 
 /// Returns the resource of a kind that a term refers to, whenever it was made.
-///
-/// # Safety
-///
-/// Resources of that kind hold a `T`.
 #[inline(always)]
-pub(crate) unsafe fn resource<'t, T>(
-    env: Env,
-    term: Term,
-    kind: impl Fn(&Types) -> Type,
-) -> Option<&'t T> {
+pub(crate) fn resource<'t, T: Resource>(env: Env, term: Term) -> Option<&'t T> {
     let types = types();
-    // SAFETY: the caller's contract.
-    let found = unsafe { env.resource(term, kind(types)) };
+    // SAFETY: resources of the kind hold a `T`, or its destroyer would not be theirs.
+    let of = |types: &Types| unsafe { env.resource(term, types.kinds[T::KIND as usize]) };
+    let found = of(types);
     if found.is_some() || types.older.is_none() {
         return found;
     }
-    std::iter::successors(types.older, |types| types.older)
-        // SAFETY: as above.
-        .find_map(|types| unsafe { env.resource(term, kind(types)) })
+    std::iter::successors(types.older, |types| types.older).find_map(of)
+}
+
+/// Makes a resource that holds `value`.
+pub(crate) fn new_resource<T: Resource>(value: T) -> ResourceCount {
+    // SAFETY: the kind has the destroyer of the type.
+    unsafe { ResourceCount::new(types().kinds[T::KIND as usize], value) }
+}
+
+/// Makes a resource that holds `value`; returns a term that refers to it.
+pub(crate) fn wrap<T: Resource>(env: Env, value: T) -> Term {
+    new_resource(value).term(env)
 }
 
 /// Exit codes of `load` for errors.
@@ -106,21 +120,6 @@ const NO_TYPES: c_int = 3;
 const OTHER_LIBRARY: c_int = 4;
 const PANIC: c_int = 5;
 const OTHER_MODULE: c_int = 6;
-
-fn open_types(env: Env) -> Option<Types> {
-    Some(Types {
-        table: env.open_type(c"table", destroy::<tables::TableResource>, None)?,
-        process: env.open_type(c"process", destroy::<process::Watched>, Some(process::down))?,
-        blob: env.open_type(c"blob", destroy::<std::sync::Arc<[u8]>>, None)?,
-        cursor: env.open_type(c"cursor", destroy::<calls::CursorPlace>, None)?,
-        fold: env.open_type(c"fold", destroy::<calls::FoldPlace>, None)?,
-        query: env.open_type(c"query", destroy::<calls::QueryPlace>, None)?,
-        chunk: env.open_type(c"chunk", destroy::<calls::ChunkPlace>, None)?,
-        range: env.open_type(c"range", destroy::<calls::RangePlace>, None)?,
-        spec: env.open_type(c"match_spec", destroy::<calls::CompiledSpec>, None)?,
-        older: newest_types().filter(|_| !cfg!(fyris_mutant = "nif_kinds_forgotten")),
-    })
-}
 
 /// What the module tells of the machine (`fyris_nif:init/0`). Aliases and ports are there for their layout to be
 /// learned: no function of the machine's makes some.
@@ -143,16 +142,11 @@ impl Samples {
         Some(Samples {
             native_atomics: atomics == env.make_atom(b"native_atomics"),
             process,
-            aliases: elements(env, aliases),
-            ports: elements(env, ports),
-            pids: elements(env, pids),
+            aliases: env.elements(aliases).collect(),
+            ports: env.elements(ports).collect(),
+            pids: env.elements(pids).collect(),
         })
     }
-}
-
-fn elements(env: Env, list: Term) -> Vec<Term> {
-    let cells = std::iter::successors(env.cell(list), |&(_, rest)| env.cell(rest));
-    cells.map(|(element, _)| element).collect()
 }
 
 fn begin(env: Env, info: Term) -> c_int {
@@ -165,14 +159,18 @@ fn begin(env: Env, info: Term) -> c_int {
     let Some(samples) = Samples::of(env, info) else {
         return OTHER_MODULE;
     };
-    let Some(types) = open_types(env) else {
+    let Some(kinds) = open_kinds(env) else {
         return NO_TYPES;
     };
     // Loaded over itself, the machine hands out the same ones.
-    if newest_types().is_none_or(|newest| newest.all() != types.all()) {
-        types.all().into_iter().for_each(machine::anchor);
+    if newest_types().is_none_or(|newest| newest.kinds != kinds) {
+        kinds.into_iter().for_each(machine::anchor);
+        let older = newest_types().filter(|_| !cfg!(fyris_mutant = "nif_kinds_forgotten"));
         // Release: pairs with the load in `newest_types`.
-        TYPES.store(Box::leak(Box::new(types)), Ordering::Release);
+        TYPES.store(
+            Box::leak(Box::new(Types { kinds, older })),
+            Ordering::Release,
+        );
     }
     kind::learn(env, &samples);
     term::begin_keeping();

@@ -16,29 +16,16 @@ use std::sync::{LazyLock, Mutex, MutexGuard};
 use fyris::{Event, ProcessId, TableRef};
 
 use crate::kind::atom;
-use crate::machine::{self, Env, ErlNifEnv, ErlNifPid, Term};
+use crate::machine::{Env, ErlNifEnv, ErlNifPid, ResourceCount, Term};
 use crate::tables::store;
 use crate::{load, tables, term};
 
 /// A process that is monitored: what its resource holds.
 pub(crate) struct Watched(ProcessId);
 
-/// A count of the resource of a monitored process.
-struct Monitor(*mut c_void);
+static MONITORS: LazyLock<Mutex<HashMap<ProcessId, ResourceCount>>> = LazyLock::new(Mutex::default);
 
-// SAFETY: counts of resources may be given back on any thread.
-unsafe impl Send for Monitor {}
-
-impl Drop for Monitor {
-    fn drop(&mut self) {
-        // SAFETY: the count is ours.
-        unsafe { machine::release(self.0) }
-    }
-}
-
-static MONITORS: LazyLock<Mutex<HashMap<ProcessId, Monitor>>> = LazyLock::new(Mutex::default);
-
-fn monitors() -> MutexGuard<'static, HashMap<ProcessId, Monitor>> {
+fn monitors() -> MutexGuard<'static, HashMap<ProcessId, ResourceCount>> {
     MONITORS
         .lock()
         .unwrap_or_else(|poisoned| poisoned.into_inner())
@@ -71,9 +58,8 @@ pub(crate) fn register(env: Env, pid: Term) -> Option<ProcessId> {
     if monitors.contains_key(&id) {
         return env.is_alive(pid).then_some(id);
     }
-    // SAFETY: the type's destroyer drops a `Watched`; the one count is the monitor's.
-    let monitor = Monitor(unsafe { machine::new_resource(load::types().process, Watched(id)) });
-    if !env.monitor(monitor.0, pid) {
+    let monitor = load::new_resource(Watched(id));
+    if !monitor.monitor(env, pid) {
         return None;
     }
     store().register(id, Some(Box::new(move |event| deliver(id, event))));

@@ -5,14 +5,13 @@
 //! without looking in the catalog. The table holds one count of its resource while it lives; afterwards the tids that
 //! are still about keep a handle of a deleted table, a few hundred bytes.
 
-use std::ffi::c_void;
 use std::sync::LazyLock;
 
 use fyris::{Borrowed, Error, LocalGuard, ProcessId, Store, Table, TableId, TableRef};
 
 use crate::call::Fail;
 use crate::kind::atom;
-use crate::machine::{self, Env, Term};
+use crate::machine::{Env, ResourceCount, Term};
 use crate::{load, process, watch};
 
 /// All tables of this machine.
@@ -39,32 +38,16 @@ pub(crate) fn store() -> &'static Store {
 /// The content of the resource of a table.
 pub(crate) struct TableResource(Table);
 
-/// The table's count of its resource.
-struct Attached(*mut c_void);
-
-// SAFETY: counts of resources may be given back on any thread.
-unsafe impl Send for Attached {}
-
-impl Drop for Attached {
-    fn drop(&mut self) {
-        // SAFETY: the count is ours.
-        unsafe { machine::release(self.0) }
-    }
-}
-
 /// Gives a new table its resource.
 pub(crate) fn adopt(table: &Table) -> Result<(), Error> {
-    // SAFETY: the type's destroyer drops a `TableResource`; the one count is the attachment's.
-    let object =
-        unsafe { machine::new_resource(load::types().table, TableResource(table.clone())) };
-    table.attach(Box::new(Attached(object)))
+    table.attach(Box::new(load::new_resource(TableResource(table.clone()))))
 }
 
 /// Returns the tid of a table.
 pub(crate) fn tid_of(env: Env, table: &Table) -> Option<Term> {
     table.attachment(|attached| {
-        let attached: &Attached = attached?.downcast_ref()?;
-        Some(env.make_resource(attached.0))
+        let attached: &ResourceCount = attached?.downcast_ref()?;
+        Some(attached.term(env))
     })
 }
 
@@ -96,8 +79,7 @@ fn find<'g>(
     if term.atom_index().is_some() {
         return by_name(env, term, caller, pin);
     }
-    // SAFETY: resources of the type hold a `TableResource`.
-    match unsafe { load::resource::<TableResource>(env, term, |kinds| kinds.table) } {
+    match load::resource::<TableResource>(env, term) {
         Some(held) => Ok(held.0.as_caller(caller)),
         None => Err(Fail::Cause("type")),
     }

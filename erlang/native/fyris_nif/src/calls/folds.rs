@@ -13,7 +13,7 @@ use fyris_term::Term as Owned;
 
 use crate::call::{BAD, Fail, Reply};
 use crate::kind::atom;
-use crate::machine::{self, Env, Term};
+use crate::machine::{Env, Term};
 use crate::watch::Watch;
 use crate::{load, tables, term, watch};
 
@@ -103,8 +103,7 @@ impl FoldPlace {
 
 #[inline]
 fn place<'t>(env: Env, term: Term) -> Result<&'t FoldPlace, Fail> {
-    // SAFETY: resources of the type hold a `FoldPlace`.
-    let place = unsafe { load::resource::<FoldPlace>(env, term, |kinds| kinds.fold) };
+    let place = load::resource::<FoldPlace>(env, term);
     place.ok_or(BAD)
 }
 
@@ -120,8 +119,7 @@ pub(super) fn begin(env: Env, args: &[Term]) -> Reply {
             count: 0,
             size: 1,
         };
-        // SAFETY: the destroyer of the type drops a `FoldPlace`.
-        Ok(unsafe { machine::wrap(env, load::types().fold, FoldPlace::new(fold)) })
+        Ok(load::wrap(env, FoldPlace::new(fold)))
     })
 }
 
@@ -142,13 +140,14 @@ pub(super) fn slice(env: Env, args: &[Term]) -> Reply {
         }
         objects.truncate(fold.size);
         env.consume(PERCENT * objects.len() / SLICE);
-        Ok(term::with_maker(env, usize::MAX, |maker, stack| {
-            let nil = atom::nil(env);
-            objects.iter().rev().fold(nil, |tail, object| {
-                let object = object.build(None, maker, stack);
-                maker.cell(object, tail)
-            })
-        }))
+        let objects = objects.iter().rev();
+        Ok(term::make_list(
+            env,
+            usize::MAX,
+            objects,
+            None,
+            atom::nil(env),
+        ))
     })
 }
 

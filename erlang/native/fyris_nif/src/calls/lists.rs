@@ -69,14 +69,7 @@ fn insert_new_long(env: Env, args: &[Term]) -> Reply {
 
 /// Returns the length of a list that is not long.
 fn short_length(env: Env, list: Term) -> Option<usize> {
-    let mut rest = list;
-    for length in 0..=LONG {
-        match env.cell(rest) {
-            Some((_, tail)) => rest = tail,
-            None => return Some(length),
-        }
-    }
-    None
+    Some(env.elements(list).take(LONG + 1).count()).filter(|&length| length <= LONG)
 }
 
 fn insert_all(env: Env, args: &[Term], expected: usize, only_new: bool) -> Reply {
@@ -102,12 +95,11 @@ fn try_insert_all(
 }
 
 fn batch(env: Env, list: Term, expected: usize, keypos: usize) -> Result<Batch, Fail> {
-    let (mut batch, mut rest) = (Batch::with_capacity(expected), list);
-    while let Some((head, tail)) = env.cell(rest) {
-        batch.push(&MachineObject::new(env, head), keypos)?;
-        rest = tail;
+    let (mut batch, mut elements) = (Batch::with_capacity(expected), env.elements(list));
+    for element in &mut elements {
+        batch.push(&MachineObject::new(env, element), keypos)?;
     }
-    if env.is_nil(rest) {
+    if elements.are_all() {
         Ok(batch)
     } else {
         Err(BAD)

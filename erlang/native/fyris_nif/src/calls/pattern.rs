@@ -141,14 +141,9 @@ pub(super) fn is_constant(
     match env.kind(term) {
         Kind::ERL_NIF_TERM_TYPE_TUPLE => all(env.tuple(term).unwrap_or(&[])),
         Kind::ERL_NIF_TERM_TYPE_LIST => {
-            let mut rest = term;
-            while let Some((head, tail)) = env.cell(rest) {
-                if !all(&[head]) {
-                    return false;
-                }
-                rest = tail;
-            }
-            env.is_nil(rest) || all(&[rest])
+            let mut elements = env.elements(term);
+            elements.all(|element| all(&[element]))
+                && (elements.are_all() || all(&[elements.rest()]))
         }
         _ => is_simple(env, term),
     }

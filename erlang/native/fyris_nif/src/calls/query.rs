@@ -6,7 +6,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use fyris::{Chunk, Continuation, MatchSpec, Query, Table, TableId, TableType};
+use fyris::{Chunk, Continuation, Error, MatchSpec, Query, Table, TableId, TableType};
 use fyris_query::{Machine, Wanted};
 use fyris_term::Term as Owned;
 
@@ -14,7 +14,7 @@ use super::point;
 use crate::call::{BAD, Fail, Reply};
 use crate::kind::atom;
 use crate::kind::node::node_name;
-use crate::machine::{self, Env, Term};
+use crate::machine::{Env, Term};
 use crate::tables::store;
 use crate::term::{Offered, with_maker};
 use crate::{load, process, tables, term, watch};
@@ -77,7 +77,7 @@ impl Verb {
             Verb::MatchDelete => MatchSpec::of_pattern(term, Wanted::True),
             _ => MatchSpec::of(term),
         };
-        spec.map_err(|error| Fail::Store(fyris::Error::BadMatchSpec(error)))
+        Ok(spec.map_err(Error::BadMatchSpec)?)
     }
 
     fn is_list(self) -> bool {
@@ -135,8 +135,7 @@ pub(super) fn query(env: Env, args: &[Term]) -> Reply {
             verb,
             _offered: offered,
         };
-        // SAFETY: the destroyer of the type drops a `QueryPlace`.
-        let place = unsafe { machine::wrap(env, load::types().query, place) };
+        let place = load::wrap(env, place);
         Ok(env.make_tuple(&[atom::more(env), place, value]))
     })
 }
@@ -144,8 +143,7 @@ pub(super) fn query(env: Env, args: &[Term]) -> Reply {
 /// Implements `step(Query, List)`: returns the list or the number when there is nothing left to do, else
 /// `[more | List]`.
 pub(super) fn step(env: Env, args: &[Term]) -> Reply {
-    // SAFETY: resources of the type hold a `QueryPlace`.
-    let place = unsafe { load::resource::<QueryPlace>(env, args[0], |kinds| kinds.query) };
+    let place = load::resource::<QueryPlace>(env, args[0]);
     let place = place.ok_or(BAD)?;
     let mut query = place.query.lock().map_err(|_| BAD)?;
     let (more, value) = slice(env, &mut query, place.verb, args[1])?;
@@ -226,8 +224,7 @@ pub(super) fn chunk_step(env: Env, args: &[Term]) -> Reply {
 }
 
 fn chunk_place<'t>(env: Env, term: Term) -> Result<&'t ChunkPlace, Fail> {
-    // SAFETY: resources of the type hold a `ChunkPlace`.
-    let place = unsafe { load::resource::<ChunkPlace>(env, term, |kinds| kinds.chunk) };
+    let place = load::resource::<ChunkPlace>(env, term);
     place.ok_or(Fail::Cause("continuation"))
 }
 
@@ -280,8 +277,7 @@ fn make_place(env: Env, place: Continuation, offered: &Arc<Offered>) -> Term {
         place: Mutex::new(Some(place)),
         offered: offered.clone(),
     };
-    // SAFETY: the destroyer of the type drops a `ChunkPlace`.
-    unsafe { machine::wrap(env, load::types().chunk, place) }
+    load::wrap(env, place)
 }
 
 /// Implements `is_place(Term)`: returns whether the term is the place of a chunk, still.

@@ -9,7 +9,7 @@ use crate::call::{BAD, Fail, Reply};
 use crate::kind::atom;
 use crate::machine::{self, Env, Term};
 use crate::tables;
-use crate::term::{most_words, most_words_of, with_maker};
+use crate::term::{self, most_words, most_words_of, with_maker};
 
 /// Words of a cell.
 const CELL: usize = 2;
@@ -66,12 +66,7 @@ pub(super) fn make_list(env: Env, key: Option<Term>, objects: &[Object<'_>]) -> 
         return nil;
     };
     let most = objects.len() * (CELL + most_words(first));
-    with_maker(env, most, |maker, stack| {
-        objects.iter().rev().fold(nil, |tail, object| {
-            let object = object.build(key, maker, stack);
-            maker.cell(object, tail)
-        })
-    })
+    term::make_list(env, most, objects.iter().rev(), key, nil)
 }
 
 /// Implements `lookup_element/3`.

@@ -2,12 +2,12 @@
 
 use std::sync::Mutex;
 
-use fyris::{Cursor, Object};
+use fyris::Cursor;
 
 use crate::call::{BAD, Reply};
 use crate::kind::atom;
-use crate::machine::{self, Env, Term};
-use crate::term::with_maker;
+use crate::machine::{Env, Term};
+use crate::term::make_list;
 use crate::{load, tables};
 
 /// A place in a table, kept between calls.
@@ -31,8 +31,7 @@ pub(super) fn cursor(env: Env, args: &[Term]) -> Reply {
             cursor: Mutex::new(cursor),
             back,
         };
-        // SAFETY: the destroyer of the type drops a `CursorPlace`.
-        Ok(unsafe { machine::wrap(env, load::types().cursor, place) })
+        Ok(load::wrap(env, place))
     })
 }
 
@@ -42,8 +41,7 @@ pub(super) fn cursor(env: Env, args: &[Term]) -> Reply {
 /// A cursor from the front gives them in its order; one from the back the other way round, so that the slices of
 /// a whole table, each put in front of those before, are a list from the last object of the cursor to the first.
 pub(super) fn slice(env: Env, args: &[Term]) -> Reply {
-    // SAFETY: resources of the type hold a `CursorPlace`.
-    let place = unsafe { load::resource::<CursorPlace>(env, args[1], |kinds| kinds.cursor) };
+    let place = load::resource::<CursorPlace>(env, args[1]);
     let place = place.ok_or(BAD)?;
     let mut cursor = place.cursor.lock().map_err(|_| BAD)?;
     tables::with(env, args[0], |table, pin| {
@@ -52,25 +50,14 @@ pub(super) fn slice(env: Env, args: &[Term]) -> Reply {
         while more && objects.len() < SLICE {
             more = cursor.next_batch(table, pin, &mut objects)?;
         }
-        let list = make(env, &objects, place.back, args[2]);
+        let list = match place.back {
+            true => make_list(env, usize::MAX, objects.iter(), None, args[2]),
+            false => make_list(env, usize::MAX, objects.iter().rev(), None, args[2]),
+        };
         env.consume(PERCENT * objects.len() / SLICE);
         if more {
             return Ok(env.make_cell(atom::more(env), list));
         }
         Ok(list)
-    })
-}
-
-fn make(env: Env, objects: &[Object<'_>], back: bool, tail: Term) -> Term {
-    with_maker(env, usize::MAX, |maker, stack| {
-        let push = |tail, object: &Object<'_>| {
-            let object = object.build(None, maker, stack);
-            maker.cell(object, tail)
-        };
-        if back {
-            objects.iter().fold(tail, push)
-        } else {
-            objects.iter().rev().fold(tail, push)
-        }
     })
 }

@@ -1,11 +1,11 @@
 //! Match specifications by themselves: compiled, run over lists, tested.
 
-use fyris::MatchSpec;
+use fyris::{Error, MatchSpec};
 use fyris_query::test_ms as test;
 
-use crate::call::{BAD, Fail, Reply};
+use crate::call::{BAD, Reply};
 use crate::kind::atom;
-use crate::machine::{self, Env, Term};
+use crate::machine::{Env, Term};
 use crate::term::Offered;
 use crate::{load, term};
 
@@ -15,14 +15,12 @@ const SLICE: usize = 500;
 /// Implements `match_spec_compile/1`.
 pub(super) fn compile(env: Env, args: &[Term]) -> Reply {
     let (spec, offered) = term::offer(|| term::read(env, args[0]));
-    let spec = MatchSpec::compile(&spec?);
-    let spec = spec.map_err(|error| Fail::Store(fyris::Error::BadMatchSpec(error)))?;
+    let spec = MatchSpec::compile(&spec?).map_err(Error::BadMatchSpec)?;
     let compiled = CompiledSpec {
         spec,
         _offered: offered,
     };
-    // SAFETY: the destroyer of the type drops a `CompiledSpec`.
-    Ok(unsafe { machine::wrap(env, load::types().spec, compiled) })
+    Ok(load::wrap(env, compiled))
 }
 
 /// A match specification, and the resources that it refers to.
@@ -32,8 +30,7 @@ pub(crate) struct CompiledSpec {
 }
 
 fn compiled<'t>(env: Env, term: Term) -> Option<&'t MatchSpec> {
-    // SAFETY: resources of the type hold a `CompiledSpec`.
-    let compiled = unsafe { load::resource::<CompiledSpec>(env, term, |kinds| kinds.spec) };
+    let compiled = load::resource::<CompiledSpec>(env, term);
     compiled.map(|compiled| &compiled.spec)
 }
 
@@ -47,22 +44,16 @@ pub(super) fn is_compiled(env: Env, args: &[Term]) -> Reply {
 pub(super) fn run(env: Env, args: &[Term]) -> Reply {
     let spec = compiled(env, args[1]).ok_or(BAD)?;
     let machine = super::query::machine(env);
-    let (mut rest, mut values) = (args[0], args[2]);
-    for _ in 0..SLICE {
-        let Some((head, tail)) = env.cell(rest) else {
-            break;
-        };
+    let (mut elements, mut values) = (env.elements(args[0]), args[2]);
+    for element in elements.by_ref().take(SLICE) {
         // Its resources are kept until the value refers to them.
-        let (subject, _offered) = term::offer(|| term::read(env, head));
+        let (subject, _offered) = term::offer(|| term::read(env, element));
         if let Some(value) = spec.run_term(&subject?, &machine) {
             values = env.make_cell(term::make(env, &value), values);
         }
-        rest = tail;
     }
     env.consume(10);
-    if env.cell(rest).is_none() && !env.is_nil(rest) {
-        return Err(BAD);
-    }
+    let rest = elements.list_left().ok_or(BAD)?;
     Ok(env.make_tuple(&[rest, values]))
 }
 

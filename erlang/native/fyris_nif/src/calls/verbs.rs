@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 
 use crate::call::{BAD, Fail, Reply, entry};
 use crate::kind::atom;
-use crate::machine::{self, Env, Term};
+use crate::machine::{Env, Term};
 use crate::tables::store;
 use crate::term::{self, MachineObject, most_words, with_maker};
 use crate::{load, tables};
@@ -105,8 +105,7 @@ fn make_place(env: Env, cursor: RangeCursor, keys_only: Term) -> Reply {
         cursor: Mutex::new(cursor),
         keys_only: super::boolean(env, keys_only)?,
     };
-    // SAFETY: the destroyer of the type drops a `RangePlace`.
-    Ok(unsafe { machine::wrap(env, load::types().range, place) })
+    Ok(load::wrap(env, place))
 }
 
 fn is_any(term: &Owned) -> bool {
@@ -134,8 +133,7 @@ fn read_prefix(term: Owned) -> Option<Prefix> {
 /// Implements `range_slice(Table, Place, List, Limit)`: returns up to `Limit` objects or keys in front of the list, the
 /// last one first; `{More, Count, List}`.
 pub(super) fn range_slice(env: Env, args: &[Term]) -> Reply {
-    // SAFETY: resources of the type hold a `RangePlace`.
-    let place = unsafe { load::resource::<RangePlace>(env, args[1], |kinds| kinds.range) };
+    let place = load::resource::<RangePlace>(env, args[1]);
     let place = place.ok_or(BAD)?;
     let limit = args[3].small().and_then(|n| usize::try_from(n).ok());
     let limit = limit.ok_or(BAD)?;
@@ -207,18 +205,14 @@ pub(super) fn count_between(env: Env, args: &[Term]) -> Reply {
 
 /// Implements `lookup_some(Table, Keys)`: returns the objects of the first keys, the last ones first; `{Rest, Lists}`.
 pub(super) fn lookup_some(env: Env, args: &[Term]) -> Reply {
-    let (mut keys, mut are_known, mut rest) = (Vec::new(), Vec::new(), args[1]);
-    while are_known.len() < SLICE / 4
-        && let Some((head, tail)) = env.cell(rest)
-    {
-        let key = super::if_known(|| term::read(env, head))?;
+    let (mut keys, mut are_known) = (Vec::new(), Vec::new());
+    let mut elements = env.elements(args[1]);
+    for element in elements.by_ref().take(SLICE / 4) {
+        let key = super::if_known(|| term::read(env, element))?;
         are_known.push(key.is_some());
         keys.extend(key);
-        rest = tail;
     }
-    if env.cell(rest).is_none() && !env.is_nil(rest) {
-        return Err(BAD);
-    }
+    let rest = elements.list_left().ok_or(BAD)?;
     env.consume(PERCENT / 2);
     tables::with(env, args[0], |table, _| {
         let mut found = table.lookup_many(&keys)?.into_iter().rev();
@@ -235,8 +229,7 @@ pub(super) fn lookup_some(env: Env, args: &[Term]) -> Reply {
 /// Implements `take_slice(Table, Place, List)`: takes the next objects out of a range and returns them in front of the
 /// list, the last one first; `{More, Count, List}`. The list stays as it is where the place is of keys only.
 pub(super) fn take_slice(env: Env, args: &[Term]) -> Reply {
-    // SAFETY: resources of the type hold a `RangePlace`.
-    let place = unsafe { load::resource::<RangePlace>(env, args[1], |kinds| kinds.range) };
+    let place = load::resource::<RangePlace>(env, args[1]);
     let place = place.ok_or(BAD)?;
     let mut cursor = place.cursor.lock().map_err(|_| BAD)?;
     env.consume(PERCENT);
@@ -281,16 +274,19 @@ pub(super) fn cas(env: Env, args: &[Term]) -> Reply {
 
 /// Returns the steps of a path, which are few; `None` if nothing stored can have one of them.
 fn path(env: Env, list: Term) -> Result<Option<SmallVec<[Owned; 4]>>, Fail> {
-    let (mut path, mut rest) = (Some(SmallVec::new()), list);
-    while let Some((head, tail)) = env.cell(rest) {
-        let step = super::if_known(|| term::read(env, head))?;
+    let (mut path, mut elements) = (Some(SmallVec::new()), env.elements(list));
+    for element in &mut elements {
+        let step = super::if_known(|| term::read(env, element))?;
         path = path.zip(step).map(|(mut path, step)| {
             path.push(step);
             path
         });
-        rest = tail;
     }
-    if env.is_nil(rest) { Ok(path) } else { Err(BAD) }
+    if elements.are_all() {
+        Ok(path)
+    } else {
+        Err(BAD)
+    }
 }
 
 /// Implements `get_in/3`: returns `{ok, Part}` or `error`.
@@ -314,8 +310,7 @@ pub(super) fn get_in(env: Env, args: &[Term]) -> Reply {
 pub(super) fn explain(env: Env, args: &[Term]) -> Reply {
     // The plan, which has constants of the specification, may refer to resources.
     let (spec, _offered) = term::offer(|| term::read(env, args[1]));
-    let spec = fyris::MatchSpec::new(&spec?);
-    let spec = spec.map_err(|error| Fail::Store(fyris::Error::BadMatchSpec(error)))?;
+    let spec = fyris::MatchSpec::new(&spec?).map_err(Error::BadMatchSpec)?;
     tables::with(env, args[0], |table, _| {
         let explanation = table.explain(&spec)?;
         Ok(env.make_tuple(&[

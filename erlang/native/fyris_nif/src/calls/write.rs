@@ -72,12 +72,10 @@ impl SmallOps {
         if let Some(op) = small_op(env, ops) {
             return Some(SmallOps::One(op));
         }
-        let (mut list, mut rest) = (SmallVec::new(), ops);
-        while let Some((op, tail)) = env.cell(rest) {
-            list.push(small_op(env, op)?);
-            rest = tail;
-        }
-        (env.is_nil(rest) && !list.is_empty()).then_some(SmallOps::List(list))
+        let mut elements = env.elements(ops);
+        let list: Option<SmallVec<_>> = elements.by_ref().map(|op| small_op(env, op)).collect();
+        let list = list.filter(|list| elements.are_all() && !list.is_empty())?;
+        Some(SmallOps::List(list))
     }
 
     fn run(&self, env: Env, table: &Table, key: &KeyBuf, pin: &LocalGuard) -> Reply {
@@ -227,16 +225,13 @@ fn overwrite_all(
     list: Term,
     pin: &LocalGuard,
 ) -> Result<Option<bool>, Fail> {
-    let (mut edits, mut rest) = (SmallVec::<[(usize, Term); 4]>::new(), list);
-    while let Some((edit, tail)) = env.cell(rest) {
-        let Some(edit) = simple_edit(env, edit) else {
-            return Ok(None);
-        };
-        edits.push(edit);
-        rest = tail;
-    }
+    let mut elements = env.elements(list);
+    let edits = elements.by_ref().map(|edit| simple_edit(env, edit));
+    let edits: Option<SmallVec<[(usize, Term); 4]>> = edits.collect();
+    let Some(edits) = edits.filter(|_| elements.are_all()) else {
+        return Ok(None);
+    };
     match &edits[..] {
-        _ if !env.is_nil(rest) => Ok(None),
         [] => Ok(None),
         [edit] => overwrite(env, table, key, *edit, pin).map(Some),
         edits => match all_small(edits) {

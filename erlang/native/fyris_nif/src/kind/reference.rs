@@ -308,13 +308,9 @@ pub(super) fn learn(env: Env, samples: &Samples) {
 
 /// Returns the term of a resource of ours, and the address of the object.
 fn resource(env: Env) -> (Term, Option<*const c_void>) {
-    let kind = load::types().blob;
-    // SAFETY: the destroyer of the type drops an `Arc<[u8]>`, which its resources hold.
-    unsafe {
-        let term = machine::wrap(env, kind, Arc::<[u8]>::from([]));
-        let object = env.resource::<Arc<[u8]>>(term, kind);
-        (term, object.map(|object| std::ptr::from_ref(object).cast()))
-    }
+    let term = load::wrap(env, Arc::<[u8]>::from([]));
+    let object = load::resource::<Arc<[u8]>>(env, term);
+    (term, object.map(|object| std::ptr::from_ref(object).cast()))
 }
 
 /// Learns what tells references to nothing from those to resources.

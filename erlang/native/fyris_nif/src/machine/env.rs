@@ -77,6 +77,15 @@ impl Env {
         (found != 0).then(|| (Term::from_c(head), Term::from_c(tail)))
     }
 
+    /// Returns the elements of a list, which may have a tail.
+    #[inline]
+    pub(crate) fn elements(self, list: Term) -> Elements {
+        Elements {
+            env: self,
+            rest: list,
+        }
+    }
+
     /// Returns whether it is `[]`.
     #[inline]
     pub(crate) fn is_nil(self, term: Term) -> bool {
@@ -422,31 +431,40 @@ impl Env {
             Some(&*object.cast())
         }
     }
+}
 
-    /// Makes a term that refers to a resource.
-    pub(crate) fn make_resource(self, object: *const c_void) -> Term {
-        // SAFETY: the environment is that of the call under way (CALL); the caller holds a count of the resource.
-        Term::from_c(unsafe { raw::enif_make_resource(self.0, object) })
+/// The elements of a list that are left.
+#[derive(Clone, Copy)]
+pub(crate) struct Elements {
+    env: Env,
+    rest: Term,
+}
+
+impl Elements {
+    /// Returns what is behind the elements that were read.
+    pub(crate) fn rest(self) -> Term {
+        self.rest
     }
 
-    /// Makes a binary whose bytes lie in (or are kept by) a resource.
-    ///
-    /// # Safety
-    ///
-    /// The bytes do not change and live as long as the resource.
-    pub(crate) unsafe fn make_resource_binary(self, object: *const c_void, bytes: &[u8]) -> Term {
-        // SAFETY: the environment is that of the call under way (CALL); bytes and resource are as the caller promises.
-        Term::from_c(unsafe {
-            raw::enif_make_resource_binary(self.0, object, bytes.as_ptr().cast(), bytes.len())
-        })
+    /// Returns the list of the elements that are left; `None` if there are none, and it was no proper list.
+    pub(crate) fn list_left(mut self) -> Option<Term> {
+        let rest = self.rest;
+        (self.are_all() || self.next().is_some()).then_some(rest)
     }
 
-    /// Calls the resource's `down` function when the process ends; false if it is not alive.
-    pub(crate) fn monitor(self, object: *const c_void, pid: Term) -> bool {
-        // SAFETY: the environment is that of the call under way (CALL); the caller holds a count of the resource, whose
-        // type has a `down` function.
-        unsafe {
-            raw::enif_monitor_process(self.0, object, &pid.as_pid(), std::ptr::null_mut()) == 0
-        }
+    /// Returns whether all elements of a proper list were read.
+    pub(crate) fn are_all(self) -> bool {
+        self.env.is_nil(self.rest)
+    }
+}
+
+impl Iterator for Elements {
+    type Item = Term;
+
+    #[inline]
+    fn next(&mut self) -> Option<Term> {
+        let (head, tail) = self.env.cell(self.rest)?;
+        self.rest = tail;
+        Some(head)
     }
 }

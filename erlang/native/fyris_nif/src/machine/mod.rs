@@ -41,7 +41,7 @@ pub(crate) use env::{Entry, Env, ErlNifEnv, ErlNifPid, ErlNifTerm, ErlNifTermTyp
 pub(crate) use layout::{
     FEW_KEYS, Known, MAP, Maps, SHORT, known_layouts, layouts, learn as learn_layouts,
 };
-pub(crate) use resource::{OwnTerm, anchor, destroy, new_resource, release, resources, wrap};
+pub(crate) use resource::{OwnTerm, ResourceCount, anchor, destroy, resources};
 pub(crate) use room::{FILLER, Room, list_of_pair, write_short};
 pub(crate) use term::{Term, WordLayout, learn_records};
 

@@ -29,18 +29,61 @@ pub(crate) unsafe extern "C" fn destroy<T>(_: *mut ErlNifEnv, object: *mut c_voi
     unsafe { object.cast::<T>().drop_in_place() }
 }
 
-/// Makes a resource that holds `value`; the caller has its one count.
-///
-/// # Safety
-///
-/// The type's destroyer drops a `T`.
-pub(crate) unsafe fn new_resource<T>(kind: Type, value: T) -> *mut c_void {
-    // SAFETY: the block is large enough, aligned to 8 bytes, and fresh.
-    unsafe {
-        let object = raw::enif_alloc_resource(kind, size_of::<T>());
-        object.cast::<T>().write(value);
-        RESOURCES.add(1);
-        object
+/// A count of a resource of ours, which is given back at the end.
+pub(crate) struct ResourceCount(*mut c_void);
+
+// SAFETY: counts of resources may be given back on any thread.
+unsafe impl Send for ResourceCount {}
+
+impl ResourceCount {
+    /// Makes a resource that holds `value`.
+    ///
+    /// # Safety
+    ///
+    /// The kind's destroyer drops a `T`.
+    pub(crate) unsafe fn new<T>(kind: Type, value: T) -> ResourceCount {
+        // SAFETY: the block is large enough, aligned to 8 bytes, and fresh.
+        unsafe {
+            let object = raw::enif_alloc_resource(kind, size_of::<T>());
+            object.cast::<T>().write(value);
+            RESOURCES.add(1);
+            ResourceCount(object)
+        }
+    }
+
+    /// Returns a term that refers to the resource.
+    pub(crate) fn term(&self, env: Env) -> Term {
+        // SAFETY: the environment is that of the call under way (CALL), and the resource is there.
+        Term::from_c(unsafe { raw::enif_make_resource(env.as_ptr(), self.0) })
+    }
+
+    /// Makes a binary whose bytes lie in (or are kept by) the resource.
+    ///
+    /// # Safety
+    ///
+    /// The bytes do not change and live as long as the resource.
+    pub(crate) unsafe fn binary(&self, env: Env, bytes: &[u8]) -> Term {
+        // SAFETY: the environment is that of the call under way (CALL); bytes and resource are as the caller promises.
+        Term::from_c(unsafe {
+            let at = bytes.as_ptr().cast();
+            raw::enif_make_resource_binary(env.as_ptr(), self.0, at, bytes.len())
+        })
+    }
+
+    /// Calls the kind's `down` function, which it has, when the process ends; false if it is not alive.
+    pub(crate) fn monitor(&self, env: Env, pid: Term) -> bool {
+        // SAFETY: the environment is that of the call under way (CALL), and the resource is there.
+        unsafe {
+            raw::enif_monitor_process(env.as_ptr(), self.0, &pid.as_pid(), std::ptr::null_mut())
+                == 0
+        }
+    }
+}
+
+impl Drop for ResourceCount {
+    fn drop(&mut self) {
+        // SAFETY: the count is ours.
+        unsafe { raw::enif_release_resource(self.0) }
     }
 }
 
@@ -48,21 +91,6 @@ pub(crate) unsafe fn new_resource<T>(kind: Type, value: T) -> *mut c_void {
 pub(crate) fn anchor(kind: Type) {
     // SAFETY: of one byte, which is never read; nor is the resource ever destroyed.
     unsafe { raw::enif_alloc_resource(kind, 1) };
-}
-
-/// Makes a resource that holds `value`; returns a term that refers to it.
-///
-/// # Safety
-///
-/// The type's destroyer drops a `T`.
-pub(crate) unsafe fn wrap<T>(env: Env, kind: Type, value: T) -> Term {
-    // SAFETY: the caller's contract; our count goes back once the term has one.
-    unsafe {
-        let object = new_resource(kind, value);
-        let term = env.make_resource(object);
-        release(object);
-        term
-    }
 }
 
 /// A term in an environment of its own.
@@ -109,14 +137,4 @@ impl Drop for OwnTerm {
         // SAFETY: ours, freed once.
         unsafe { raw::enif_free_env(self.env) }
     }
-}
-
-/// Gives back a count of a resource.
-///
-/// # Safety
-///
-/// It was the caller's.
-pub(crate) unsafe fn release(object: *const c_void) {
-    // SAFETY: forwarded.
-    unsafe { raw::enif_release_resource(object) }
 }

@@ -15,7 +15,7 @@ use crate::kind::map::keys;
 use crate::kind::map::sets::{self, Tree};
 use crate::kind::{atom, binary, node, pid, port, reference};
 use crate::load;
-use crate::machine::{self, Env, FEW_KEYS, Room, Term};
+use crate::machine::{Env, FEW_KEYS, Room, Term};
 
 /// Makes terms in an environment.
 pub(crate) struct Maker {
@@ -88,6 +88,24 @@ pub(crate) fn with_maker<R>(
     result
 }
 
+/// Returns a list of objects, with this key if it is known, in front of `tail`: the last one first. It needs no more than
+/// `most` words.
+#[inline]
+pub(crate) fn make_list<'o, 'g: 'o>(
+    env: Env,
+    most: usize,
+    objects: impl Iterator<Item = &'o Object<'g>>,
+    key: Option<Term>,
+    tail: Term,
+) -> Term {
+    with_maker(env, most, |maker, stack| {
+        objects.fold(tail, |tail, object| {
+            let object = object.build(key, maker, stack);
+            maker.cell(object, tail)
+        })
+    })
+}
+
 /// Returns the machine's term for one of ours.
 pub(crate) fn make(env: Env, term: &Owned) -> Term {
     let room = Room::new(env, 0);
@@ -139,15 +157,8 @@ impl Build for Maker {
         if blob.len() <= COPIED {
             return self.env.make_binary(blob);
         }
-        let kind = load::types().blob;
-        // SAFETY: the bytes are immutable and live as long as the resource; our own count goes back once the term has
-        // one.
-        unsafe {
-            let object = machine::new_resource(kind, blob.to_arc());
-            let term = self.env.make_resource_binary(object, blob);
-            machine::release(object);
-            term
-        }
+        // SAFETY: the bytes are immutable and live as long as the resource.
+        unsafe { load::new_resource(blob.to_arc()).binary(self.env, blob) }
     }
 
     fn string(&mut self, bytes: &[u8]) -> Term {

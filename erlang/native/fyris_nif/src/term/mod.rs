@@ -25,25 +25,13 @@ pub(crate) use keep::{
     Offered, begin as begin_keeping, count as kept_resources, kept_reference, met_resource, offer,
 };
 pub(crate) use key::{exact_order, find_key};
-pub(crate) use make::{make, most_words, most_words_of, with_maker};
+pub(crate) use make::{make, make_list, most_words, most_words_of, with_maker};
 pub(crate) use object::MachineObject;
 pub(crate) use read::read;
 pub(crate) use stage::write_value;
 
 use fyris::Error;
 use key::read_key;
-
-/// The state of a list that a thread gathers. It is kept apart from the list, which has a destructor and is slower to
-/// access; the stage is read for every object.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum GatheringState {
-    /// Nothing is to be gathered.
-    None,
-    /// Under way, with nothing in the list.
-    Begun,
-    /// Under way, with something in the list.
-    Met,
-}
 
 /// The result of reading a term.
 pub(crate) type Result<T> = std::result::Result<T, Error>;

@@ -3,7 +3,6 @@
 mod image;
 pub(crate) mod keys;
 pub(crate) mod order;
-mod ranks;
 pub(crate) mod sets;
 pub(crate) mod tree;
 mod write;

@@ -5,7 +5,7 @@
 //! each level, and a key that is alone below a node is a leaf there. Of two keys with the same hash the machine makes
 //! other nodes, of other kinds on different releases; such a map is left to it.
 
-use super::ranks;
+use super::order::sort_by_rank;
 use super::tree::{
     CHILDREN_SHIFT, FEW, FULL, INNER, KIND, KIND_SHIFT, NODE, ROOT, Sample, are_same, inner, nodes,
     root,
@@ -97,7 +97,7 @@ impl Room {
         let mut leaves: Vec<Leaf> = keys_and_places
             .map(|(&key, place)| (reversed(self.env.hash(key)), place))
             .collect();
-        ranks::sort(&mut leaves);
+        sort_by_rank(&mut leaves);
         if leaves.array_windows().any(|[a, b]| a.0 == b.0) {
             return None;
         }

@@ -1,4 +1,10 @@
-//! References to resources.
+//! Keepers, by which objects keep alive what their terms refer to: resources of the machine.
+//!
+//! Of a reference its numbers are stored, which keep no resource alive. So an object with one to a resource has a
+//! *keeper* ([`fyris::ResourceRefs`]) among its blobs: bytes that begin with a mark, and hold the resource until the
+//! record is retired. The blobs of values are longer than any keeper; so a lookup need not compare the mark.
+//!
+//! # References to resources
 //!
 //! A resource of the machine (what `atomics:new/2` gives, a socket, a compiled expression) lives as long as terms refer
 //! to it. For each resource that objects hold there is one environment of the machine with a term that refers to it
@@ -8,8 +14,6 @@
 //! found by the numbers.
 //!
 //! Tids of our own are such references: an object with the tid of a table that is deleted keeps a few hundred bytes.
-//!
-//! # Invariant
 //!
 //! **KEEPER**: a keeper's address is valid while a record with the keeper can be read. Each record counts as a holder
 //! until it is retired, and the `Kept` is retired with the last holder, so not before any of these records: a reader of
@@ -24,15 +28,92 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{LazyLock, Mutex, MutexGuard};
 
+use fyris::{ObjectWriter, ResourceRefs};
 use fyris_sync::reclaim::{self, Guard, Retire, pin};
 use fyris_term::value::MAX_INLINE_BINARY;
-use fyris_term::{Reference, Term as Owned};
+use fyris_term::{Blob, Reference, Term as Owned};
 
-use super::{Keeper, MARK, THE_MARK};
+use super::external;
 use crate::kind::node::here;
 use crate::kind::reference;
 use crate::machine::{Env, OwnTerm, Term};
-use crate::term::{GatheringState, external};
+
+/// The bytes that an object holds besides its values.
+type Keeper = Blob;
+
+/// Bytes of a mark.
+const MARK: usize = 32;
+
+/// The beginning of keepers. It is random, so that no binary of a program has it.
+static THE_MARK: LazyLock<[u8; MARK]> = LazyLock::new(|| {
+    use std::hash::{BuildHasher, RandomState};
+    let mut mark = [0; MARK];
+    for (i, part) in mark.chunks_mut(8).enumerate() {
+        part.copy_from_slice(&RandomState::new().hash_one(i).to_le_bytes());
+    }
+    mark
+});
+
+/// Tells the store how to handle keepers. To be called once.
+pub(crate) fn begin() {
+    fyris::set_resource_refs(ResourceRefs {
+        is_resource_ref: |bytes| bytes.starts_with(&*THE_MARK),
+        any: || count() > 0,
+        find,
+        retire,
+        release,
+    });
+}
+
+fn retire(keeper: &[u8]) -> bool {
+    !cfg!(fyris_mutant = "nif_kept_till_freed") && give_up(keeper)
+}
+
+/// Does nothing: the resource was given up by [`retire`].
+fn release(keeper: &[u8]) {
+    if cfg!(fyris_mutant = "nif_kept_till_freed") {
+        give_up(keeper);
+    }
+}
+
+/// The gathering of what an object is to keep alive, while it is written: begun when a term comes that may refer to a
+/// resource, since most objects have none.
+pub(super) struct Gathering {
+    has_begun: bool,
+}
+
+impl Gathering {
+    /// Makes one that has not begun.
+    #[inline]
+    pub(super) fn new() -> Gathering {
+        Gathering { has_begun: false }
+    }
+
+    /// Makes one for a value whose caller gathers ([`offer`]).
+    pub(super) fn of_caller() -> Gathering {
+        Gathering { has_begun: true }
+    }
+
+    /// Begins, if that was not done. From here on resources that terms refer to are met.
+    #[inline]
+    pub(super) fn begin(&mut self) {
+        if !self.has_begun && !cfg!(fyris_mutant = "nif_holds_unasked") {
+            self.has_begun = true;
+            begin_meeting();
+        }
+    }
+
+    /// Lets an object, of which everything `is_written`, hold the resources that were met.
+    #[inline]
+    pub(super) fn end(self, is_written: bool, out: &mut ObjectWriter<'_>) {
+        if self.has_begun {
+            let offered = end();
+            if is_written {
+                offered.into_keepers().for_each(|keeper| out.keep(keeper));
+            }
+        }
+    }
+}
 
 /// The numbers of a reference.
 type ReferenceNumbers = [u32; 3];
@@ -165,7 +246,7 @@ fn parts(keeper: &[u8]) -> Option<(ReferenceNumbers, *const Kept)> {
 }
 
 /// Returns the keeper of a reference for one more record to hold, if its resource is kept.
-pub(super) fn find(reference: &Reference) -> Option<Keeper> {
+fn find(reference: &Reference) -> Option<Keeper> {
     let numbers = numbers_of(reference)?;
     Some(holders().get_mut(&numbers)?.add(numbers))
 }
@@ -186,7 +267,7 @@ fn hold((term, numbers): MetResource) -> Keeper {
 
 /// Counts one holder less, if the keeper is one of a reference. Returns whether that was the last: then the `Kept` is
 /// retired, and the collector is to be flushed.
-pub(super) fn give_up(keeper: &[u8]) -> bool {
+fn give_up(keeper: &[u8]) -> bool {
     let Some((numbers, _)) = parts(keeper) else {
         return false;
     };
@@ -233,6 +314,18 @@ pub(crate) fn kept_reference(
     Some(holders.get(&numbers)?.term().copy_to(env))
 }
 
+/// The state of a list that a thread gathers. It is kept apart from the list, which has a destructor and is slower to
+/// access; the stage is read for every object.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum GatheringState {
+    /// Nothing is to be gathered.
+    None,
+    /// Under way, with nothing in the list.
+    Begun,
+    /// Under way, with something in the list.
+    Met,
+}
+
 thread_local! {
     static STAGE: Cell<GatheringState> = const { Cell::new(GatheringState::None) };
     /// References to resources met by the offer under way.
@@ -256,7 +349,7 @@ pub(crate) fn met_resource(term: Term, numbers: ReferenceNumbers) {
 }
 
 /// Notes the references to resources in a term that was read, while an object is being written.
-pub(in crate::term) fn met(env: Env, term: Term, owned: &Owned) {
+pub(super) fn met(env: Env, term: Term, owned: &Owned) {
     if STAGE.with(Cell::get) == GatheringState::None {
         return;
     }
@@ -305,7 +398,7 @@ impl Offered {
     }
 
     /// Returns the keepers, for records that become the holders.
-    pub(super) fn into_keepers(mut self) -> impl Iterator<Item = Keeper> {
+    fn into_keepers(mut self) -> impl Iterator<Item = Keeper> {
         std::mem::take(&mut self.0).into_iter()
     }
 }
@@ -322,13 +415,13 @@ impl Drop for Offered {
 /// Runs `read`, which reads terms. The resources that they refer to can get into objects until the other value is
 /// dropped.
 pub(crate) fn offer<R>(read: impl FnOnce() -> R) -> (R, Offered) {
-    begin();
+    begin_meeting();
     let result = read();
     (result, end())
 }
 
 /// Begins to note the resources that are met.
-pub(super) fn begin() {
+fn begin_meeting() {
     if stage(GatheringState::Begun) == GatheringState::Met {
         // Of a call that panicked.
         MET.take();
@@ -336,7 +429,7 @@ pub(super) fn begin() {
 }
 
 /// Ends that, and holds the resources that were met.
-pub(super) fn end() -> Offered {
+fn end() -> Offered {
     match stage(GatheringState::None) {
         GatheringState::Met => Offered::hold_all(MET.take()),
         _ => Offered(Vec::new()),
