@@ -114,12 +114,17 @@ library_doubts_nothing  |                    | -p fyris-index --test library con
 store_fault_untold      |                    | -p fyris --test library by_name
 store_commit_early      |                    | -p fyris --test concurrent a_list_is_inserted
 store_retire_early      | --cfg loom         | -p fyris --lib ops::model::what_is --profile quick
-store_loser_kept        |                    | -p fyris --lib ops::list
+store_loser_kept        |                    | -p fyris --lib ops::commit
 store_unplaced_kept     |                    | -p fyris --lib ops::write
-store_ignore_pending    |                    | -p fyris --lib ops::list
+store_ignore_pending    |                    | -p fyris --lib ops::commit
 store_commit_unhelped   | --cfg loom         | -p fyris --lib ops::model --profile quick
 store_through_unheld    | --cfg loom         | -p fyris --lib ops::model --profile quick
 store_commit_not_undone |                    | -p fyris --test lists
+store_commit_untold     | --cfg loom         | -p fyris --lib ops::model --profile quick
+store_version_unsettled | --cfg loom         | -p fyris --lib commits:: --profile quick
+store_read_unchecked    |                    | -p fyris --lib ops::commit
+store_read_passed       |                    | -p fyris --lib ops::commit
+store_read_passed       | --cfg loom         | -p fyris --lib ops::model::a_key_that_was_read --profile quick
 store_page_reused      |                    | -p fyris --test words what_is_seen
 ordered_bound_as_key    |                    | -p fyris-index --test ordered_keys bounds
 ordered_head_decides    |                    | -p fyris --test words keys_that_share

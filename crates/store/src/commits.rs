@@ -8,21 +8,25 @@
 //!
 //! # How
 //!
-//! The table keeps its commits in a log, a list from the last one to the first. To append a commit *is* to commit; only
-//! then its state says so. A reader of several keys
+//! The store keeps its commits in a log, a list from the last one to the first. To append a commit *is* to commit; only
+//! then its state says so. Each content has a note of its newest commit, so that those of other tables do not matter to
+//! a reader. A reader of several keys
 //!
 //! 1. takes the last commit of the log for its *place*,
 //! 2. reads the keys as they are,
-//! 3. looks at the log again, and undoes what was appended since: a key of such a commit holds, for this reader, what
-//!    it held before the earliest of them, which is what the pending cell of that commit says.
+//! 3. looks at the note of the content again; if it has changed, the reader looks at the log, and undoes what was
+//!    appended since: a key of such a commit holds, for this reader, what it held before the earliest of them, which is
+//!    what the pending cell of that commit says.
 //!
-//! No reader waits and nothing is repeated, whatever others do. As long as no list is inserted the price is two loads.
+//! No reader waits, and what was read is not read again, whatever others do. As long as no list is inserted the price is
+//! four loads.
 //!
 //! # Invariants
 //!
-//! * **ORDER**: a commit is in the log before its state says so, and then at once: a thread that takes it for a place,
-//!   or appends another, stores the state first. So a reader finds every commit before its place at all keys, and if it
-//!   finds a change of a later commit, it finds that commit in the log afterwards.
+//! * **ORDER**: a commit is in the log before the contents that it changes have noted it, and these before its state
+//!   says so, and all at once: a thread that takes it for a place, or appends another, does both first. So a reader
+//!   finds every commit before its place at all keys, and if it finds a change of a later commit, it finds that commit
+//!   noted and in the log afterwards.
 //! * **KEPT**: the content that a commit has displaced is retired after the commit was appended; so is the commit. A
 //!   thread that was pinned before it took its place may follow the log from the end back to this place, and read the
 //!   content that the cells of these commits name. The place itself is compared and never followed: it may be freed
@@ -34,17 +38,18 @@
 //! # Outlook
 //!
 //! The place in the log is the clock: a snapshot will be an empty commit in it, and a write will be stamped with the
-//! last place before it took effect. For that, and for commits over several tables, the log becomes one of the store.
+//! last place before it took effect.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64 as PlainU64;
 
-use fyris_sync::atomic::{AtomicPtr, Ordering};
+use fyris_sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use fyris_sync::reclaim::{Guard, PROTECT};
 
 use crate::ids::TableType;
 use crate::key_kind::{Exact, KeyKind, Order};
-use crate::pending::{Commit, Descriptor, Pending, Terms};
+use crate::pending::{Commit, CommitPart, Decision};
 use crate::record::RecordPtr;
 use crate::slot::Content;
 
@@ -54,22 +59,58 @@ const LONG: usize = if cfg!(fyris_small) { 4 } else { 256 };
 /// The number of commits that are searched before the keys of all of them are gathered.
 const SEARCHED: usize = if cfg!(fyris_small) { 1 } else { 4 };
 
-/// The commits of a table's content.
-pub(crate) struct Commits {
-    /// Null before the first. The log has a use for it (see [`Descriptor`]).
-    last: AtomicPtr<Descriptor>,
-    /// Tells the content from those that the table had before and will have.
+/// The commits of a store.
+pub(crate) struct CommitLog {
+    /// Null before the first. The log has a use for it (see [`Decision`]).
+    last: AtomicPtr<Decision>,
+}
+
+/// The newest commit over one content.
+pub(crate) struct NewestCommit {
+    /// Tells the content from those that the table had before and will have, and from those of other tables.
     content: u64,
+    /// Its place in the log; 0 if there is none.
+    version: AtomicU64,
+}
+
+/// The commits as one content knows them: the log of its store, and which commit was the last over the content itself.
+pub(crate) struct Commits {
+    pub(crate) log: Arc<CommitLog>,
+    pub(crate) newest: Arc<NewestCommit>,
 }
 
 impl Commits {
-    pub(crate) fn new() -> Commits {
+    pub(crate) fn new(log: &Arc<CommitLog>) -> Commits {
         static CONTENTS: PlainU64 = PlainU64::new(0);
         Commits {
-            last: AtomicPtr::new(std::ptr::null_mut()),
-            // Relaxed: the numbers differ, that is all.
-            content: CONTENTS.fetch_add(1, Ordering::Relaxed),
+            log: log.clone(),
+            newest: Arc::new(NewestCommit {
+                // Relaxed: the numbers differ, that is all.
+                content: CONTENTS.fetch_add(1, Ordering::Relaxed),
+                version: AtomicU64::new(0),
+            }),
         }
+    }
+}
+
+impl NewestCommit {
+    /// Notes a commit that is in the log.
+    pub(crate) fn raise(&self, version: u64) {
+        // Release: pairs with the Acquire in `version`. A thread that was slow may note an older one.
+        self.version.fetch_max(version, Ordering::Release);
+    }
+
+    fn version(&self) -> u64 {
+        // Acquire: pairs with the Release in `raise`: that commit is found in the log.
+        self.version.load(Ordering::Acquire)
+    }
+}
+
+impl CommitLog {
+    pub(crate) fn new() -> Arc<CommitLog> {
+        Arc::new(CommitLog {
+            last: AtomicPtr::new(std::ptr::null_mut()),
+        })
     }
 
     /// Makes a commit happen, for all of its keys at once.
@@ -92,11 +133,11 @@ impl Commits {
                 Ordering::Relaxed,
             );
             if appended.is_ok() {
-                commit.appear();
+                commit.block().appear();
                 if !last.is_null() {
                     // SAFETY: the log's use; it is no longer the last, and no thread that pins from now on follows it
                     // (KEPT).
-                    unsafe { Descriptor::release(last, pin) };
+                    unsafe { Decision::release(last, pin) };
                 }
                 return;
             }
@@ -104,7 +145,7 @@ impl Commits {
     }
 
     /// Returns the last commit of the log, after making its state say that it is committed; null if there is none.
-    fn last(&self) -> *const Descriptor {
+    fn last(&self) -> *const Decision {
         // PROTECT: pairs with the exchange in `append`.
         let last = self.last.load(PROTECT);
         // SAFETY: null, or retired after it was replaced as the last; the caller is pinned (RECLAIM).
@@ -119,7 +160,7 @@ impl Commits {
     /// Lets go of the memory of a long commit that is done.
     pub(crate) fn trim(&self, keys: usize, pin: &impl Guard) {
         if keys > LONG {
-            let none = Commit::new(0, Terms::Replace, Vec::new(), Vec::new());
+            let none = Commit::new([]);
             self.append(&none, pin);
             // SAFETY: it has no cells.
             unsafe { none.finish(pin) };
@@ -127,7 +168,7 @@ impl Commits {
     }
 }
 
-impl Drop for Commits {
+impl Drop for CommitLog {
     fn drop(&mut self) {
         // Relaxed: `&mut self` is ordered after everything.
         let last = self.last.load(Ordering::Relaxed);
@@ -149,7 +190,9 @@ pub(crate) struct Place {
 /// A reader of several keys at one place in the order of commits.
 pub(crate) struct Undo<'g> {
     /// The last commit that the reader sees.
-    place: *const Descriptor,
+    place: *const Decision,
+    /// The place of the last of them over the content that is read.
+    version: u64,
     changes: Option<Box<Changes<'g>>>,
     part: fn(RecordPtr) -> &'g [u8],
 }
@@ -157,11 +200,11 @@ pub(crate) struct Undo<'g> {
 /// The changes of commits behind the place.
 struct Changes<'g> {
     /// The last commit that is taken over.
-    seen: *const Descriptor,
+    seen: *const Decision,
     /// The contents of keys before, each with the version of the commit that changed it.
     old: HashMap<&'g [u8], (u64, Option<Content>)>,
     /// Long commits, in their order.
-    long: Vec<&'g Descriptor>,
+    long: Vec<(u64, &'g CommitPart)>,
 }
 
 // SAFETY: the pointers are compared, or followed under the pin that the reader was made with, and that its lifetime
@@ -174,8 +217,20 @@ impl<'g> Undo<'g> {
     /// Returns a reader at the end of the log as it is now.
     #[inline]
     pub(crate) fn new(commits: &Commits, kind: TableType, _pin: &'g impl Guard) -> Undo<'g> {
+        let mut version = commits.newest.version();
+        // All up to the last commit have noted themselves. One that has done so between the two looks may be among them
+        // or not, and two readers that give the same version for their place are at the same place.
+        let place = loop {
+            let place = commits.log.last();
+            let now = commits.newest.version();
+            if now == version || cfg!(fyris_mutant = "store_version_unsettled") {
+                break place;
+            }
+            version = now;
+        };
         Undo {
-            place: commits.last(),
+            place,
+            version,
             changes: None,
             part: match kind {
                 TableType::OrderedSet => order_part,
@@ -195,19 +250,16 @@ impl<'g> Undo<'g> {
     /// Returns the place.
     pub(crate) fn place(&self, commits: &Commits) -> Place {
         Place {
-            content: commits.content,
-            // SAFETY: the place was the last commit under the reader's pin (RECLAIM).
-            version: unsafe { self.place.as_ref() }.map_or(0, Descriptor::version),
+            content: commits.newest.content,
+            version: self.version,
         }
     }
 
     /// Returns whether there is anything to undo in what was read before the call.
     #[inline]
     pub(crate) fn is_due(&self, commits: &Commits) -> bool {
-        // Acquire: pairs with the exchange in `append`. What was read of a commit was read after it was appended
-        // (ORDER).
-        let last = commits.last.load(Ordering::Acquire).cast_const();
-        last != self.place && !cfg!(fyris_mutant = "store_commit_not_undone")
+        // What was read of a commit was read after it had noted itself (ORDER).
+        commits.newest.version() != self.version && !cfg!(fyris_mutant = "store_commit_not_undone")
     }
 
     /// Returns the content of a key at the place, if a commit has changed it since; to be asked after the key was read.
@@ -216,12 +268,10 @@ impl<'g> Undo<'g> {
         let part = self.part;
         let changes = self.changes.as_deref()?;
         let gathered = changes.old.get(key).copied();
-        let searched = changes.long.iter().find_map(|commit| {
-            let at = commit
-                .cells()
-                .binary_search_by(|cell| part_of(part, cell).cmp(key));
-            at.ok()
-                .map(|at| (commit.version(), commit.cells()[at].before()))
+        let searched = changes.long.iter().find_map(|(version, cells)| {
+            let cells = cells.cells();
+            let at = cells.binary_search_by(|cell| part(cell.key()).cmp(key));
+            at.ok().map(|at| (*version, cells[at].before()))
         });
         let earliest = match (gathered, searched) {
             (Some(a), Some(b)) => Some(if a.0 < b.0 { a } else { b }),
@@ -233,7 +283,7 @@ impl<'g> Undo<'g> {
     /// Takes over the commits that were appended since the last time.
     fn take_over(&mut self, commits: &Commits) {
         // PROTECT: pairs with the exchange in `append`.
-        let last = commits.last.load(PROTECT).cast_const();
+        let last = commits.log.last.load(PROTECT).cast_const();
         let changes = self.changes.get_or_insert_with(|| {
             Box::new(Changes {
                 seen: self.place,
@@ -251,29 +301,32 @@ impl<'g> Undo<'g> {
             at = commit.previous();
         }
         changes.seen = last;
+        let ours = |part: &&CommitPart| Arc::ptr_eq(&part.newest, &commits.newest);
         for commit in new.into_iter().rev() {
-            if commit.cells().len() > LONG {
-                changes.long.push(commit);
+            let Some(cells) = commit.parts().iter().find(ours) else {
+                continue;
+            };
+            if cells.cells().len() > LONG {
+                changes.long.push((commit.version(), cells));
             } else {
-                changes.gather(commit, self.part);
+                changes.gather(commit.version(), cells, self.part);
             }
         }
         if changes.long.len() > SEARCHED {
             let long = std::mem::take(&mut changes.long);
             long.into_iter()
-                .for_each(|commit| changes.gather(commit, self.part));
+                .for_each(|(version, cells)| changes.gather(version, cells, self.part));
         }
     }
 }
 
 impl<'g> Changes<'g> {
     /// Notes what the keys of a commit held, unless an earlier one has changed it before.
-    fn gather(&mut self, commit: &'g Descriptor, part: fn(RecordPtr) -> &'g [u8]) {
-        for cell in commit.cells() {
-            let version = commit.version();
+    fn gather(&mut self, version: u64, cells: &'g CommitPart, part: fn(RecordPtr) -> &'g [u8]) {
+        for cell in cells.cells() {
             let noted = self
                 .old
-                .entry(part_of(part, cell))
+                .entry(part(cell.key()))
                 .or_insert((version, cell.before()));
             if version < noted.0 {
                 *noted = (version, cell.before());
@@ -287,16 +340,11 @@ impl<'g> Changes<'g> {
 /// # Safety
 ///
 /// It has not been freed, and is not during `'d`.
-unsafe fn live<'d>(commit: *const Descriptor) -> Option<&'d Descriptor> {
+unsafe fn live<'d>(commit: *const Decision) -> Option<&'d Decision> {
     #[cfg(loom)]
     fyris_sync::reclaim::assert_not_reclaimed(commit);
     // SAFETY: the caller's promise.
     unsafe { commit.as_ref() }
-}
-
-/// Returns the bytes by which the table tells a cell's key from others.
-fn part_of<'g>(part: fn(RecordPtr) -> &'g [u8], cell: &Pending) -> &'g [u8] {
-    part(cell.any().newest())
 }
 
 fn order_part<'g>(record: RecordPtr) -> &'g [u8] {
@@ -307,4 +355,49 @@ fn order_part<'g>(record: RecordPtr) -> &'g [u8] {
 fn exact_part<'g>(record: RecordPtr) -> &'g [u8] {
     // SAFETY: as above.
     unsafe { Exact::part(record) }
+}
+
+#[cfg(all(test, loom))]
+mod tests {
+    use fyris_sync::reclaim::{check, pin};
+    use fyris_sync::thread::spawn;
+
+    use super::*;
+    use crate::pending::PartPlan;
+
+    /// Two steps of one call take the same version for the same place: see [`crate::view::Hold`].
+    #[test]
+    fn readers_of_one_version_are_at_one_place() {
+        check(|| {
+            let log = CommitLog::new();
+            let commits = Arc::new(Commits::new(&log));
+            let reader = {
+                let commits = commits.clone();
+                spawn(move || {
+                    let place = || {
+                        let pin = pin();
+                        let undo = Undo::new(&commits, TableType::Set, &pin);
+                        (undo.version, undo.place.addr())
+                    };
+                    let (first, second) = (place(), place());
+                    assert!(first.0 != second.0 || first.1 == second.1);
+                })
+            };
+            let pin = pin();
+            let commit = Commit::new([PartPlan {
+                newest: commits.newest.clone(),
+                cells: 0,
+                terms: smallvec::smallvec![],
+                keys: Vec::new(),
+                records: Vec::new(),
+                ends: Vec::new(),
+            }]);
+            assert!(commit.seal());
+            log.append(&commit, &pin);
+            // SAFETY: it has no cells.
+            unsafe { commit.finish(&pin) };
+            drop(pin);
+            reader.join().unwrap();
+        });
+    }
 }

@@ -166,7 +166,7 @@ where
             Change::Edit(edited) => (edited.new, Gone::Part(edited)),
         };
         match (old, new) {
-            (_, Some(new)) => self.account(more(old, new).max(0), 0),
+            (_, Some(_)) => self.account(more(old, new).max(0), 0),
             (Some(old), None) => writer.note_one(old.newest()),
             (None, None) => {}
         }
@@ -194,25 +194,29 @@ where
         };
         // The slot gets the word that it has: a thread that has read it sees that something has changed.
         let same = Action::Put(Slot::pending(cell));
-        let action = match (cell.get().commit().terms(), now) {
+        let action = match (cell.get().terms(), now) {
             (Terms::Replace, _) => {
                 self.put_below(cell, old, now, cell.get().after());
                 same
             }
             (Terms::Add, _) => {
                 let new = cell.get().after();
-                let remade = self.with_records(now, cell.get().commit().records_of(cell.get()));
+                let remade = self.with_records(now, cell.get().part().records_of(cell.get()));
                 self.put_below(cell, old, now, remade);
                 if let Some(chain) = new {
                     displaced.cell = MetCell::Remade(chain, old);
                 }
                 same
             }
-            (Terms::New, None) => Action::Keep,
-            (Terms::New, Some(content)) => {
-                hold.abort();
+            (Terms::New | Terms::Unchanged, None) if old.is_none() => Action::Keep,
+            (Terms::New | Terms::Unchanged, now) => {
+                if !cfg!(fyris_mutant = "store_read_passed") {
+                    hold.abort();
+                }
                 displaced.cell = MetCell::Decided(cell);
-                Action::Put(Slot::content(content))
+                now.map_or(Action::Remove, |content| {
+                    Action::Put(Slot::content(content))
+                })
             }
         };
         (action, Some(result))
@@ -226,13 +230,11 @@ where
         now: Option<Content>,
         new: Option<Content>,
     ) {
-        if let (Some(before), Some(after)) = (cell.get().after(), new) {
-            let (before, after) = (self.gain(old, before), self.gain(now, after));
-            let (objects, bytes) = (after.0 - before.0, after.1 - before.1);
-            // The commit will bring back what the write takes out: counted already.
-            self.account(objects.max(0), 0);
-            cell.get().commit().drift(objects, bytes);
-        }
+        let (before, after) = (self.gain(old, cell.get().after()), self.gain(now, new));
+        let (objects, bytes) = (after.0 - before.0, after.1 - before.1);
+        // The commit will bring back what the write takes out: counted already.
+        self.account(objects.max(0), 0);
+        cell.get().part().drift(objects, bytes);
         cell.get().write_through(now, new);
     }
 
@@ -251,10 +253,11 @@ where
 
     /// Returns by how many objects and bytes a key grows when `new` takes the place of `old`; in a bag `new` was made
     /// from `old`.
-    pub(crate) fn gain(&self, old: Option<Content>, new: Content) -> (i64, i64) {
-        let bytes = match old {
-            Some(old) if !self.kind.is_bag() => new.size() as i64 - old.size() as i64,
-            _ => chain::size_above(new, old) as i64,
+    pub(crate) fn gain(&self, old: Option<Content>, new: Option<Content>) -> (i64, i64) {
+        let size = |content: Option<Content>| content.map_or(0, Content::size) as i64;
+        let bytes = match new {
+            Some(new) if self.kind.is_bag() => chain::size_above(new, old) as i64,
+            _ => size(new) - size(old),
         };
         (more(old, new), bytes)
     }
@@ -301,15 +304,17 @@ where
     fn retire_loser(&self, cell: PendingPtr, pin: &impl Guard) {
         let (old, new) = (cell.get().before(), cell.get().after());
         // SAFETY: OWNERSHIP: the cell owned both sides, the winner went to the slot, and the cell is taken out
-        // of its slot once. In a bag what wins contains the old chain.
+        // of its slot once. In a bag what is put in contains the old chain.
         unsafe {
             match (cell.get().state(), old, new) {
-                (CommitState::Committed, Some(old), _)
-                    if !self.kind.is_bag() && Some(old) != new =>
+                (CommitState::Committed, Some(old), None) => old.retire(pin),
+                (CommitState::Committed, Some(old), Some(new))
+                    if !self.kind.is_bag() && old != new =>
                 {
                     old.retire(pin);
                 }
-                (CommitState::Aborted, _, Some(new)) => chain::retire_above(new, old, pin),
+                // The records are the committer's (UNPLACED).
+                (CommitState::Aborted, _, Some(new)) => chain::retire_cells_above(new, old, pin),
                 _ => {}
             }
         }
@@ -317,8 +322,9 @@ where
 }
 
 /// Returns by how many objects a key grows when `new` takes the place of `old`.
-fn more(old: Option<Content>, new: Content) -> i64 {
-    new.count() as i64 - old.map_or(0, |old| old.count() as i64)
+fn more(old: Option<Content>, new: Option<Content>) -> i64 {
+    let count = |content: Option<Content>| content.map_or(0, Content::count) as i64;
+    count(new) - count(old)
 }
 
 impl TableData<Exact, HashIndex<Slot<Exact>>> {

@@ -14,6 +14,7 @@ use fyris_index::plug::{DynIndex, DynOrderedIndex, Features, IndexFactory, PlugK
 use fyris_index::{Build, HashIndex, IndexOptions, Ordered};
 use fyris_term::Atom;
 
+use crate::commits::CommitLog;
 use crate::error::{Error, Result};
 use crate::ids::TableType;
 use crate::key_kind::{Exact, Order};
@@ -130,6 +131,7 @@ impl Choice {
         &self,
         kind: TableType,
         keypos: usize,
+        log: &Arc<CommitLog>,
         options: &IndexOptions,
     ) -> Result<AnyTableData> {
         let ordered = kind == TableType::OrderedSet;
@@ -141,26 +143,26 @@ impl Choice {
         Ok(match &self.maker {
             Maker::Hash if ordered => return Err(serves_not()),
             Maker::Hash => {
-                AnyTableData::Hash(TableData::new(HashIndex::build(options), kind, keypos))
+                AnyTableData::Hash(TableData::new(HashIndex::build(options), kind, keypos, log))
             }
             Maker::Ordered if ordered => {
-                AnyTableData::OrderedSet(TableData::new(Ordered::build(options), kind, keypos))
+                AnyTableData::OrderedSet(TableData::new(Ordered::build(options), kind, keypos, log))
             }
             Maker::Ordered => {
-                AnyTableData::Tree(TableData::new(Ordered::build(options), kind, keypos))
+                AnyTableData::Tree(TableData::new(Ordered::build(options), kind, keypos, log))
             }
             Maker::Factory(factory) if ordered => {
                 let index = factory.order(options).ok_or_else(serves_not)?;
                 let index = Plugged::new(index, factory.features());
-                AnyTableData::PluggedOrder(TableData::new(index, kind, keypos))
+                AnyTableData::PluggedOrder(TableData::new(index, kind, keypos, log))
             }
             Maker::Factory(factory) => {
                 let index = factory.exact(options).ok_or_else(serves_not)?;
                 let index = Plugged::new(index, factory.features());
-                AnyTableData::PluggedHash(TableData::new(index, kind, keypos))
+                AnyTableData::PluggedHash(TableData::new(index, kind, keypos, log))
             }
             Maker::Library(library) => {
-                let content = from_library(*library, kind, keypos, options);
+                let content = from_library(*library, kind, keypos, log, options);
                 return content.map_err(|what| library_fault(self.name, what));
             }
         })
@@ -172,6 +174,7 @@ fn from_library(
     library: Library,
     kind: TableType,
     keypos: usize,
+    log: &Arc<CommitLog>,
     options: &IndexOptions,
 ) -> std::result::Result<AnyTableData, Fault> {
     let features = library.features();
@@ -179,12 +182,12 @@ fn from_library(
         let index = library.ordered_index(options)?;
         let status = index.status();
         let index: PluggedOrder = Plugged::from_library(Box::new(index), features, status);
-        AnyTableData::PluggedOrder(TableData::new(index, kind, keypos))
+        AnyTableData::PluggedOrder(TableData::new(index, kind, keypos, log))
     } else {
         let index = library.index(options)?;
         let status = index.status();
         let index: PluggedHash = Plugged::from_library(Box::new(index), features, status);
-        AnyTableData::PluggedHash(TableData::new(index, kind, keypos))
+        AnyTableData::PluggedHash(TableData::new(index, kind, keypos, log))
     })
 }
 

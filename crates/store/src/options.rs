@@ -6,9 +6,12 @@
 //! which set the numbers of its locks and of what readers note themselves in, and `{owner, none}`, for tables that
 //! outlive their maker.
 
+use std::sync::Arc;
+
 use fyris_index::{BucketLocks, IndexOptions};
 use fyris_term::{Atom, Term};
 
+use crate::commits::CommitLog;
 use crate::error::{Error, Result};
 use crate::ids::{ProcessId, Protection, TableType};
 use crate::indexes::{Choice, Indexes, RequestedIndex};
@@ -776,17 +779,17 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// Makes fresh content with room for this many objects.
+    /// Makes fresh content with room for this many objects, of a store with this log of commits.
     ///
     /// # Errors
     ///
     /// [`Error::BadIndex`] if the index does not serve the type of table; [`Error::LibraryIndex`].
-    pub(crate) fn content(&self, capacity: usize) -> Result<AnyTableData> {
+    pub(crate) fn content(&self, capacity: usize, log: &Arc<CommitLog>) -> Result<AnyTableData> {
         let mut options = IndexOptions::with_capacity(capacity);
         options.bucket_locks = self.bucket_locks;
         options.read_concurrency = self.read_concurrency;
         options.reader_groups = self.reader_groups;
         options.decentralized_counters = self.counters;
-        self.index.content(self.kind, self.keypos, &options)
+        self.index.content(self.kind, self.keypos, log, &options)
     }
 }

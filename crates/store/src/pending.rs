@@ -1,22 +1,27 @@
-//! Commits over several keys: pending cells and their descriptor.
+//! Commits over several keys: pending cells and the decision that they share.
 //!
 //! # Why
 //!
 //! `insert/2` of a list is atomic and isolated: a reader sees all of it or nothing. Readers take no
 //! locks, so the step that makes all of it visible must be one store. It is the store of a
-//! descriptor's state.
+//! decision's state.
 //!
 //! # How
 //!
-//! 1. For every key, in one order for the whole table (that of the key bytes), the committer puts a
-//!    *pending cell* in the slot: the content that the key holds now, the content that it will hold, and the
-//!    descriptor.
-//! 2. It decides: it appends the descriptor to the table's [log of commits](crate::commits), and the state says
+//! 1. For every key, in one order for the whole store (by table, then by key bytes), the committer puts a
+//!    *pending cell* in the slot: the content that the key holds now, the content that it will hold, and the way to the
+//!    decision.
+//! 2. It decides: it appends the decision to the store's [log of commits](crate::commits), and its state says
 //!    `Committed`; or the state says `Aborted`.
 //! 3. It replaces each cell that is still there by the content that won, and retires the loser.
 //!
 //! A reader that meets a cell reads the state: undecided and aborted mean old, committed means new.
-//! It never waits. A writer that meets a decided cell may replace it at once and then retires the loser itself.
+//! It never waits. A writer that meets a decided cell may replace it at once and then retires the loser itself, if that
+//! is what the key held; what an aborted commit would have put there is its committer's (UNPLACED).
+//!
+//! A commit may be over several tables. The [decision](Decision) is one, and each table has a [part](CommitPart) of the
+//! cells. A cell may also remove its key, or only guard what was read under it, and so have no content at all; then the
+//! part has the key.
 //!
 //! # Writing through
 //!
@@ -27,7 +32,7 @@
 //! * the same as before where it replaces whatever is there (`set` and `ordered_set`), so it does not matter if the
 //!   decision falls meanwhile: no reader is going to see the write;
 //! * made anew from the present content, in the bags;
-//! * nothing at all if its keys were to be new: a writer that puts anything under such a key aborts the commit.
+//! * nothing at all if the key was to be new, or was read: a writer that changes it aborts the commit.
 //!
 //! In the last two cases the decision must not fall between the look at the state and the change: the writer *holds*
 //! it. The committer *seals* the commit before it decides: from then on no writer can hold it, and the committer waits
@@ -38,11 +43,13 @@
 //!
 //! * **DECISION**: the state changes once, after the last cell was put in a slot, or to aborted. So all cells turn
 //!   together, and a slot that holds an undecided cell keeps it.
-//! * **ASCENDING**: cells are put in slots in ascending order of keys, and a committer waits for other committers while
-//!   it holds only cells of smaller keys. So waiting makes no circle.
-//! * **BLOCK**: a descriptor and its cells are one block with two uses: its committer's, until no slot holds a cell of
+//! * **ASCENDING**: cells are put in slots in ascending order of tables and keys, and a committer waits for other
+//!   committers while it holds only cells of smaller ones. So waiting makes no circle.
+//! * **BLOCK**: a decision and its cells live as long as one of two uses: its committer's, until no slot holds a cell of
 //!   it any more, and the log's, while it is the last commit. The thread that gives up the last use retires it; a
 //!   reader that came by it before is pinned (RECLAIM).
+//! * **UNPLACED**: the objects that a commit adds are its committer's until it is committed. An aborted one takes them
+//!   back when no slot holds a cell of it any more.
 //! * **THROUGH**: the contents that a cell names change only under the protection of the slot that holds it, and once
 //!   the commit is decided the winning one does not change. So a thread that takes a cell out of its slot reads the
 //!   final contents that the cell owned.
@@ -51,17 +58,19 @@
 //!
 //! # Outlook
 //!
-//! A transaction is a committer that has also read: it puts cells in for the keys that it read as well, and a writer
-//! that comes to one of these aborts it, or waits. Cells carry removals as well as puts (`new` may be nothing), which
-//! is all that writes need. What a snapshot asks of a commit is its place in the log.
+//! A transaction is a committer that has also read: it puts cells in for the keys that it read as well. A snapshot is
+//! an empty commit: its place in the log says what it sees.
 
 use std::ptr::NonNull;
+use std::sync::Arc;
 
 use fyris_sync::atomic::{AtomicI64, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use fyris_sync::lock::Backoff;
 use fyris_sync::reclaim::{Guard, PROTECT, Retire};
+use smallvec::SmallVec;
 
-use crate::record::RecordPtr;
+use crate::commits::NewestCommit;
+use crate::record::{NewRecord, RecordPtr};
 use crate::slot::Content;
 
 /// Whether a commit has happened.
@@ -82,51 +91,87 @@ const STATE: u32 = 3;
 /// One writer that holds the decision.
 const HOLD: u32 = 4;
 
-/// The conditions of a commit on the keys that it writes.
+/// The condition of a commit on one of its keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Terms {
-    /// Nothing: what it puts there replaces whatever is there.
+    /// None: what it puts there, or that nothing is there, replaces whatever is there.
     Replace,
-    /// Its contents are made from those that are there.
+    /// Its content is made from the one that is there.
     Add,
-    /// The keys are new.
+    /// The key is new.
     New,
+    /// The key holds what was read under it, and keeps that.
+    #[cfg_attr(not(test), expect(dead_code, reason = "lists read nothing"))]
+    Unchanged,
 }
+
+impl Terms {
+    /// Returns whether a writer of the key must keep the decision from falling while it writes.
+    fn want_hold(self) -> bool {
+        self != Terms::Replace
+    }
+}
+
+/// The condition of each key of a commit in one table; where all have the same, there is one.
+pub(crate) type CellTerms = SmallVec<[Terms; 8]>;
 
 /// One key's part of a commit: 8-byte aligned.
 pub(crate) struct Pending {
-    descriptor: *const Descriptor,
+    decision: *const Decision,
     /// Bits of a content, or zero. Written before the cell is put in a slot, and under its protection (THROUGH).
     old: AtomicU64,
     /// As `old`.
     new: AtomicU64,
 }
 
-/// The state that all cells of a commit share, and the cells (BLOCK), in the order of keys (ASCENDING).
-pub(crate) struct Descriptor {
-    /// One of the four states, and above it how many writers hold the decision.
-    state: AtomicU32,
-    terms: Terms,
+/// The cells of a commit in one table, in the order of keys (ASCENDING).
+pub(crate) struct CommitPart {
+    /// What tells readers of the table's content of the commit.
+    pub(crate) newest: Arc<NewestCommit>,
+    cells: Box<[Pending]>,
+    terms: CellTerms,
+    /// The key of each cell that puts nothing under it; there may be none at all.
+    keys: Box<[Option<NewRecord>]>,
+    /// In a bag, the records that it adds to each key one behind another; and for each key where those of the next
+    /// begin.
+    records: Box<[RecordPtr]>,
+    ends: Box<[usize]>,
     /// By how much what the commit adds has changed since its cells were put in slots: additional objects, which are
     /// counted at once; objects fewer; bytes.
     drift: (AtomicI64, AtomicI64, AtomicI64),
+}
+
+/// What a part is made of.
+pub(crate) struct PartPlan {
+    pub(crate) newest: Arc<NewestCommit>,
+    /// The number of keys.
+    pub(crate) cells: usize,
+    pub(crate) terms: CellTerms,
+    pub(crate) keys: Vec<Option<NewRecord>>,
+    pub(crate) records: Vec<RecordPtr>,
+    pub(crate) ends: Vec<usize>,
+}
+
+/// The state that all cells of a commit share, and the cells (BLOCK).
+pub(crate) struct Decision {
+    /// One of the four states, and above it how many writers hold the decision.
+    state: AtomicU32,
+    /// Whether any cell has terms for which a writer holds the decision.
+    wants_seal: bool,
     /// The number of uses that the block still has.
     uses: AtomicU8,
     /// The number of commits before. Written before the block is in the log, as `previous`.
     version: AtomicU64,
     /// The commit before, to be followed by threads that know that it has not been freed.
-    previous: AtomicPtr<Descriptor>,
-    cells: Box<[Pending]>,
-    /// Of a commit that adds, the records of each key one behind another; and for each key where those of the next
-    /// begin.
-    records: Box<[RecordPtr]>,
-    ends: Box<[usize]>,
+    previous: AtomicPtr<Decision>,
+    /// One for each table, in the order of tables.
+    parts: Box<[CommitPart]>,
 }
 
 // SAFETY: the pointer in a cell is to the block the cell is part of, the other one to a block in the log.
-unsafe impl Send for Descriptor {}
+unsafe impl Send for Decision {}
 // SAFETY: as above; everything written after publication is atomic.
-unsafe impl Sync for Descriptor {}
+unsafe impl Sync for Decision {}
 
 /// A pointer to a live pending cell.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -155,20 +200,30 @@ impl PendingPtr {
 impl Pending {
     /// Returns the state of the commit the cell belongs to.
     pub(crate) fn state(&self) -> CommitState {
-        // Acquire: pairs with the Release in `Descriptor::appear` and `abort`.
-        match self.commit().state.load(Ordering::Acquire) & STATE {
+        // Acquire: pairs with the Release in `Decision::appear` and `abort`.
+        match self.decision().state.load(Ordering::Acquire) & STATE {
             COMMITTED => CommitState::Committed,
             ABORTED => CommitState::Aborted,
             _ => CommitState::Undecided,
         }
     }
 
-    /// Returns the commit it belongs to.
-    pub(crate) fn commit(&self) -> &Descriptor {
+    /// Returns the commit's part in the table of the cell.
+    pub(crate) fn part(&self) -> &CommitPart {
+        let has_it = |part: &&CommitPart| {
+            part.cells
+                .as_ptr_range()
+                .contains(&std::ptr::from_ref(self))
+        };
+        let part = self.decision().parts.iter().find(has_it);
+        part.expect("a cell is in a part")
+    }
+
+    fn decision(&self) -> &Decision {
         #[cfg(loom)]
-        fyris_sync::reclaim::assert_not_reclaimed(self.descriptor);
-        // SAFETY: BLOCK: the descriptor lives as long as the cell.
-        unsafe { &*self.descriptor }
+        fyris_sync::reclaim::assert_not_reclaimed(self.decision);
+        // SAFETY: BLOCK: the decision lives as long as the cell.
+        unsafe { &*self.decision }
     }
 
     /// Returns the content of the key according to the state now.
@@ -200,11 +255,21 @@ impl Pending {
         self.old.store(bits(old), Ordering::Release);
     }
 
-    /// Returns either of the two contents, for the key that they share.
-    pub(crate) fn any(&self) -> Content {
-        self.after()
-            .or(self.before())
-            .expect("a pending cell has a content")
+    /// Returns the condition of the commit on the key.
+    pub(crate) fn terms(&self) -> Terms {
+        let part = self.part();
+        match *part.terms.as_slice() {
+            [all] => all,
+            _ => part.terms[part.place_of(self)],
+        }
+    }
+
+    /// Returns a record with the key: of either content, or made for that.
+    pub(crate) fn key(&self) -> RecordPtr {
+        match self.after().or(self.before()) {
+            Some(content) => content.newest(),
+            None => self.part().key_of(self),
+        }
     }
 
     /// Says what the key holds and will hold, before the cell is put in a slot.
@@ -218,9 +283,12 @@ impl Pending {
 
     /// Keeps the commit undecided, if need be, while the value lives. `None` if it is about to be decided, or is.
     pub(crate) fn hold(&self) -> Option<CommitHold<'_>> {
-        let commit = self.commit();
-        if commit.terms == Terms::Replace || cfg!(fyris_mutant = "store_through_unheld") {
-            return Some(CommitHold(commit));
+        let commit = self.decision();
+        if !self.terms().want_hold() || cfg!(fyris_mutant = "store_through_unheld") {
+            return Some(CommitHold {
+                commit,
+                counted: false,
+            });
         }
         let more = |state: u32| (state & STATE == UNDECIDED).then_some(state + HOLD);
         // Acquire: pairs with the Release where a `CommitHold` is dropped: what other holders have written comes
@@ -228,7 +296,10 @@ impl Pending {
         let held = commit
             .state
             .fetch_update(Ordering::Acquire, Ordering::Relaxed, more);
-        held.ok().map(|_| CommitHold(commit))
+        held.ok().map(|_| CommitHold {
+            commit,
+            counted: true,
+        })
     }
 
     /// Waits some microseconds for the decision, at most; whether it came. Called outside every slot.
@@ -251,36 +322,60 @@ impl Pending {
 }
 
 /// The decision of a commit, held where that is needed.
-pub(crate) struct CommitHold<'c>(&'c Descriptor);
+pub(crate) struct CommitHold<'c> {
+    commit: &'c Decision,
+    counted: bool,
+}
 
 impl CommitHold<'_> {
     /// Aborts the commit.
     pub(crate) fn abort(&self) {
-        self.0.abort();
+        self.commit.abort();
     }
 }
 
 impl Drop for CommitHold<'_> {
     fn drop(&mut self) {
-        if self.0.terms != Terms::Replace && !cfg!(fyris_mutant = "store_through_unheld") {
+        if self.counted {
             // Release: pairs with the Acquire in `hold` and in `Commit::seal`.
-            self.0.state.fetch_sub(HOLD, Ordering::Release);
+            self.commit.state.fetch_sub(HOLD, Ordering::Release);
         }
     }
 }
 
-impl Descriptor {
-    /// Returns the conditions of the commit on its keys.
-    pub(crate) fn terms(&self) -> Terms {
-        self.terms
+impl CommitPart {
+    /// Returns the cells, in the order of keys.
+    pub(crate) fn cells(&self) -> &[Pending] {
+        &self.cells
+    }
+
+    /// Returns the cell of the `i`-th key.
+    pub(crate) fn cell(&self, i: usize) -> PendingPtr {
+        PendingPtr(NonNull::from(&self.cells[i]))
+    }
+
+    fn place_of(&self, cell: &Pending) -> usize {
+        let at = std::ptr::from_ref(cell).addr() - self.cells.as_ptr().addr();
+        at / size_of::<Pending>()
     }
 
     /// Returns the records that a commit adds to a cell's key, in their order.
     pub(crate) fn records_of(&self, cell: &Pending) -> &[RecordPtr] {
-        let at = std::ptr::from_ref(cell).addr() - self.cells.as_ptr().addr();
-        let at = at / size_of::<Pending>();
+        let at = self.place_of(cell);
         let begin = if at == 0 { 0 } else { self.ends[at - 1] };
         &self.records[begin..self.ends[at]]
+    }
+
+    /// Returns whether it adds records to what keys hold.
+    pub(crate) fn adds(&self) -> bool {
+        !self.ends.is_empty()
+    }
+
+    /// Returns the record with the key of a cell that has no content.
+    fn key_of(&self, cell: &Pending) -> RecordPtr {
+        let key = self.keys.get(self.place_of(cell)).and_then(Option::as_ref);
+        key.expect("a cell that puts nothing has its key here")
+            .ptr()
     }
 
     /// Notes that the commit adds this many objects and bytes more than it did, for a writer of one of its keys
@@ -292,6 +387,17 @@ impl Descriptor {
         self.drift.2.fetch_add(bytes, Ordering::Relaxed);
     }
 
+    /// Returns how many more objects, how many fewer and how many more bytes it adds than its cells said at first.
+    /// Called when every slot has been gone over.
+    pub(crate) fn drifted(&self) -> (i64, i64, i64) {
+        let (more, fewer, bytes) = &self.drift;
+        // Relaxed, all: see `CommitPart::drift`.
+        let number = |of: &AtomicI64| of.load(Ordering::Relaxed);
+        (number(more), number(fewer), number(bytes))
+    }
+}
+
+impl Decision {
     fn abort(&self) {
         // Release: pairs with the Acquire in `Pending::state` and in `Commit::seal`. Relaxed: a failure is repeated.
         // Holders keep holding.
@@ -301,9 +407,9 @@ impl Descriptor {
             .fetch_update(Ordering::Release, Ordering::Relaxed, aborted);
     }
 
-    /// Returns the cells, in the order of keys.
-    pub(crate) fn cells(&self) -> &[Pending] {
-        &self.cells
+    /// Returns the parts, in the order of tables.
+    pub(crate) fn parts(&self) -> &[CommitPart] {
+        &self.parts
     }
 
     /// Returns the place in the log, from 1.
@@ -313,19 +419,27 @@ impl Descriptor {
     }
 
     /// Returns the commit before.
-    pub(crate) fn previous(&self) -> *const Descriptor {
+    pub(crate) fn previous(&self) -> *const Decision {
         // Relaxed: as in `version`.
         self.previous.load(Ordering::Relaxed)
     }
 
-    /// Lets the state say that the commit has happened, which is in the log.
+    /// Lets its tables and then the state say that the commit has happened, which is in the log.
     pub(crate) fn appear(&self) {
-        // Relaxed: a thread that sees it done has nothing to do. A store writes a line that others read.
-        if self.state.load(Ordering::Relaxed) & STATE != COMMITTED {
-            // Release: pairs with the Acquire in `Pending::state`, so that a thread that sees the decision sees
-            // everything before it.
-            self.state.store(COMMITTED, Ordering::Release);
+        // Acquire: pairs with the Release below: a thread that sees it done goes on as if it had done it itself. A
+        // store writes a line that others read.
+        if self.state.load(Ordering::Acquire) & STATE == COMMITTED {
+            return;
         }
+        if !cfg!(fyris_mutant = "store_commit_untold") {
+            let version = self.version();
+            self.parts
+                .iter()
+                .for_each(|part| part.newest.raise(version));
+        }
+        // Release: pairs with the Acquire in `Pending::state`, so that a thread that sees the decision sees
+        // everything before it.
+        self.state.store(COMMITTED, Ordering::Release);
     }
 
     /// Gives up a use of a block; retires it if that was the last.
@@ -333,7 +447,7 @@ impl Descriptor {
     /// # Safety
     ///
     /// The use was the caller's to give up (BLOCK).
-    pub(crate) unsafe fn release(block: *const Descriptor, pin: &impl Guard) {
+    pub(crate) unsafe fn release(block: *const Decision, pin: &impl Guard) {
         // AcqRel: pairs with itself: what was done with the block under the other use comes before it is retired.
         // SAFETY: the use keeps the block.
         if unsafe { (*block).uses.fetch_sub(1, Ordering::AcqRel) } == 1 {
@@ -343,61 +457,63 @@ impl Descriptor {
     }
 }
 
-impl Retire for Descriptor {
-    unsafe fn reclaim(ptr: *mut Descriptor) {
+impl Retire for Decision {
+    unsafe fn reclaim(ptr: *mut Decision) {
         // SAFETY: made by `Box` in `Commit::new`, reclaimed once.
         drop(unsafe { Box::from_raw(ptr) });
     }
 }
 
-/// A commit under way: owns its descriptor, and decides to abort if it is dropped undecided.
-pub(crate) struct Commit(NonNull<Descriptor>);
+/// A commit under way: owns its block, and decides to abort if it is dropped undecided.
+pub(crate) struct Commit(NonNull<Decision>);
 
 impl Commit {
-    /// Returns a commit over `keys` keys, undecided. In a bag it adds `records`, of which `ends` says where those of
-    /// each key end.
-    pub(crate) fn new(
-        keys: usize,
-        terms: Terms,
-        records: Vec<RecordPtr>,
-        ends: Vec<usize>,
-    ) -> Commit {
-        let block = Box::new(Descriptor {
+    /// Returns a commit with a part for each of its tables, in their order; undecided.
+    pub(crate) fn new(plans: impl IntoIterator<Item = PartPlan>) -> Commit {
+        let block = Box::into_raw(Box::new(Decision {
             state: AtomicU32::new(UNDECIDED),
-            terms,
-            drift: Default::default(),
-            records: records.into(),
-            ends: ends.into(),
+            wants_seal: false,
             uses: AtomicU8::new(1),
             version: AtomicU64::new(0),
             previous: AtomicPtr::new(std::ptr::null_mut()),
-            cells: Box::new([]),
-        });
-        let block = Box::into_raw(block);
+            parts: Box::new([]),
+        }));
         let cell = || Pending {
-            descriptor: block,
+            decision: block,
             old: AtomicU64::new(0),
             new: AtomicU64::new(0),
         };
+        let part = |plan: PartPlan| CommitPart {
+            newest: plan.newest,
+            cells: (0..plan.cells).map(|_| cell()).collect(),
+            terms: plan.terms,
+            keys: plan.keys.into(),
+            records: plan.records.into(),
+            ends: plan.ends.into(),
+            drift: Default::default(),
+        };
+        let parts: Box<[CommitPart]> = plans.into_iter().map(part).collect();
+        let wants_hold = |part: &CommitPart| part.terms.iter().any(|terms| terms.want_hold());
         // SAFETY: `block` is ours alone until a cell is put in a slot.
         unsafe {
-            (*block).cells = (0..keys).map(|_| cell()).collect();
+            (*block).wants_seal = parts.iter().any(wants_hold);
+            (*block).parts = parts;
             Commit(NonNull::new_unchecked(block))
         }
     }
 
-    pub(crate) fn block(&self) -> &Descriptor {
+    pub(crate) fn block(&self) -> &Decision {
         // SAFETY: the block is retired by `finish` alone, which consumes the commit.
         unsafe { self.0.as_ref() }
     }
 
-    /// Returns the cell of the `i`-th key.
-    pub(crate) fn cell(&self, i: usize) -> PendingPtr {
-        PendingPtr(NonNull::from(&self.block().cells[i]))
+    /// Returns the part in the `i`-th table.
+    pub(crate) fn part(&self, i: usize) -> &CommitPart {
+        &self.block().parts[i]
     }
 
     /// Returns the block, for the log.
-    pub(crate) fn as_ptr(&self) -> *mut Descriptor {
+    pub(crate) fn as_ptr(&self) -> *mut Decision {
         self.0.as_ptr()
     }
 
@@ -406,9 +522,9 @@ impl Commit {
     /// # Safety
     ///
     /// `last` is null or has not been freed; the block is not in the log yet.
-    pub(crate) unsafe fn follow(&self, last: *mut Descriptor) {
+    pub(crate) unsafe fn follow(&self, last: *mut Decision) {
         // SAFETY: the caller's promise.
-        let version = unsafe { last.as_ref() }.map_or(0, Descriptor::version) + 1;
+        let version = unsafe { last.as_ref() }.map_or(0, Decision::version) + 1;
         // Relaxed, all: the exchange that puts the block into the log orders them.
         self.block().version.store(version, Ordering::Relaxed);
         self.block().previous.store(last, Ordering::Relaxed);
@@ -418,7 +534,7 @@ impl Commit {
     /// Keeps writers from holding the decision any more. Returns `false` if a writer has aborted the commit.
     pub(crate) fn seal(&self) -> bool {
         let block = self.block();
-        if block.terms == Terms::Replace {
+        if !block.wants_seal {
             return true;
         }
         let sealed = |state: u32| (state & STATE == UNDECIDED).then_some(state | SEALED);
@@ -437,11 +553,6 @@ impl Commit {
         }
     }
 
-    /// Lets the state say so, once the commit is in the log.
-    pub(crate) fn appear(&self) {
-        self.block().appear();
-    }
-
     /// Makes the commit not happen, for all keys at once (DECISION).
     pub(crate) fn abort(&self) {
         self.block().abort();
@@ -453,15 +564,6 @@ impl Commit {
         self.block().state.load(Ordering::Relaxed) & STATE == ABORTED
     }
 
-    /// Returns how many more objects, how many fewer and how many more bytes it adds than its cells said at first.
-    /// Called when every slot has been gone over.
-    pub(crate) fn drifted(&self) -> (i64, i64, i64) {
-        let (more, fewer, bytes) = &self.block().drift;
-        // Relaxed, all: see `Descriptor::drift`.
-        let number = |of: &AtomicI64| of.load(Ordering::Relaxed);
-        (number(more), number(fewer), number(bytes))
-    }
-
     /// Ends the committer's use of the block.
     ///
     /// # Safety
@@ -471,14 +573,14 @@ impl Commit {
         let block = self.0;
         std::mem::forget(self);
         // SAFETY: the committer's use, by the caller's contract.
-        unsafe { Descriptor::release(block.as_ptr(), pin) }
+        unsafe { Decision::release(block.as_ptr(), pin) }
     }
 }
 
 impl Drop for Commit {
     fn drop(&mut self) {
         // Only a panic half-way comes here: cells may be in slots for ever, and stay readable, so the block is leaked.
-        // Relaxed: the state becomes COMMITTED in this thread's own `Commits::append`, and others only repeat that
+        // Relaxed: the state becomes COMMITTED in this thread's own `CommitLog::append`, and others only repeat that
         // store.
         if self.block().state.load(Ordering::Relaxed) & STATE != COMMITTED {
             self.abort();

@@ -13,6 +13,7 @@ use fyris_sync::reclaim::{Guard, pin};
 use fyris_term::{Atom, Term};
 
 use crate::catalog::{Directory, ENTRIES};
+use crate::commits::CommitLog;
 use crate::displaced::DisplacedData;
 use crate::error::{Error, Result};
 use crate::event::{Event, Sink};
@@ -33,6 +34,8 @@ pub(crate) struct Inner {
     by_place: Directory,
     by_name: Directory,
     pub(crate) indexes: Indexes,
+    /// The commits over all tables, in their order.
+    commits: Arc<CommitLog>,
     registry: Mutex<Registry>,
     /// Held while the tables of a process that has ended change hands. Comes before all other locks.
     ends: Mutex<()>,
@@ -92,6 +95,7 @@ impl Inner {
             by_place: Directory::new(),
             by_name: Directory::new(),
             indexes: Indexes::new(),
+            commits: CommitLog::new(),
             registry: Mutex::default(),
             ends: Mutex::new(()),
         }
@@ -190,7 +194,7 @@ impl Inner {
             .settings(&self.indexes)
             .map_err(|error| self.indexes.told(error))?;
         let data = settings
-            .content(options.capacity)
+            .content(options.capacity, &self.commits)
             .map_err(|error| self.indexes.told(error))?;
         let mut registry = self.lock();
         if settings.named && self.is_taken(name) {

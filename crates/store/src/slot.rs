@@ -364,7 +364,7 @@ impl<K> Slot<K> {
     #[cold]
     fn far_record(&self) -> RecordPtr {
         match self.as_pending() {
-            Some(cell) => cell.get().any().newest(),
+            Some(cell) => cell.get().key(),
             None => Content(self.0).newest(),
         }
     }

@@ -4,6 +4,7 @@
 //! [`Index`].
 
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use fyris_index::library::Status;
 use fyris_index::plug::{DynIndex, DynOrderedIndex, Plugged};
@@ -12,7 +13,7 @@ use fyris_sync::counter::Striped;
 use fyris_sync::reclaim::{self, Guard, Retire};
 use fyris_term::key::KeyBuf;
 
-use crate::commits::Commits;
+use crate::commits::{CommitLog, Commits};
 use crate::fork;
 use crate::ids::TableType;
 use crate::key_kind::{Exact, KeyKind, Order};
@@ -47,14 +48,14 @@ where
     I: Index<Slot<K>>,
     Slot<K>: Entry<Key = K::Key>,
 {
-    pub(crate) fn new(index: I, kind: TableType, keypos: usize) -> Self {
+    pub(crate) fn new(index: I, kind: TableType, keypos: usize, log: &Arc<CommitLog>) -> Self {
         TableData {
             index,
             kind,
             keypos,
             objects: Striped::new(),
             bytes: Striped::new(),
-            commits: Commits::new(),
+            commits: Commits::new(log),
             keys: PhantomData,
         }
     }
@@ -150,6 +151,11 @@ impl AnyTableData {
     /// Returns the number of objects: see [`TableData::len`].
     pub(crate) fn len(&self) -> usize {
         with_data!(self, data => data.len())
+    }
+
+    /// Returns the log of the commits of its store.
+    pub(crate) fn log(&self) -> &Arc<CommitLog> {
+        with_data!(self, data => &data.commits.log)
     }
 
     /// Returns whether the index is behind a pointer.

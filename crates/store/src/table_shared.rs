@@ -146,7 +146,8 @@ impl TableShared {
     /// [`Error::NoSuchTable`] if the table is deleted; [`Error::LibraryIndex`].
     pub(crate) fn empty<'g>(&self, pin: &'g impl Guard) -> Result<&'g AnyTableData> {
         fork::check()?;
-        let fresh = self.settings.content(0)?;
+        let log = self.any_data(pin).ok_or_else(|| self.gone())?.log();
+        let fresh = self.settings.content(0, log)?;
         let fresh = Box::into_raw(Box::new(fresh));
         loop {
             // PROTECT: pairs with the AcqRel below.

@@ -23,7 +23,7 @@ impl<'g> Writer<'g> {
     }
 
     /// Returns a write of which a table without modes asks nothing.
-    #[cfg(any(test, loom, shuttle))]
+    #[cfg(test)]
     pub(crate) fn plain(pin: &'g LocalGuard) -> Writer<'g> {
         Writer { pin, fixes: None }
     }

@@ -164,6 +164,7 @@ mod tests {
     use fyris_term::Term;
 
     use super::*;
+    use crate::commits::CommitLog;
     use crate::ids::TableType;
     use crate::key_kind::Exact;
     use crate::native_terms::record_of;
@@ -194,7 +195,10 @@ mod tests {
 
     impl Race {
         fn new() -> Race {
-            let (data, pin) = (Hashed::new(HashIndex::default(), TableType::Set, 1), pin());
+            let (data, pin) = (
+                Hashed::new(HashIndex::default(), TableType::Set, 1, &CommitLog::new()),
+                pin(),
+            );
             let new = record(10);
             let found = new.ptr();
             data.insert_one(new, &Writer::plain(&pin));

@@ -3,6 +3,7 @@
 //! Each file adds methods to [`TableData`](crate::table_data::TableData). They know keys and records, but neither
 //! rights nor names: [`crate::table`] checks those and then comes here, under a pin.
 
+mod commit;
 mod counter;
 mod edit;
 mod list;
@@ -15,8 +16,10 @@ mod swap;
 mod update;
 mod write;
 
+pub(crate) use commit::{Admission, Outcome, Patience};
 pub use counter::{CounterOp, SmallOp};
-pub(crate) use list::Patience;
+#[cfg(test)]
+pub(crate) use list::List;
 pub(crate) use navigate::Navigate;
 pub(crate) use read::terms;
 pub(crate) use scan::Span;

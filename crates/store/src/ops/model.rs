@@ -9,17 +9,20 @@ use std::sync::Arc;
 use fyris_index::{Action, Batch, Entry, Index, Range};
 use fyris_sync::atomic::{AtomicU64, Ordering};
 use fyris_sync::lock::lock_bit;
-use fyris_sync::reclaim::{Guard, PROTECT, assert_not_reclaimed, check, pin};
+use fyris_sync::reclaim::{Guard, LocalGuard, PROTECT, assert_not_reclaimed, check, pin};
 use fyris_sync::thread::spawn;
 use fyris_term::Term;
 use fyris_term::key::KeyBuf;
 
-use super::{Patience, Span};
+use super::commit::{Placed, Writes};
+use super::{Admission, List, Outcome, Patience, Span};
 use crate::chain;
-use crate::commits::Undo;
+use crate::commits::{CommitLog, Undo};
+use crate::error::Result;
 use crate::ids::TableType;
 use crate::key_kind::{Exact, KeyKind};
 use crate::native_terms::record_of;
+use crate::pending::{Commit, Terms};
 use crate::record::NewRecord;
 use crate::slot::{Content, Slot};
 use crate::table_data::TableData;
@@ -121,7 +124,7 @@ fn list(value: i64) -> Vec<NewRecord> {
 
 /// Returns a table with `value` under both keys.
 fn table(kind: TableType, value: Option<i64>) -> Arc<Table> {
-    let table = Table::new(Two::default(), kind, 1);
+    let table = Table::new(Two::default(), kind, 1, &CommitLog::new());
     for record in value.map(list).into_iter().flatten() {
         table.insert_one(record, &Writer::plain(&pin()));
     }
@@ -180,14 +183,28 @@ fn look_up_both(table: &Table) -> [Vec<i64>; 2] {
     [get(1), second]
 }
 
+/// Always lets a list go on.
+struct Always<'g>(&'g LocalGuard);
+
+impl Admission for Always<'_> {
+    fn step<R>(&self, f: impl FnOnce(&Writer<'_>) -> R) -> Result<Option<R>> {
+        Ok(Some(self.tidy(f)))
+    }
+
+    fn tidy<R>(&self, f: impl FnOnce(&Writer<'_>) -> R) -> R {
+        f(&Writer::plain(self.0))
+    }
+}
+
 fn insert_list(table: &Table, value: i64, only_new: bool) -> bool {
-    let done = table.insert_all(
-        list(value),
-        only_new,
-        Patience::Waits,
-        &Writer::plain(&pin()),
-    );
-    done.expect("it waits")
+    let pin = pin();
+    let mut list = table.list(list(value), only_new);
+    let outcome = table.insert_list(&mut list, Patience::Waits, &Always(&pin));
+    let done = outcome == Ok(Outcome::Committed);
+    if !done {
+        list.retire(&pin);
+    }
+    done
 }
 
 /// Runs these beside each other.
@@ -342,5 +359,97 @@ fn two_lists_of_new_keys() {
         assert!(mine != other, "one of them comes first");
         assert_eq!(scan(&table), if mine { [2, 2] } else { [1, 1] });
         count(&table);
+    });
+}
+
+/// Puts `new` under the first key if the second holds what `seen` says, and keeps that.
+fn put_if_unchanged(table: &Table, new: i64, seen: Option<Content>, pin: &LocalGuard) -> bool {
+    let (new, read) = (record(1, new), record(2, 0));
+    let work = Writes {
+        keys: vec![new.ptr(), read.ptr()],
+        terms: [Terms::Replace, Terms::Unchanged].into_iter().collect(),
+        contents: vec![Some(new.publish()), seen],
+        records: Vec::new(),
+        ends: Vec::new(),
+    };
+    let keys = vec![None, Some(read)];
+    let commit = Commit::new([table.plan(&work, keys)]);
+    let (mut placed, admission) = (Placed::default(), Always(pin));
+    let waits = Patience::Waits;
+    let placing = table.place_all(&work, &commit, 0, &mut placed, waits, &admission);
+    let outcome = table.end(&work, commit, &placed, placing, &admission);
+    let done = outcome == Ok(Outcome::Committed);
+    if !done && let Some(new) = work.contents[0] {
+        // SAFETY: UNPLACED: in no slot, and in no cell of one.
+        unsafe { new.retire(pin) };
+    }
+    done
+}
+
+/// A commit that has read a key, beside a writer of it: no write comes between the reading and the commit.
+#[test]
+fn a_key_that_was_read_is_as_it_was() {
+    check(|| {
+        let table = table(TableType::Set, Some(0));
+        let write = |table: &Table| {
+            table.insert_one(record(2, 5), &Writer::plain(&pin()));
+            // The commit saw what was there before, so it happened before this write or does not happen.
+            let first = look(table, 1);
+            assert_eq!(look(table, 1), first);
+        };
+        beside(&table, &[write], |table| {
+            let pin = pin();
+            let seen = table.get(Exact::of(&key(2)), &pin);
+            let before = values(table, seen);
+            let done = put_if_unchanged(table, 1, seen, &pin);
+            assert!(!done || before == [0] || before == [5]);
+            assert_eq!(look(table, 1), [i64::from(done)]);
+        });
+        assert_eq!(look(&table, 2), [5]);
+        count(&table);
+    });
+}
+
+/// A commit over two tables, whose cells come to the second one last: who sees it there sees it in the first.
+#[test]
+fn a_commit_over_two_tables_is_one() {
+    check(|| {
+        let log = CommitLog::new();
+        let new = |_| Table::new(Two::default(), TableType::Set, 1, &log);
+        let tables = Arc::new([1, 2].map(new));
+        let reader = {
+            let tables = tables.clone();
+            spawn(move || {
+                let second = look(&tables[1], 1);
+                let first = scan(&tables[0]);
+                assert!(first.is_empty() || first == [1, 1], "{first:?}");
+                assert!(second.is_empty() || !first.is_empty());
+            })
+        };
+        let pin = pin();
+        let works = tables
+            .each_ref()
+            .map(|table| match table.list(list(1), false) {
+                List::Several(work) => work,
+                List::One { .. } => unreachable!("two keys"),
+            });
+        let plan = |i: usize| tables[i].plan(&works[i], Vec::new());
+        let commit = Commit::new([plan(0), plan(1)]);
+        let (mut placed, admission) = ([Placed::default(), Placed::default()], Always(&pin));
+        for i in [0, 1] {
+            let waits = Patience::Waits;
+            let placing =
+                tables[i].place_all(&works[i], &commit, i, &mut placed[i], waits, &admission);
+            assert_eq!(placing, Ok(Outcome::Committed));
+        }
+        assert!(commit.seal());
+        log.append(&commit, &pin);
+        for i in [0, 1] {
+            tables[i].conclude(&works[i], commit.part(i), &placed[i], true, &admission);
+        }
+        // SAFETY: out of the slots now.
+        unsafe { commit.finish(&pin) };
+        drop(pin);
+        reader.join().unwrap();
     });
 }

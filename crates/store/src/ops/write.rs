@@ -156,6 +156,7 @@ mod tests {
     use fyris_term::{Atom, Blob, Term};
 
     use super::*;
+    use crate::commits::CommitLog;
     use crate::fix::Fixes;
     use crate::ids::{ProcessId, Protection};
     use crate::key_kind::Exact;
@@ -171,7 +172,7 @@ mod tests {
 
     #[test]
     fn an_equal_object_is_left_where_it_is() {
-        let data = Hashed::new(HashIndex::default(), TableType::Set, 1);
+        let data = Hashed::new(HashIndex::default(), TableType::Set, 1, &CommitLog::new());
         let pin = pin();
         let stored = || {
             let key = record(0);
@@ -198,7 +199,7 @@ mod tests {
     /// What no slot takes is freed at once.
     #[test]
     fn what_no_slot_takes_is_freed() {
-        let data = Hashed::new(HashIndex::default(), TableType::Set, 1);
+        let data = Hashed::new(HashIndex::default(), TableType::Set, 1, &CommitLog::new());
         let (pin, blob) = (pin(), Blob::from(vec![7; 1000]));
         let object = Term::tuple(vec![Term::Int(1), Term::Binary(blob.clone())]);
         let new = || record_of(&object, 1).expect("a record");
@@ -214,7 +215,7 @@ mod tests {
     /// where the key is removed: of each key that goes, and of no other.
     #[test]
     fn fixes_know_just_the_keys_that_went() {
-        let data = Hashed::new(HashIndex::default(), TableType::Bag, 1);
+        let data = Hashed::new(HashIndex::default(), TableType::Bag, 1, &CommitLog::new());
         let (pin, fixes, key) = (pin(), Fixes::default(), record(0));
         let life = Life::new(Atom::new("t").expect("an atom"), Protection::Public, None);
         let bytes = || data.key_of(key.ptr()).bytes();

@@ -8,6 +8,7 @@ mod admin;
 mod cursor;
 mod info;
 mod keys;
+mod list;
 mod load;
 mod many;
 mod native_terms;

@@ -273,11 +273,8 @@ impl Table {
     ///
     /// [`Error::NoSuchTable`](crate::Error::NoSuchTable), [`Error::NoAccess`](crate::Error::NoAccess).
     pub fn insert_batch(&self, batch: Batch, only_new: bool) -> Result<bool> {
-        self.write(|data, writer| {
-            let (records, waits) = (batch.records, Patience::Waits);
-            let done = with_data!(data, b => b.insert_all(records, only_new, waits, writer));
-            Ok(done.unwrap_or_default())
-        })
+        let done = self.insert_records(Ok(batch.records), only_new, Patience::Waits, &pin())?;
+        Ok(done.unwrap_or_default())
     }
 
     /// Inserts a batch for a caller that must not be held up: `None`, and nothing is inserted, if another list with one
@@ -297,10 +294,7 @@ impl Table {
     ///
     /// [`crate::Error::NoSuchTable`], [`crate::Error::NoAccess`].
     pub fn try_insert_batch(&self, batch: Batch, only_new: bool) -> Result<Option<bool>> {
-        self.write(|data, writer| {
-            let (records, gives_up) = (batch.records, Patience::GivesUp);
-            Ok(with_data!(data, b => b.insert_all(records, only_new, gives_up, writer)))
-        })
+        self.insert_records(Ok(batch.records), only_new, Patience::GivesUp, &pin())
     }
 
     /// Returns a range between keys in bytes, to be read bit by bit, or as borrowed objects. Of the options only the

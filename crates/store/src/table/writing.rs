@@ -109,11 +109,9 @@ impl Table {
     fn insert_all(&self, objects: &[Term], only_new: bool) -> Result<bool> {
         let record = |object| record_of(object, self.keypos());
         let records: Result<Vec<NewRecord>> = objects.iter().map(record).collect();
-        self.write(|data, writer| {
-            let (records, waits) = (records?, Patience::Waits);
-            let done = with_data!(data, b => b.insert_all(records, only_new, waits, writer));
-            Ok(done.unwrap_or_default())
-        })
+        let pin = pin();
+        let done = self.insert_records(records, only_new, Patience::Waits, &pin)?;
+        Ok(done.unwrap_or_default())
     }
 
     /// Inserts one object after another; each insert is atomic, all together are not. Returns how

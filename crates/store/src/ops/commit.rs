@@ -1,0 +1,378 @@
+//! Putting a commit in: a cell in the slot of each key, the decision, and what won in the places of the cells.
+//!
+//! The protocol and its invariants are in [`crate::pending`]. A commit may be long, and others wait for the sections of
+//! writes (see [`crate::life`]): so it goes in steps of some keys, each in a section of its own, which asks anew whether
+//! the commit may be made. If not, it is aborted, as it is if its table has been emptied meanwhile.
+
+use fyris_index::{Action, Entry, Index};
+use smallvec::SmallVec;
+
+use crate::displaced::Displaced;
+use crate::error::Result;
+use crate::key_kind::KeyKind;
+use crate::pending::{CellTerms, Commit, CommitPart, PartPlan, PendingPtr, Terms};
+use crate::record::{NewRecord, RecordPtr};
+use crate::slot::{Content, Settled, Slot};
+use crate::table_data::TableData;
+use crate::writer::Writer;
+
+/// Cells that one step has taken out of slots: about as many as neighbours lie together.
+type Cells = SmallVec<[PendingPtr; 32]>;
+
+/// The number of keys, from the one that is being written, whose memory is asked for ahead.
+const AHEAD: usize = 8;
+
+/// The number of keys from which on a step ends.
+const STEP: usize = if cfg!(fyris_small) { 1 } else { 64 };
+
+/// The right to write to a content, in one step after another.
+pub(crate) trait Admission {
+    /// Runs a step, in a section of its own. `None`, and it does not run, if the table has another content now.
+    ///
+    /// # Errors
+    ///
+    /// The caller may not write to the table any more.
+    fn step<R>(&self, f: impl FnOnce(&Writer<'_>) -> R) -> Result<Option<R>>;
+
+    /// Runs a step that changes nothing that readers see, whatever has become of the table.
+    fn tidy<R>(&self, f: impl FnOnce(&Writer<'_>) -> R) -> R;
+}
+
+/// The reaction to another commit that holds one of the keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Patience {
+    /// Wait until that is decided, however long it is.
+    Waits,
+    /// Wait about as long as a short list takes, and then do nothing.
+    GivesUp,
+}
+
+/// The end of a commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Committed,
+    /// A condition did not hold.
+    Failed,
+    /// Another commit holds a key.
+    GaveUp,
+    /// The table has another content than when it began.
+    Moved,
+}
+
+/// What a commit does to the keys of one content, in ascending order of keys (ASCENDING). The objects in it stay the
+/// committer's until they are committed (UNPLACED).
+pub(crate) struct Writes {
+    /// A record of each key, where the key is read.
+    pub(crate) keys: Vec<RecordPtr>,
+    /// The condition of each key, or one for all.
+    pub(crate) terms: CellTerms,
+    /// What each key is to hold, or is to have held; none where the records below say it.
+    pub(crate) contents: Vec<Option<Content>>,
+    /// In a bag, the records that are added to each key, one behind another; and where those of the next key begin.
+    pub(crate) records: Vec<RecordPtr>,
+    pub(crate) ends: Vec<usize>,
+}
+
+/// The number of keys that have a cell in their slot, and the numbers of objects and bytes that these add, of objects
+/// that they take away.
+#[derive(Default)]
+pub(crate) struct Placed {
+    pub(crate) keys: usize,
+    more: i64,
+    fewer: i64,
+    bytes: i64,
+}
+
+/// The end of a step of placing cells.
+enum Placing {
+    All,
+    More,
+    Failed,
+    /// Another commit has the next key.
+    Met(PendingPtr),
+}
+
+impl<K, I> TableData<K, I>
+where
+    K: KeyKind,
+    I: Index<Slot<K>>,
+    Slot<K>: Entry<Key = K::Key>,
+{
+    /// Returns the plan of a commit's part in this content. Cells of keys under which nothing is put have a key of
+    /// their own in `keys`.
+    pub(crate) fn plan(&self, work: &Writes, keys: Vec<Option<NewRecord>>) -> PartPlan {
+        PartPlan {
+            newest: self.commits.newest.clone(),
+            cells: work.keys.len(),
+            terms: work.terms.clone(),
+            keys,
+            records: work.records.clone(),
+            ends: work.ends.clone(),
+        }
+    }
+
+    /// Commits writes to this content alone. If they are committed their objects are the slots'; else they are still
+    /// the caller's, and may be put in again, or retired.
+    pub(crate) fn commit(
+        &self,
+        work: &Writes,
+        patience: Patience,
+        admission: &impl Admission,
+    ) -> Result<Outcome> {
+        let commit = Commit::new([self.plan(work, Vec::new())]);
+        if cfg!(fyris_mutant = "store_commit_early") {
+            commit.block().appear();
+        }
+        let mut placed = Placed::default();
+        let placing = self.place_all(work, &commit, 0, &mut placed, patience, admission);
+        self.end(work, commit, &placed, placing, admission)
+    }
+
+    /// Ends a commit over this content, whose cells are in their slots, or those of some keys.
+    pub(crate) fn end(
+        &self,
+        work: &Writes,
+        commit: Commit,
+        placed: &Placed,
+        placing: Result<Outcome>,
+        admission: &impl Admission,
+    ) -> Result<Outcome> {
+        let outcome = match placing {
+            Ok(Outcome::Committed) => self.decide(&commit, placed, admission),
+            other => other,
+        };
+        let done = outcome == Ok(Outcome::Committed);
+        if !done {
+            commit.abort();
+        }
+        self.conclude(work, commit.part(0), placed, done, admission);
+        let keys = work.keys.len();
+        admission.tidy(|writer| {
+            // SAFETY: `conclude` has seen to it that no slot holds a cell of it.
+            unsafe { commit.finish(writer.pin) };
+            if done {
+                self.commits.log.trim(keys, writer.pin);
+            }
+        });
+        outcome
+    }
+
+    /// Lets a commit over this content happen, whose cells are all in their slots.
+    fn decide(
+        &self,
+        commit: &Commit,
+        placed: &Placed,
+        admission: &impl Admission,
+    ) -> Result<Outcome> {
+        let decided = admission.step(|writer| {
+            // Before they can be seen.
+            self.account(placed.more, 0);
+            let done = commit.seal();
+            if done {
+                self.commits.log.append(commit, writer.pin);
+            } else {
+                self.account(-placed.more, 0);
+            }
+            done
+        })?;
+        Ok(match decided {
+            Some(true) => Outcome::Committed,
+            Some(false) => Outcome::Failed,
+            None => Outcome::Moved,
+        })
+    }
+
+    /// Clears up after the decision: puts what won in the places of cells, and accounts for it.
+    pub(crate) fn conclude(
+        &self,
+        work: &Writes,
+        part: &CommitPart,
+        placed: &Placed,
+        done: bool,
+        admission: &impl Admission,
+    ) {
+        self.unfold(&work.keys[..placed.keys], part, admission);
+        // The changes that were written through the cells: each cell is out of its slot.
+        let (more, fewer, bytes) = part.drifted();
+        if done {
+            self.account(placed.fewer + fewer, placed.bytes + bytes);
+            admission.tidy(|writer| self.retire_repeats(part, writer));
+        } else {
+            self.account(-more, 0);
+        }
+    }
+
+    /// Puts cells in the slots of all keys of a commit's part; of fewer, if the commit is not to be.
+    pub(crate) fn place_all(
+        &self,
+        work: &Writes,
+        commit: &Commit,
+        part: usize,
+        placed: &mut Placed,
+        patience: Patience,
+        admission: &impl Admission,
+    ) -> Result<Outcome> {
+        let part = commit.part(part);
+        while !commit.is_aborted() {
+            let step = admission.step(|writer| self.place_some(work, part, placed, writer))?;
+            match step {
+                None => return Ok(Outcome::Moved),
+                Some(Placing::All) => return Ok(Outcome::Committed),
+                Some(Placing::More) => {}
+                Some(Placing::Failed) => break,
+                // Outside of the section: it decides without needing anything of ours.
+                Some(Placing::Met(cell)) => match patience {
+                    Patience::Waits => cell.get().wait(),
+                    Patience::GivesUp if cell.get().wait_a_little() => {}
+                    Patience::GivesUp => return Ok(Outcome::GaveUp),
+                },
+            }
+        }
+        Ok(Outcome::Failed)
+    }
+
+    /// Puts cells in the slots of the next keys.
+    fn place_some(
+        &self,
+        work: &Writes,
+        part: &CommitPart,
+        placed: &mut Placed,
+        writer: &Writer<'_>,
+    ) -> Placing {
+        let end = placed.keys + STEP;
+        while placed.keys < work.keys.len() {
+            if placed.keys >= end {
+                return Placing::More;
+            }
+            if let Some(&later) = work.keys.get(placed.keys + AHEAD) {
+                self.index.prefetch_write(self.key_of(later), writer.pin);
+            }
+            let (done, met) = self.place(work, part, placed, writer);
+            match met {
+                _ if done > 0 => placed.keys += done,
+                Some(cell) => return Placing::Met(cell),
+                None => return Placing::Failed,
+            }
+        }
+        Placing::All
+    }
+
+    /// Puts cells in the slots of some keys behind those that have theirs. Returns how many, and the cell of another
+    /// commit that holds the key behind them; if there is none, that key may fail its condition.
+    fn place(
+        &self,
+        work: &Writes,
+        part: &CommitPart,
+        placed: &mut Placed,
+        writer: &Writer<'_>,
+    ) -> (usize, Option<PendingPtr>) {
+        let first = placed.keys;
+        let key = |at: usize| work.keys.get(first + at).map(|&key| self.key_of(key));
+        let (mut met, mut displaced) = (None, Cells::new());
+        let done = self.index.upsert_run(key, writer.pin, |at, slot| {
+            let old = match slot.map(Slot::settled) {
+                None => None,
+                Some(Settled::Content(content)) => content,
+                Some(Settled::Undecided(cell)) => {
+                    met = Some(cell);
+                    return None;
+                }
+            };
+            let cell = part.cell(first + at);
+            // Also when nothing changes for this key: the cell keeps it as it is until the decision (DECISION).
+            let new = self.planned(work, first + at, cell, old)?;
+            let (objects, bytes) = self.gain(old, new);
+            placed.more += objects.max(0);
+            placed.fewer += objects.min(0);
+            placed.bytes += bytes;
+            cell.get().prepare(old, new);
+            displaced.extend(slot.and_then(Slot::as_pending));
+            Some(Action::Put(Slot::pending(cell)))
+        });
+        self.displaced_cells(displaced, writer);
+        (done, met)
+    }
+
+    /// Returns what the `at`-th key, which holds `old`, will hold; `None` if that fails its condition.
+    fn planned(
+        &self,
+        work: &Writes,
+        at: usize,
+        cell: PendingPtr,
+        old: Option<Content>,
+    ) -> Option<Option<Content>> {
+        let given = work.contents.get(at).copied();
+        match (cell.get().terms(), given) {
+            (Terms::New, _) if old.is_some() => None,
+            (Terms::Unchanged, Some(seen)) => {
+                (old == seen || cfg!(fyris_mutant = "store_read_unchecked")).then_some(old)
+            }
+            (_, Some(content)) => Some(content),
+            (_, None) => Some(self.with_records(old, cell.get().part().records_of(cell.get()))),
+        }
+    }
+
+    fn displaced_cells(&self, cells: Cells, writer: &Writer<'_>) {
+        for cell in cells {
+            self.displaced(Displaced::cell(cell), writer);
+        }
+    }
+
+    /// Retires the records of a committed part that no slot got: repeats in a bag.
+    fn retire_repeats(&self, part: &CommitPart, writer: &Writer<'_>) {
+        for cell in part.cells().iter().filter(|_| part.adds()) {
+            let (bottom, mut used) = (cell.before(), cell.after());
+            for &record in part.records_of(cell).iter().rev() {
+                match used.filter(|_| used != bottom) {
+                    Some(top) if top.newest() == record => used = crate::chain::older(top),
+                    // SAFETY: UNPLACED: a block of this commit, in none of its chains, which is in no slot.
+                    _ => unsafe { record.retire(writer.pin) },
+                }
+            }
+        }
+    }
+
+    /// Puts what won in the places of decided cells, of the first keys of a part, unless a writer has done so already.
+    pub(crate) fn unfold(&self, keys: &[RecordPtr], part: &CommitPart, admission: &impl Admission) {
+        let mut first = 0;
+        while first < keys.len() {
+            let end = keys.len().min(first + STEP);
+            admission.tidy(|writer| {
+                while first < end {
+                    first += self.unfold_some(&keys[first..], first, part, writer);
+                }
+            });
+        }
+    }
+
+    /// Does so for some keys, of which the first is the `first`-th of the part; returns how many.
+    fn unfold_some(
+        &self,
+        keys: &[RecordPtr],
+        first: usize,
+        part: &CommitPart,
+        writer: &Writer<'_>,
+    ) -> usize {
+        if let Some(&later) = keys.get(AHEAD) {
+            self.index.prefetch_write(self.key_of(later), writer.pin);
+        }
+        let key = |at: usize| keys.get(at).map(|&key| self.key_of(key));
+        let mut ours = Cells::new();
+        let done = self.index.upsert_run(key, writer.pin, |at, slot| {
+            let cell = part.cell(first + at);
+            if slot.and_then(Slot::as_pending) != Some(cell) {
+                return Some(Action::Keep);
+            }
+            ours.push(cell);
+            Some(match cell.get().read() {
+                Some(content) => Action::Put(Slot::content(content)),
+                None => Action::Remove,
+            })
+        });
+        self.displaced_cells(ours, writer);
+        done
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests;

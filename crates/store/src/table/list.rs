@@ -1,0 +1,68 @@
+//! Inserting lists, in steps.
+
+use fyris_sync::reclaim::LocalGuard;
+
+use super::Table;
+use crate::error::Result;
+use crate::ops::{Admission, Outcome, Patience};
+use crate::record::NewRecord;
+use crate::table_data::{AnyTableData, with_data};
+use crate::writer::Writer;
+
+/// The right of a table's handle to write to the content that the table had when it began.
+struct Steps<'g> {
+    table: &'g Table,
+    pin: &'g LocalGuard,
+    content: &'g AnyTableData,
+}
+
+impl Admission for Steps<'_> {
+    fn step<R>(&self, f: impl FnOnce(&Writer<'_>) -> R) -> Result<Option<R>> {
+        self.table.write_under(self.pin, |content, writer| {
+            // While the pin lives no other content has the address.
+            Ok(std::ptr::eq(content, self.content).then(|| f(writer)))
+        })
+    }
+
+    fn tidy<R>(&self, f: impl FnOnce(&Writer<'_>) -> R) -> R {
+        let shared = &self.table.shared;
+        let (_section, state) = shared.life.enter(self.pin);
+        f(&Writer::new(self.pin, state, &shared.fixes))
+    }
+}
+
+impl Table {
+    /// Inserts all objects in one atomic and isolated step; with `only_new` none if the key of any is there. Returns
+    /// whether it did; `None` if it gave up on another list. A caller that may not write is told that first.
+    pub(super) fn insert_records(
+        &self,
+        records: Result<Vec<NewRecord>>,
+        only_new: bool,
+        patience: Patience,
+        pin: &LocalGuard,
+    ) -> Result<Option<bool>> {
+        let content = || self.write_under(pin, |content, _| Ok(content));
+        let mut list = with_data!(content()?, b => b.list(records?, only_new));
+        let outcome = loop {
+            let content = content();
+            let outcome = content.and_then(|content| {
+                let steps = Steps {
+                    table: self,
+                    pin,
+                    content,
+                };
+                with_data!(content, b => b.insert_list(&mut list, patience, &steps))
+            });
+            if outcome != Ok(Outcome::Moved) {
+                break outcome;
+            }
+        };
+        if outcome != Ok(Outcome::Committed) {
+            list.retire(pin);
+        }
+        Ok(match outcome? {
+            Outcome::GaveUp => None,
+            outcome => Some(outcome == Outcome::Committed),
+        })
+    }
+}
