@@ -1,45 +1,19 @@
 //! The bitmap leaf: a bit for each of 256 keys, and their values in four arrays.
 
-use super::class::{Account, Use, class};
-use super::jp::{Jp, Slot};
+use super::class::{Account, Use};
+use super::jp::{At, Jp, Slot};
+use super::part::Part;
 
-/// A quarter of a bitmap leaf: 64 keys, and the values of those that are there, in the order of keys.
-#[derive(Clone, Copy)]
+/// A bitmap leaf: in each quarter 64 keys.
 #[repr(C)]
-pub(super) struct Quarter {
-    pub(super) bitmap: u64,
-    pub(super) values: *mut Slot,
-}
-
-/// A bitmap leaf.
-#[repr(C)]
-pub(super) struct Bits(pub(super) [Quarter; 4]);
+pub(super) struct Bits([Part<Slot>; 4]);
 
 const WORDS: usize = size_of::<Bits>() / 8;
 
-impl Quarter {
-    /// Returns the number of keys that are there.
-    #[inline(always)]
-    pub(super) fn len(&self) -> usize {
-        self.bitmap.count_ones() as usize
-    }
-
-    /// Returns the number of keys that are there below the `bit`-th.
-    #[inline(always)]
-    pub(super) fn below(&self, bit: u32) -> usize {
-        let mask = if cfg!(fyris_mutant = "judy_bit_counts_itself") && bit > 60 {
-            !0
-        } else {
-            (1 << bit) - 1
-        };
-        (self.bitmap & mask).count_ones() as usize
-    }
-}
-
 /// Returns the quarter of a key, and its bit there.
 #[inline(always)]
-pub(super) fn place(key: u64) -> (usize, u32) {
-    ((key >> 6 & 3) as usize, (key & 63) as u32)
+pub(super) fn place(key: u64) -> (usize, usize) {
+    ((key >> 6 & 3) as usize, (key & 63) as usize)
 }
 
 impl Bits {
@@ -47,110 +21,67 @@ impl Bits {
     ///
     /// # Safety
     ///
-    /// `jp` leads to a bitmap leaf, which lives and is not changed while it is borrowed.
+    /// `at` leads to a bitmap leaf.
     #[inline(always)]
-    pub(super) unsafe fn of<'a>(jp: *const Jp) -> &'a Self {
-        // SAFETY: the caller's contract.
-        unsafe { &*Jp::node_at(jp).cast() }
+    pub(super) unsafe fn of<'a>(at: At) -> &'a Self {
+        // SAFETY: the caller's contract; the leaf lives (NODES).
+        unsafe { &*at.node().cast() }
     }
 
-    /// Returns the place of a key's value.
+    pub(super) fn quarters(&self) -> &[Part<Slot>; 4] {
+        &self.0
+    }
+
+    /// Returns the place of a key's value; null if it is not there.
     #[inline(always)]
     pub(super) fn get(&self, key: u64) -> *mut Slot {
         let (quarter, bit) = place(key);
-        let quarter = &self.0[quarter];
-        if quarter.bitmap >> bit & 1 == 0 {
-            return std::ptr::null_mut();
-        }
-        // SAFETY: there is a value for each bit.
-        unsafe { quarter.values.add(quarter.below(bit)) }
+        self.0[quarter].get(bit)
     }
 
     /// Returns the number of keys below this one.
     pub(super) fn rank(&self, key: u64) -> usize {
         let (at, bit) = place(key);
-        let before: usize = self.0[..at].iter().map(Quarter::len).sum();
-        before + self.0[at].below(bit)
+        let before: usize = self.0[..at].iter().map(Part::len).sum();
+        before + self.0[at].set().below(bit)
     }
 
-    /// Returns the lowest byte of the `n`-th key, from 0.
-    pub(super) fn nth(&self, mut n: usize) -> u64 {
+    /// Returns the lowest bytes of the keys, and the places of their values.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (u64, *mut Slot)> {
+        let keys = |(at, quarter): (usize, &Part<Slot>)| {
+            let key = move |(bit, slot)| ((64 * at + bit) as u64, slot);
+            quarter.iter().map(key)
+        };
+        self.0.iter().enumerate().flat_map(keys)
+    }
+
+    /// Returns the lowest byte of the `n`-th key, from 0, and the place of its value.
+    pub(super) fn nth(&self, mut n: usize) -> Option<(u64, *mut Slot)> {
         for (at, quarter) in self.0.iter().enumerate() {
             if n < quarter.len() {
-                let mut bitmap = quarter.bitmap;
-                (0..n).for_each(|_| bitmap &= bitmap - 1);
-                return at as u64 * 64 + u64::from(bitmap.trailing_zeros());
+                let (bit, slot) = quarter.iter().nth(n)?;
+                return Some(((64 * at + bit) as u64, slot));
             }
             n -= quarter.len();
         }
-        unreachable!("fewer keys than the pointer says")
+        None
     }
-}
 
-/// Inserts a key that is not there; returns the place of its value, which the caller fills.
-///
-/// # Safety
-///
-/// `jp` leads to a bitmap leaf without the key, which it owns.
-#[inline]
-pub(super) unsafe fn insert(jp: &mut Jp, len: usize, key: u64, account: &mut Account) -> *mut Slot {
-    let (at, bit) = place(key);
-    // SAFETY: the caller's contract.
-    let quarter = unsafe { &mut (*jp.node().cast::<Bits>()).0[at] };
-    let (count, index) = (quarter.len(), quarter.below(bit));
-    let (old, mut values) = (quarter.values, quarter.values);
-    let words_before = if count == 0 { 0 } else { class(count) };
-    // SAFETY: the array has `count` values, and room for one more once it is of the next class.
-    unsafe {
-        if words_before != class(count + 1) {
-            values = account.allocate(Use::Bits, class(count + 1)).cast();
-            std::ptr::copy_nonoverlapping(old, values, if old.is_null() { 0 } else { index });
-        }
-        if count > 0 {
-            std::ptr::copy(old.add(index), values.add(index + 1), count - index);
-        }
-        if values != old && count > 0 {
-            account.free(Use::Bits, old.cast(), words_before);
-        }
-        quarter.values = values;
-        quarter.bitmap |= 1 << bit;
-        jp.set_len(len + 1);
-        values.add(index)
+    /// Inserts a key that is not there; returns the place of its value, which the caller fills. This is the leaf of the
+    /// pointer, which has `len` keys.
+    #[inline]
+    pub(super) fn insert(&self, at: At, len: usize, key: u64, account: &mut Account) -> *mut Slot {
+        let (quarter, bit) = place(key);
+        at.set_len(len + 1);
+        self.0[quarter].insert(bit, Use::Bits, account)
     }
-}
 
-/// Removes a key that is there, and not the only one; returns its value.
-///
-/// # Safety
-///
-/// `jp` leads to a bitmap leaf with the key and others, which it owns.
-#[inline]
-pub(super) unsafe fn remove(jp: &mut Jp, len: usize, key: u64, account: &mut Account) -> Slot {
-    let (at, bit) = place(key);
-    // SAFETY: the caller's contract.
-    let quarter = unsafe { &mut (*jp.node().cast::<Bits>()).0[at] };
-    let (count, index) = (quarter.len(), quarter.below(bit));
-    let (old, mut values) = (quarter.values, quarter.values);
-    let words_after = if count == 1 { 0 } else { class(count - 1) };
-    // SAFETY: the array has `count` values; the new one room for all but this one.
-    unsafe {
-        let value = old.add(index).read();
-        if words_after == 0 {
-            values = std::ptr::null_mut();
-        } else {
-            if words_after != class(count) {
-                values = account.allocate(Use::Bits, words_after).cast();
-                std::ptr::copy_nonoverlapping(old, values, index);
-            }
-            std::ptr::copy(old.add(index + 1), values.add(index), count - index - 1);
-        }
-        if values != old {
-            account.free(Use::Bits, old.cast(), class(count));
-        }
-        quarter.values = values;
-        quarter.bitmap &= !(1 << bit);
-        jp.set_len(len - 1);
-        value
+    /// Removes a key that is there, and not the only one; returns its value. As for [`Bits::insert`].
+    #[inline]
+    pub(super) fn remove(&self, at: At, len: usize, key: u64, account: &mut Account) -> Slot {
+        let (quarter, bit) = place(key);
+        at.set_len(len - 1);
+        self.0[quarter].remove(bit, Use::Bits, account)
     }
 }
 
@@ -159,25 +90,11 @@ pub(super) fn make(pairs: &[(u64, Slot)], account: &mut Account) -> Jp {
     let node = account.allocate(Use::Bits, WORDS);
     let mut rest = pairs;
     let quarters = [0, 1, 2, 3].map(|at| {
-        let here = rest
-            .iter()
-            .take_while(|(key, _)| place(*key).0 == at)
-            .count();
+        let here = rest.partition_point(|(key, _)| place(*key).0 == at);
         let (those, behind) = rest.split_at(here);
         rest = behind;
-        let mut quarter = Quarter {
-            bitmap: 0,
-            values: std::ptr::null_mut(),
-        };
-        if here > 0 {
-            quarter.values = account.allocate(Use::Bits, class(here)).cast();
-        }
-        for (i, (key, value)) in those.iter().enumerate() {
-            quarter.bitmap |= 1 << place(*key).1;
-            // SAFETY: room for as many values as there are pairs.
-            unsafe { quarter.values.add(i).write(*value) };
-        }
-        quarter
+        let items = those.iter().map(|(key, value)| (place(*key).1, *value));
+        Part::make(items, Use::Bits, account)
     });
     // SAFETY: the block is of the size of a bitmap leaf.
     unsafe { node.cast::<Bits>().write(Bits(quarters)) };
@@ -188,15 +105,14 @@ pub(super) fn make(pairs: &[(u64, Slot)], account: &mut Account) -> Jp {
 ///
 /// # Safety
 ///
-/// `jp` leads to a bitmap leaf, which it owns. It is not used again.
-pub(super) unsafe fn free(jp: &Jp, account: &mut Account) {
-    // SAFETY: allocated with these arguments.
+/// `at` leads to a bitmap leaf. It is not used again.
+pub(super) unsafe fn free(at: At, account: &mut Account) {
+    // SAFETY: the caller's contract; allocated with these arguments.
     unsafe {
-        for quarter in Bits::of(jp).0 {
-            if quarter.bitmap != 0 {
-                account.free(Use::Bits, quarter.values.cast(), class(quarter.len()));
-            }
-        }
-        account.free(Use::Bits, jp.node(), WORDS);
+        let quarters = Bits::of(at).quarters();
+        quarters
+            .iter()
+            .for_each(|quarter| quarter.free(Use::Bits, account));
+        account.free(Use::Bits, at.node(), WORDS);
     }
 }

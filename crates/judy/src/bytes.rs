@@ -8,6 +8,7 @@ use super::bytes_iter::{BytesIter, BytesKeys, BytesRange, BytesValues};
 use super::class::{Account, Use};
 use super::jp::Slot;
 use super::map::NodeBytes;
+use super::order::count_between;
 use super::strings::{Ended, Split, Strings, WordPlace, bytes_of, rest};
 use super::tail::{self, Tails};
 use super::zeroless::{decode, encode, encode_bound};
@@ -260,17 +261,8 @@ impl<V> JudyBytes<V> {
     }
 
     fn count(&self, from: Bound<&[u8]>, to: Bound<&[u8]>) -> usize {
-        let below = match from {
-            Bound::Included(key) => self.strings.rank(key, false),
-            Bound::Excluded(key) => self.strings.rank(key, true),
-            Bound::Unbounded => 0,
-        };
-        let end = match to {
-            Bound::Included(key) => self.strings.rank(key, true),
-            Bound::Excluded(key) => self.strings.rank(key, false),
-            Bound::Unbounded => self.len(),
-        };
-        end.saturating_sub(below)
+        let rank = |key: &[u8], with_key| self.strings.rank(key, with_key);
+        count_between(from, to, self.len(), rank)
     }
 
     /// Returns the pairs in the order of keys, from either end.

@@ -1,10 +1,10 @@
 //! Iterators over a [`JudyBytes`].
 
 use std::fmt;
-use std::iter::FusedIterator;
 use std::ops::{Bound, Index};
 
 use super::JudyBytes;
+use super::iter::iterator;
 use super::strings::StringsWalk;
 use super::tail::Tails;
 
@@ -89,46 +89,9 @@ impl<V> Clone for BytesRange<'_, V> {
     }
 }
 
-macro_rules! iterator {
-    ($name:ident, $item:ty, $this:ident => $pairs:expr, $pair:ident => $make:expr) => {
-        impl<'a, V> Iterator for $name<'a, V> {
-            type Item = $item;
-
-            fn next(&mut self) -> Option<Self::Item> {
-                let $this = self;
-                $pairs.step(true).map(|$pair| $make)
-            }
-
-            fn size_hint(&self) -> (usize, Option<usize>) {
-                let $this = self;
-                ($pairs.left, Some($pairs.left))
-            }
-        }
-
-        impl<V> DoubleEndedIterator for $name<'_, V> {
-            fn next_back(&mut self) -> Option<Self::Item> {
-                let $this = self;
-                $pairs.step(false).map(|$pair| $make)
-            }
-        }
-
-        impl<V> ExactSizeIterator for $name<'_, V> {}
-        impl<V> FusedIterator for $name<'_, V> {}
-
-        impl<V> fmt::Debug for $name<'_, V> {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                let $this = self;
-                f.debug_struct(stringify!($name))
-                    .field("left", &$pairs.left)
-                    .finish_non_exhaustive()
-            }
-        }
-    };
-}
-
-iterator!(BytesRange, (Vec<u8>, &'a V), range => range, pair => pair);
-iterator!(BytesKeys, Vec<u8>, keys => keys.0, pair => pair.0);
-iterator!(BytesValues, &'a V, values => values.0, pair => pair.1);
+iterator!([] BytesRange, (Vec<u8>, &'a V), range => range, pair => pair);
+iterator!([] BytesKeys, Vec<u8>, keys => keys.0, pair => pair.0);
+iterator!([] BytesValues, &'a V, values => values.0, pair => pair.1);
 
 impl<V> Default for JudyBytes<V> {
     fn default() -> Self {

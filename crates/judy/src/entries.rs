@@ -16,6 +16,7 @@ use fyris_index::{Action, Batch, Entry, Range};
 
 use super::class::Account;
 use super::jp::Slot;
+use super::order::count_between;
 use super::strings::{Array, Behind, Content, Split, Strings, StringsWalk, WordPlace, rest};
 
 /// The bit of a value that is an array.
@@ -134,15 +135,6 @@ impl<E: Entry<Key: PlugKey>, S: Split> JudyEntries<E, S> {
         // SAFETY: the value of a key in this set.
         Some(unsafe { entry(*found.slot) })
     }
-
-    fn rank(&self, bound: Bound<&E::Key>, with_key: bool, unbounded: usize) -> usize {
-        match bound {
-            Bound::Unbounded => unbounded,
-            Bound::Included(key) | Bound::Excluded(key) => {
-                key.with_bytes(|bytes| self.strings.rank(bytes, with_key))
-            }
-        }
-    }
 }
 
 /// Runs `f` on the bytes of a bound.
@@ -224,9 +216,9 @@ impl<E: Entry<Key: PlugKey>, S: Split> SequentialTree for JudyEntries<E, S> {
     }
 
     fn count(&self, (from, to): Range<'_, E::Key>) -> Option<usize> {
-        let below = self.rank(from, matches!(from, Bound::Excluded(_)), 0);
-        let end = self.rank(to, matches!(to, Bound::Included(_)), self.strings.len());
-        Some(end.saturating_sub(below))
+        let rank =
+            |key: &E::Key, with_key| key.with_bytes(|bytes| self.strings.rank(bytes, with_key));
+        Some(count_between(from, to, self.strings.len(), rank))
     }
 }
 

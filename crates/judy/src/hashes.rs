@@ -17,9 +17,9 @@ use fyris_index::{Action, Batch, Entry, Range};
 use super::class::Account;
 use super::cursor::Cursor;
 use super::jp::Slot;
-use super::order::Found;
+use super::order::count_between;
 use super::tree::Tree;
-use super::weigh::Weigh;
+use super::words::Weigh;
 
 /// The bit of a value that is a list.
 const LIST: u64 = 1 << 63;
@@ -97,6 +97,41 @@ impl<E: Entry> Default for JudyHashes<E> {
             entries: PhantomData,
         }
     }
+}
+
+/// Appends at most `left` of the entries of a word, those within bounds as a walk meets them. If the walk ends here,
+/// returns whether there are more.
+fn take<const UP: bool, E: Entry<Key: Ord>>(
+    entries: &[E],
+    (from, to): (Bound<&E::Key>, Bound<&E::Key>),
+    left: &mut usize,
+    out: &mut Batch<E>,
+) -> Option<bool> {
+    let (near, far) = if UP {
+        (Ordering::Less, Ordering::Greater)
+    } else {
+        (Ordering::Greater, Ordering::Less)
+    };
+    let within = |bound: Bound<&E::Key>, entry: &E, beyond: Ordering| match bound {
+        Bound::Unbounded => true,
+        Bound::Included(key) => entry.key().cmp(key) != beyond,
+        Bound::Excluded(key) => entry.key().cmp(key) == beyond.reverse(),
+    };
+    for i in 0..entries.len() {
+        let entry = entries[if UP { i } else { entries.len() - 1 - i }];
+        if !within(from, &entry, near) {
+            continue;
+        }
+        if !within(to, &entry, far) {
+            return Some(false);
+        }
+        if *left == 0 {
+            return Some(true);
+        }
+        *left -= 1;
+        out.push(entry);
+    }
+    None
 }
 
 impl<E: Entry<Key: Ord + Hash>> JudyHashes<E> {
@@ -186,51 +221,30 @@ impl<E: Entry<Key: Ord + Hash>> JudyHashes<E> {
         let mut cursor = Cursor::at(&self.tree, first, UP);
         let mut left = want.max(1);
         loop {
-            let next: Option<Found> = if UP {
-                cursor.next()
-            } else {
-                cursor.next_back()
-            };
-            let Some((word, slot)) = next else {
+            let Some((word, slot)) = cursor.next(UP) else {
                 return false;
             };
             let beyond = end.is_some_and(|end| if UP { word > end } else { word < end });
             if beyond {
                 return false;
             }
-            let before = |bound: Bound<&E::Key>, at: Option<u64>, entry: &E, order: Ordering| {
-                if at != Some(word) {
-                    return true;
-                }
-                match bound {
-                    Bound::Unbounded => true,
-                    Bound::Included(key) => entry.key().cmp(key) != order,
-                    Bound::Excluded(key) => entry.key().cmp(key) == order.reverse(),
-                }
-            };
-            let (near, far) = if UP {
-                (Ordering::Less, Ordering::Greater)
-            } else {
-                (Ordering::Greater, Ordering::Less)
-            };
+            // In the first and in the last word of the range some of the entries are not in it.
+            let bounds = (
+                if begin == Some(word) {
+                    from
+                } else {
+                    Bound::Unbounded
+                },
+                if end == Some(word) {
+                    to
+                } else {
+                    Bound::Unbounded
+                },
+            );
             // SAFETY: a value of this set, which is not changed while it is borrowed.
             let more = unsafe {
                 entries::<E, _>(*slot, |entries| {
-                    for i in 0..entries.len() {
-                        let entry = entries[if UP { i } else { entries.len() - 1 - i }];
-                        if !before(from, begin, &entry, near) {
-                            continue;
-                        }
-                        if !before(to, end, &entry, far) {
-                            return Some(false);
-                        }
-                        if left == 0 {
-                            return Some(true);
-                        }
-                        left -= 1;
-                        out.push(entry);
-                    }
-                    None
+                    take::<UP, E>(entries, bounds, &mut left, out)
                 })
             };
             if let Some(more) = more {
@@ -359,13 +373,8 @@ impl<E: Entry<Key: Ord + Hash>> SequentialTree for JudyHashes<E> {
     }
 
     fn count(&self, (from, to): Range<'_, E::Key>) -> Option<usize> {
-        let rank = |bound, with_key, unbounded| match bound {
-            Bound::Unbounded => unbounded,
-            Bound::Included(key) | Bound::Excluded(key) => self.rank(key, with_key),
-        };
-        let below = rank(from, matches!(from, Bound::Excluded(_)), 0);
-        let end = rank(to, matches!(to, Bound::Included(_)), self.tree.len);
-        Some(end.saturating_sub(below))
+        let rank = |key: &E::Key, with_key| self.rank(key, with_key);
+        Some(count_between(from, to, self.tree.len, rank))
     }
 }
 

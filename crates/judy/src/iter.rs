@@ -1,7 +1,5 @@
 //! Iterators over a [`JudyMap`](super::JudyMap).
 
-use std::fmt;
-use std::iter::FusedIterator;
 use std::marker::PhantomData;
 
 use fyris_index::key::PrefixKey;
@@ -32,24 +30,20 @@ impl Walk {
         }
     }
 
-    #[inline]
-    fn next(&mut self) -> Option<Found> {
+    #[inline(always)]
+    fn step(&mut self, up: bool) -> Option<Found> {
         self.left = self.left.checked_sub(1)?;
-        let front = self.front.get_or_insert_with(|| {
+        let (cursor, word) = if up {
+            (&mut self.front, self.words.0)
+        } else {
+            (&mut self.back, self.words.1)
+        };
+        let tree = self.tree;
+        let cursor = cursor.get_or_insert_with(|| {
             // SAFETY: the iterator borrows the tree.
-            Cursor::at(unsafe { &*self.tree }, self.words.0, true)
+            Cursor::at(unsafe { &*tree }, word, up)
         });
-        front.next()
-    }
-
-    #[inline]
-    fn next_back(&mut self) -> Option<Found> {
-        self.left = self.left.checked_sub(1)?;
-        let back = self.back.get_or_insert_with(|| {
-            // SAFETY: as in `next`.
-            Cursor::at(unsafe { &*self.tree }, self.words.1, false)
-        });
-        back.next_back()
+        cursor.next(up)
     }
 }
 
@@ -125,58 +119,63 @@ impl<K, V> Clone for Range<'_, K, V> {
     }
 }
 
+/// Implements the traits of iterators for a type that has what steps from both ends, and says how many steps are left.
 macro_rules! iterator {
-    ($name:ident, $item:ty, $walk:ident => $left:expr, $found:ident => $make:expr) => {
-        impl<'a, K: PrefixKey, V> Iterator for $name<'a, K, V> {
+    (
+        [$($k:ident: $bound:ident)?] $name:ident, $item:ty,
+        $this:ident => $steps:expr, $found:ident => $make:expr
+    ) => {
+        impl<'a, $($k: $bound,)? V> Iterator for $name<'a, $($k,)? V> {
             type Item = $item;
 
             #[inline]
             fn next(&mut self) -> Option<Self::Item> {
-                let $walk = self;
-                let $found = $left.next()?;
+                let $this = self;
+                let $found = $steps.step(true)?;
                 Some($make)
             }
 
             #[inline]
             fn size_hint(&self) -> (usize, Option<usize>) {
-                let $walk = self;
-                ($left.left, Some($left.left))
+                let $this = self;
+                ($steps.left, Some($steps.left))
             }
         }
 
-        impl<'a, K: PrefixKey, V> DoubleEndedIterator for $name<'a, K, V> {
+        impl<'a, $($k: $bound,)? V> DoubleEndedIterator for $name<'a, $($k,)? V> {
             #[inline]
             fn next_back(&mut self) -> Option<Self::Item> {
-                let $walk = self;
-                let $found = $left.next_back()?;
+                let $this = self;
+                let $found = $steps.step(false)?;
                 Some($make)
             }
         }
 
-        impl<K: PrefixKey, V> ExactSizeIterator for $name<'_, K, V> {}
-        impl<K: PrefixKey, V> FusedIterator for $name<'_, K, V> {}
+        impl<$($k: $bound,)? V> ExactSizeIterator for $name<'_, $($k,)? V> {}
+        impl<$($k: $bound,)? V> std::iter::FusedIterator for $name<'_, $($k,)? V> {}
 
-        impl<K, V> fmt::Debug for $name<'_, K, V> {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                let $walk = self;
+        impl<$($k,)? V> std::fmt::Debug for $name<'_, $($k,)? V> {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                let $this = self;
                 f.debug_struct(stringify!($name))
-                    .field("left", &$left.left)
+                    .field("left", &$steps.left)
                     .finish_non_exhaustive()
             }
         }
     };
 }
+pub(super) use iterator;
 
-iterator!(Range, (K, &'a V), range => range.walk, found => {
+iterator!([K: PrefixKey] Range, (K, &'a V), range => range.walk, found => {
     // SAFETY: the place of a value of the map, which is borrowed for as long.
     (K::from_key_prefix(found.0), unsafe { &*found.1.cast::<V>() })
 });
-iterator!(IterMut, (K, &'a mut V), range => range.walk, found => {
+iterator!([K: PrefixKey] IterMut, (K, &'a mut V), range => range.walk, found => {
     // SAFETY: as above; each place is lent once, as what is left is between the two ends.
     (K::from_key_prefix(found.0), unsafe { &mut *found.1.cast::<V>() })
 });
-iterator!(Keys, K, keys => keys.0.walk, found => K::from_key_prefix(found.0));
-iterator!(Values, &'a V, values => values.0.walk, found => {
+iterator!([K: PrefixKey] Keys, K, keys => keys.0.walk, found => K::from_key_prefix(found.0));
+iterator!([K: PrefixKey] Values, &'a V, values => values.0.walk, found => {
     // SAFETY: as for `Range`.
     unsafe { &*found.1.cast::<V>() }
 });

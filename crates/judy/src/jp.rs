@@ -1,24 +1,27 @@
-//! The pointer of two words ([`Jp`]), and its kinds.
+//! The pointer of two words ([`Jp`]), its kinds, and its place in a tree ([`At`]).
 
 use std::mem::MaybeUninit;
+use std::ptr::NonNull;
+
+use super::digits::{above, at_level};
 
 /// The place of a value: a word.
 pub(super) type Slot = MaybeUninit<u64>;
 
 /// The first word of a [`Jp`].
 #[derive(Clone, Copy)]
-pub(super) union Word {
+union Word {
     /// The address of a node, or of the values of keys that are in the pointer.
-    pub(super) node: *mut u8,
+    node: *mut u8,
     /// The value of the one key that is in the pointer.
-    pub(super) value: Slot,
+    value: Slot,
 }
 
 /// A pointer to a subtree: a word, and what is known of the subtree without a look at it. See the module.
 #[derive(Clone, Copy)]
 #[repr(C, align(16))]
 pub(super) struct Jp {
-    pub(super) word: Word,
+    word: Word,
     pub(super) meta: Meta,
 }
 
@@ -79,19 +82,6 @@ pub(super) enum Form {
     Uncompressed,
 }
 
-/// Returns the bits of a key that are above `level` bytes, of all eight.
-#[inline(always)]
-pub(super) fn above(level: usize) -> u64 {
-    // A shift by 64 is none: two shifts that are each less.
-    (!0u64 << (4 * level)) << (4 * level)
-}
-
-/// Returns the digit that a branch of this level decodes.
-#[inline(always)]
-pub(super) fn digit(key: u64, level: usize) -> usize {
-    (key >> (8 * (level - 1)) & 0xFF) as usize
-}
-
 impl Jp {
     pub(super) const EMPTY: Self = Self {
         word: Word {
@@ -143,30 +133,151 @@ impl Jp {
         let kind = form | (level as u8 - 1) << 3;
         Self::with(Word { node }, kind, key & above(level))
     }
+}
 
-    /// Returns the address of the node, or of the values of several keys in the pointer.
+/// The place of a pointer of a living tree (NODES). Nobody changes a tree but who has it alone; who has it shared
+/// reads.
+#[derive(Clone, Copy)]
+pub(super) struct At(NonNull<Jp>);
+
+impl At {
+    /// Returns the place of a pointer. It is to be read only if the pointer was borrowed to be read.
     #[inline(always)]
-    pub(super) fn node(&self) -> *mut u8 {
-        debug_assert!(!matches!(self.meta.what(), Node::One));
-        // SAFETY: the word is an address (or zero) for every kind but `One`.
-        unsafe { self.word.node }
+    pub(super) fn of(jp: NonNull<Jp>) -> Self {
+        Self(jp)
     }
 
-    /// Returns the address of a pointer's node, without a look at the rest of the pointer.
-    ///
-    /// # Safety
-    ///
-    /// `at` is a pointer of a living tree (NODES), which is not a key alone.
     #[inline(always)]
-    pub(super) unsafe fn node_at(at: *const Jp) -> *mut u8 {
-        // SAFETY: the caller's contract.
-        unsafe { (*at).word.node }
+    pub(super) fn meta(self) -> Meta {
+        // SAFETY: a pointer of a living tree (NODES).
+        unsafe { (*self.0.as_ptr()).meta }
+    }
+
+    /// Returns the pointer.
+    #[inline(always)]
+    pub(super) fn get(self) -> Jp {
+        // SAFETY: as in `meta`.
+        unsafe { self.0.read() }
+    }
+
+    /// Replaces the pointer. What it led to is moved or freed by now.
+    #[inline(always)]
+    pub(super) fn set(self, jp: Jp) {
+        // SAFETY: as in `meta`, of a tree that the caller has alone.
+        unsafe { self.0.write(jp) }
+    }
+
+    /// Replaces the node of a leaf by another one of `len` keys.
+    #[inline(always)]
+    pub(super) fn set_leaf(self, node: *mut u8, len: usize) {
+        // SAFETY: as in `set`.
+        unsafe { (*self.0.as_ptr()).word.node = node };
+        self.set_len(len);
     }
 
     /// Sets the number of keys of a leaf.
     #[inline(always)]
-    pub(super) fn set_len(&mut self, len: usize) {
-        self.meta.0 = self.meta.0 & !0xFF | (len as u64 - 1);
+    pub(super) fn set_len(self, len: usize) {
+        // SAFETY: as in `set`.
+        let meta = unsafe { &mut (*self.0.as_ptr()).meta };
+        meta.0 = meta.0 & !0xFF | (len as u64 - 1);
+    }
+
+    /// Returns the address of the node, or of the values of several keys in the pointer, which is no key alone. The
+    /// rest of the pointer is not looked at.
+    #[inline(always)]
+    pub(super) fn node(self) -> *mut u8 {
+        // SAFETY: as in `meta`; the word is an address, or zero.
+        unsafe { (*self.0.as_ptr()).word.node }
+    }
+
+    /// Returns the place of the value of the one key that is in the pointer.
+    #[inline(always)]
+    pub(super) fn slot(self) -> *mut Slot {
+        // SAFETY: as in `meta`.
+        unsafe { (&raw mut (*self.0.as_ptr()).word).cast() }
+    }
+
+    /// Returns where keys lie that are in the pointer.
+    #[inline(always)]
+    pub(super) fn keys(self) -> *const u8 {
+        // SAFETY: as in `meta`.
+        unsafe { (&raw const (*self.0.as_ptr()).meta).cast() }
+    }
+
+    /// Returns whether a key has all digits that the pointer decodes, here (NARROW).
+    #[inline(always)]
+    pub(super) fn fits(self, key: u64, place: Place) -> bool {
+        let meta = self.meta();
+        let differ = (place.prefix & TOP | meta.0 & LOW) ^ key;
+        meta.level().is_none_or(|level| differ & above(level) == 0)
+    }
+}
+
+/// What is decoded above a pointer: the number of bytes that are not, and the bits of its keys above these.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    pub(super) level: usize,
+    pub(super) prefix: u64,
+    pub(super) is_root: bool,
+}
+
+impl Place {
+    /// Returns the place of a root whose keys have this prefix.
+    #[inline(always)]
+    pub(super) fn root(prefix: u64) -> Self {
+        Self {
+            level: 8,
+            prefix,
+            is_root: true,
+        }
+    }
+
+    /// Returns the place of a child of a branch of this level, below which a key belongs.
+    #[inline(always)]
+    pub(super) fn below(level: usize, key: u64) -> Self {
+        Self {
+            level: level - 1,
+            prefix: key & above(level - 1),
+            is_root: false,
+        }
+    }
+
+    /// Returns the place of the child of a digit, given the branch's own.
+    #[inline(always)]
+    pub(super) fn child(self, digit: usize) -> Self {
+        Self {
+            level: self.level - 1,
+            prefix: self.prefix | at_level(digit, self.level),
+            is_root: false,
+        }
+    }
+
+    /// Returns the place of the node itself that a pointer here leads to, or the same if it has none: the keys have its
+    /// prefix, which has no bits below its level.
+    #[inline(always)]
+    pub(super) fn of_node(self, meta: Meta) -> Self {
+        Self {
+            level: meta.level().unwrap_or(self.level),
+            prefix: meta.prefix(self.prefix),
+            ..self
+        }
+    }
+
+    /// Compares the bits of a key above the level with those of the keys here.
+    #[inline(always)]
+    pub(super) fn cmp(self, key: u64) -> std::cmp::Ordering {
+        (key & above(self.level)).cmp(&self.prefix)
+    }
+
+    /// Returns the last key that can be here: upwards, or downwards.
+    pub(super) fn last(self, up: bool) -> u64 {
+        let first = self.prefix & above(self.level);
+        if up {
+            first | !above(self.level)
+        } else {
+            first
+        }
     }
 }
 
@@ -221,6 +332,16 @@ impl Meta {
             Node::Leaf { level, .. } | Node::Branch { level, .. } => Some(level),
             Node::Bits { .. } => Some(1),
             Node::Empty | Node::One | Node::Few { .. } => None,
+        }
+    }
+
+    /// Returns the number of words in what is no branch.
+    #[inline(always)]
+    pub(super) fn words(self) -> usize {
+        match self.what() {
+            Node::Empty | Node::Branch { .. } => 0,
+            Node::One => 1,
+            Node::Few { len, .. } | Node::Leaf { len, .. } | Node::Bits { len } => len,
         }
     }
 

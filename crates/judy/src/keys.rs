@@ -3,38 +3,20 @@
 //! A key is stored as its lowest bytes in the processor's usual order of little-endian, without room between. Each is
 //! read in at most two loads that stay within it.
 
+use super::digits::above;
+use super::gap;
+
 /// Runs `$body` with a constant `W` that is `$width`.
 macro_rules! with_width {
     ($width:expr, $w:ident => $body:expr) => {
+        with_width!(@each $width, $w => $body; 1 2 3 4 5 6 7)
+    };
+    (@each $width:expr, $w:ident => $body:expr; $($n:literal)*) => {
         match $width {
-            1 => {
-                const $w: usize = 1;
+            $($n => {
+                const $w: usize = $n;
                 $body
-            }
-            2 => {
-                const $w: usize = 2;
-                $body
-            }
-            3 => {
-                const $w: usize = 3;
-                $body
-            }
-            4 => {
-                const $w: usize = 4;
-                $body
-            }
-            5 => {
-                const $w: usize = 5;
-                $body
-            }
-            6 => {
-                const $w: usize = 6;
-                $body
-            }
-            7 => {
-                const $w: usize = 7;
-                $body
-            }
+            })*
             _ => {
                 const $w: usize = 8;
                 $body
@@ -42,12 +24,11 @@ macro_rules! with_width {
         }
     };
 }
-pub(super) use with_width;
 
 /// Returns the bits of a key that are stored in so many bytes.
 #[inline(always)]
 pub(super) fn stored(key: u64, width: usize) -> u64 {
-    key & !super::jp::above(width)
+    key & !above(width)
 }
 
 /// Reads the key at index `i`.
@@ -101,6 +82,49 @@ pub(super) unsafe fn write<const W: usize>(keys: *mut u8, i: usize, key: u64) {
     let bytes = key.to_le_bytes();
     // SAFETY: `W` bytes of eight, to where there is room for them.
     unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), keys.add(i * W), W) }
+}
+
+/// Writes key `i`, of a width that is not a constant.
+///
+/// # Safety
+///
+/// As there.
+#[inline(always)]
+pub(super) unsafe fn write_any(keys: *mut u8, width: usize, i: usize, key: u64) {
+    // SAFETY: the caller's contract.
+    with_width!(width, W => unsafe { write::<W>(keys, i, key) });
+}
+
+/// Moves `len` keys as [`gap::open`] does, and puts one in at an index.
+///
+/// # Safety
+///
+/// As there.
+#[inline(always)]
+pub(super) unsafe fn insert(
+    from: *const u8,
+    to: *mut u8,
+    width: usize,
+    len: usize,
+    at: usize,
+    key: u64,
+) {
+    // SAFETY: the caller's contract.
+    with_width!(width, W => unsafe {
+        gap::open::<[u8; W]>(from.cast(), to.cast(), len, at);
+        write::<W>(to, at, key);
+    });
+}
+
+/// Moves `len` keys but one as [`gap::close`] does.
+///
+/// # Safety
+///
+/// As there.
+#[inline(always)]
+pub(super) unsafe fn remove(from: *const u8, to: *mut u8, width: usize, len: usize, at: usize) {
+    // SAFETY: the caller's contract.
+    unsafe { gap::close_bytes(from, to, width, len, at) }
 }
 
 /// Returns the number of keys below `key`, which has no other bits than those stored, and whether the next one equals
@@ -171,7 +195,7 @@ mod tests {
                 let mut bytes = vec![0u8; sorted.len() * width];
                 for (i, key) in sorted.iter().enumerate() {
                     // SAFETY: room for all of them.
-                    with_width!(width, W => unsafe { write::<W>(bytes.as_mut_ptr(), i, *key) });
+                    unsafe { write_any(bytes.as_mut_ptr(), width, i, *key) };
                 }
                 for target in sorted.iter().flat_map(|k| [k.saturating_sub(1), *k, k + 1]) {
                     let target = stored(target, width);

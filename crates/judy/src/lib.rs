@@ -22,15 +22,19 @@
 //! branch, and the same backwards when keys are removed, a little later, so that a key that comes and goes does not
 //! rebuild a node each time.
 //!
-//! * `jp`: the pointer of two words, and its kinds. `tree`: lookup, insertion, removal. `change`: from one form to
-//!   another.
-//! * `keys`, `leaf`, `bits`: leaves. `linear`, `bitmap`, `uncompressed`: branches, which `branch` puts into one.
-//! * `order`: neighbours, ranks, gaps. `cursor` and `iter`: the way from key to key. `class`: sizes of blocks.
+//! * `digits`, `set`, `limits`, `keys`, `leaf`: what both forms of the array are made of, this one and the [one that
+//!   threads share](concurrent): digits of keys, bitmaps, the numbers at which nodes change, sorted keys.
+//! * `jp`: the pointer of two words, its kinds and its place. `tree`: lookup, insertion, removal. `change`: from one
+//!   form to another.
+//! * `bits`: bitmap leaves. `linear`, `bitmap`, `uncompressed`: branches, which `branch` puts into one. `part`: the
+//!   arrays of bitmap leaves and branches. `words`: what is below a pointer, and how many keys its words stand for.
+//! * `order`: neighbours, ranks, gaps. `cursor` and `iter`: the way from key to key. `class`: sizes of blocks. `gap`:
+//!   arrays that get an item more or less.
 //! * `map`: the public type, which knows what keys and values are. All below deals in words.
-//! * `strings`: arrays of byte strings, a tree for each word of a key. On it `bytes` (with `tail`, the short-cut leaves, and
-//!   `zeroless`, the strings without zeros that stand for any) and `entries`, the indexes `judysl` and `judyesl`. `hashes`: the index `judyeh`, over a tree of hash values.
+//! * `strings`: arrays of byte strings, a tree for each word of a key. On it `bytes` (with `tail`, the short-cut leaves,
+//!   and `zeroless`, the strings without zeros that stand for any) and `entries`, the indexes `judysl` and `judyesl`.
+//!   `hashes`: the index `judyeh`, over a tree of hash values.
 //! * `locked`: `judysl`, `judyesl` and `judyeh` as tables have them, and their names ([`register`]).
-//! * `weigh`: how many keys a word stands for.
 //!
 //! # Layouts
 //!
@@ -64,8 +68,8 @@
 //! A bitmap leaf, 64 bytes, and an array for each quarter that has keys:
 //!
 //! ```text
-//! byte 16 * q       bitmap of keys 64 * q to 64 * q + 63
-//! byte 16 * q + 8   address of the values of those that are there, 2 to 64 words
+//! byte 16 * q       address of the values of those that are there, 2 to 64 words
+//! byte 16 * q + 8   bitmap of keys 64 * q to 64 * q + 63
 //! ```
 //!
 //! A linear branch, 128 bytes, has up to seven children:
@@ -88,7 +92,9 @@
 //!
 //! **NODES**: every node has one pointer, from its parent or from the tree, and lives for as long as this pointer names
 //! it. A block's size follows from the pointer and the node. So what a pointer says of its node is true, and each node
-//! is freed once. Values belong to the owner of the tree: nodes move them, and never drop one.
+//! is freed once. Values belong to the owner of the tree: nodes move them, and never drop one. A tree is changed
+//! through `&mut` alone. The places of pointers (`jp`), branches (`branch`) and views of leaves (`leaf`) are made of a
+//! tree only, or of another such, and used no longer than what they name lives; given that, their functions are safe.
 //!
 //! **DECODED**: the pointer to a node of level `L` has bytes `L` to 6 of its subtree's keys: all of them, those that
 //! branches above have decoded as well. So a lookup compares nothing on its way: at the leaf one comparison tells
@@ -119,7 +125,9 @@ mod change;
 mod class;
 pub mod concurrent;
 mod cursor;
+mod digits;
 mod entries;
+mod gap;
 mod hashes;
 mod iter;
 mod jp;
@@ -130,6 +138,8 @@ mod linear;
 mod locked;
 mod map;
 mod order;
+mod part;
+mod set;
 mod strings;
 mod tail;
 #[cfg(test)]
@@ -137,7 +147,7 @@ mod tests;
 mod traits;
 mod tree;
 mod uncompressed;
-mod weigh;
+mod words;
 mod zeroless;
 
 pub use bytes::JudyBytes;

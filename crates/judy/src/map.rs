@@ -10,7 +10,7 @@ use super::iter::{Iter, IterMut, Keys, Range, Values};
 use super::jp::Slot;
 use super::order::Found;
 use super::tree::Tree;
-use super::weigh::Ones;
+use super::words::Ones;
 
 /// An ordered map from words to words: a Judy array (JudyL). See the [module](super) for the structure.
 ///
@@ -232,26 +232,26 @@ impl<K: PrefixKey, V> JudyMap<K, V> {
     /// Returns the first pair whose key is at or above the bound (above for `Excluded`; the first of all for
     /// `Unbounded`).
     pub fn seek(&self, from: Bound<K>) -> Option<(K, &V)> {
-        let found = self.tree.at_or_above(lowest(from)?)?;
+        let found = self.tree.nearest(lowest(from)?, true)?;
         Some(self.lend(found))
     }
 
     /// Returns the last pair whose key is at or below the bound (below for `Excluded`; the last of all for
     /// `Unbounded`).
     pub fn seek_back(&self, from: Bound<K>) -> Option<(K, &V)> {
-        let found = self.tree.at_or_below(highest(from)?)?;
+        let found = self.tree.nearest(highest(from)?, false)?;
         Some(self.lend(found))
     }
 
     /// Removes the first pair, and returns it.
     pub fn pop_first(&mut self) -> Option<(K, V)> {
-        let (key, _) = self.tree.at_or_above(0)?;
+        let (key, _) = self.tree.nearest(0, true)?;
         Some((K::from_key_prefix(key), self.take(key)?))
     }
 
     /// Removes the last pair, and returns it.
     pub fn pop_last(&mut self) -> Option<(K, V)> {
-        let (key, _) = self.tree.at_or_below(u64::MAX)?;
+        let (key, _) = self.tree.nearest(u64::MAX, false)?;
         Some((K::from_key_prefix(key), self.take(key)?))
     }
 
@@ -313,12 +313,12 @@ impl<K: PrefixKey, V> JudyMap<K, V> {
 impl<V> JudyMap<u64, V> {
     /// Returns the first number at or above `from` that is not a key; `None` if all are keys.
     pub fn next_empty(&self, from: u64) -> Option<u64> {
-        self.tree.gap_above(from)
+        self.tree.gap(from, true)
     }
 
     /// Returns the last number at or below `from` that is not a key; `None` if all are keys.
     pub fn prev_empty(&self, from: u64) -> Option<u64> {
-        self.tree.gap_below(from)
+        self.tree.gap(from, false)
     }
 }
 

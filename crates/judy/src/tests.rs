@@ -1,13 +1,11 @@
 //! The tree's own invariants, and small tests that an interpreter can run.
 
 use super::JudyMap;
-use super::bits::Bits;
-use super::branch::{self, Branch};
-use super::jp::{Form, Jp, Node, above, digit};
-use super::leaf::View;
-use super::limits::{BITMAP_AGAIN, BITMAP_MOST, LEAF_MOST, LEAF_SLACK, LINEAR_AGAIN, LINEAR_MOST};
-use super::tree::Place;
-use super::weigh::{Ones, keys_of};
+use super::branch::Branch;
+use super::digits::above;
+use super::jp::{At, Form, Node, Place};
+use super::limits::LIMITS;
+use super::words::{Below, Ones, Words, keys_of};
 
 /// Kinds of nodes that were met.
 #[derive(Default, Debug)]
@@ -22,93 +20,82 @@ struct Met {
 }
 
 /// Checks everything below a pointer; returns the number of keys.
-fn check(at: *mut Jp, place: Place, met: &mut Met) -> usize {
-    // SAFETY: pointers of a living map, which nobody changes.
-    unsafe {
-        let meta = (*at).meta;
-        let prefix = meta.prefix(place.prefix);
-        let level = meta.level().unwrap_or(place.level);
-        assert!(level <= place.level, "NARROW");
-        assert_eq!(
-            prefix & above(place.level),
-            place.prefix & above(place.level),
-            "DECODED"
-        );
-        met.narrow += usize::from(level < place.level);
-        let count = match meta.what() {
-            Node::Empty => {
+fn check(at: At, place: Place, met: &mut Met) -> usize {
+    let here = place.of_node(at.meta());
+    assert!(here.level <= place.level, "NARROW");
+    assert_eq!(
+        here.prefix & above(place.level),
+        place.prefix & above(place.level),
+        "DECODED"
+    );
+    met.narrow += usize::from(here.level < place.level);
+    let count = match Below::of(at) {
+        Below::Branch(branch, _) => check_branch(branch, here, met),
+        leaf => match leaf.words() {
+            Some(words) => check_words(at, &words, place, met),
+            None => {
                 assert!(place.is_root);
                 0
             }
-            Node::Branch { level, form } => {
-                let branch = Branch::of(at, form);
-                let mut sum = 0;
-                let mut counts = std::collections::BTreeMap::new();
-                for (digit, child) in branch::children(branch) {
-                    assert!(!(*child).meta.is_empty());
-                    let below = Place {
-                        level: level - 1,
-                        prefix: prefix | (digit as u64) << (8 * (level - 1)),
-                        is_root: false,
-                    };
-                    let keys = check(child, below, met);
-                    assert_eq!(branch.keys_below::<Ones>(digit), sum, "COUNTED");
-                    sum += keys;
-                    *counts.entry(branch.counter(digit)).or_insert(0) += keys;
-                }
-                let children = branch::children(branch).count();
-                assert_eq!(branch.children(), children);
-                for (counter, keys) in counts {
-                    assert_eq!((*counter & ((1 << 48) - 1)) as usize, keys, "COUNTED");
-                }
-                match form {
-                    Form::Linear => assert!(children <= LINEAR_MOST),
-                    Form::Bitmap => assert!(children > LINEAR_AGAIN && children <= BITMAP_MOST),
-                    Form::Uncompressed => assert!(children > BITMAP_AGAIN),
-                }
-                assert!(sum > 0);
-                match form {
-                    Form::Linear => met.linear += 1,
-                    Form::Bitmap => met.bitmap += 1,
-                    Form::Uncompressed => met.uncompressed += 1,
-                }
-                sum
-            }
-            Node::Bits { len } => {
-                met.bits += 1;
-                assert_eq!(
-                    Bits::of(at)
-                        .0
-                        .iter()
-                        .map(|quarter| quarter.len())
-                        .sum::<usize>(),
-                    len
-                );
-                assert!(len > LEAF_MOST[1] - LEAF_SLACK);
-                len
-            }
-            node => {
-                let view = View::of(at).expect("keys");
-                for i in 1..view.len {
-                    assert!(view.key(i - 1) < view.key(i), "SORTED");
-                }
-                match node {
-                    Node::Leaf { level, len } => {
-                        met.leaves[level] += 1;
-                        assert!(len <= LEAF_MOST[level]);
-                    }
-                    Node::Few { width, .. } => {
-                        met.few += 1;
-                        assert_eq!(width, place.level);
-                    }
-                    _ => assert!(!place.is_root),
-                }
-                view.len
-            }
-        };
-        assert_eq!(keys_of::<Ones>(at), count, "COUNTED");
-        count
+        },
+    };
+    assert_eq!(keys_of::<Ones>(at), count, "COUNTED");
+    count
+}
+
+/// Checks a branch, and everything below it.
+fn check_branch(branch: Branch, here: Place, met: &mut Met) -> usize {
+    let mut sum = 0;
+    let mut counts = std::collections::BTreeMap::new();
+    for (digit, child) in branch.iter() {
+        assert!(!child.meta().is_empty());
+        let keys = check(child, here.child(digit), met);
+        assert_eq!(branch.keys_below::<Ones>(digit), sum, "COUNTED");
+        sum += keys;
+        let counter = branch.counter(digit);
+        counts.entry(counter.as_ptr()).or_insert((counter, 0)).1 += keys;
     }
+    let children = branch.iter().count();
+    assert_eq!(branch.children(), children);
+    for (counter, keys) in counts.values() {
+        assert_eq!((counter.get() & ((1 << 48) - 1)) as usize, *keys, "COUNTED");
+    }
+    assert!(children <= LIMITS.most(branch.form()));
+    assert_eq!(branch.smaller_form(), None);
+    assert!(sum > 0);
+    match branch.form() {
+        Form::Linear => met.linear += 1,
+        Form::Bitmap => met.bitmap += 1,
+        Form::Uncompressed => met.uncompressed += 1,
+    }
+    sum
+}
+
+/// Checks a leaf, or what is in a pointer.
+fn check_words(at: At, words: &Words<'_>, place: Place, met: &mut Met) -> usize {
+    let mut keys = Vec::new();
+    words.each(|key, _| {
+        keys.push(key);
+        true
+    });
+    assert!(keys.is_sorted_by(|a, b| a < b), "SORTED");
+    assert_eq!(keys.len(), words.len());
+    match at.meta().what() {
+        Node::Bits { len } => {
+            met.bits += 1;
+            assert!(len > LIMITS.leaf_again(1));
+        }
+        Node::Leaf { level, len } => {
+            met.leaves[level] += 1;
+            assert!(len <= LIMITS.leaf_most[level]);
+        }
+        Node::Few { width, .. } => {
+            met.few += 1;
+            assert_eq!(width, place.level);
+        }
+        _ => assert!(!place.is_root),
+    }
+    keys.len()
 }
 
 /// Checks a map; returns the kinds of nodes in it.
@@ -287,10 +274,4 @@ fn values_that_own_memory_are_dropped_once() {
     assert_eq!(std::rc::Rc::strong_count(&value), clone.len() + 1);
     drop(clone);
     assert_eq!(std::rc::Rc::strong_count(&value), 1);
-}
-
-#[test]
-fn digits_are_those_of_the_levels() {
-    let key = 0x0102_0304_0506_0708;
-    assert!((1..=8).all(|level| digit(key, level) == 9 - level));
 }

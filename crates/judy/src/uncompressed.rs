@@ -1,131 +1,89 @@
 //! The uncompressed branch: 256 pointers.
 
-use super::class::Account;
-use super::jp::Jp;
-use super::weigh::{Weigh, keys_of};
+use std::cell::Cell;
+use std::ptr::NonNull;
 
-/// Digits that are counted together.
-const GROUP: usize = 32;
+use super::branch::{BranchForm, Living};
+use super::class::Account;
+use super::jp::{At, Jp};
+
 /// One child in a count; what is below counts keys.
 const CHILD: u64 = 1 << 48;
 
-/// An uncompressed branch. All zeros are an empty one.
+/// An uncompressed branch.
 #[repr(C)]
 pub(super) struct Uncompressed {
     children: [Jp; 256],
     /// For each group of digits its keys, and its children.
-    counts: [u64; 256 / GROUP],
+    counts: [Cell<u64>; 8],
 }
 
-/// Returns the keys of a count.
-fn keys_in(count: u64) -> usize {
-    (count & (CHILD - 1)) as usize
+impl Living<Uncompressed> {
+    /// Returns the place of a digit's child, which may be empty.
+    #[inline(always)]
+    pub(super) fn place(self, digit: usize) -> At {
+        // SAFETY: the node lives (NODES); checked to be one of the places.
+        At::of(unsafe { NonNull::new_unchecked(&raw mut (*self.ptr()).children[digit]) })
+    }
+
+    /// Adds a child to the counts, or takes one off.
+    fn count(self, digit: usize, more: i64) {
+        let count = &self.counts()[digit / Self::GROUP];
+        count.set(count.get().wrapping_add_signed(more));
+    }
 }
 
-impl Uncompressed {
-    #[inline(always)]
-    pub(super) unsafe fn child(this: *mut Self, digit: usize) -> *mut Jp {
-        // SAFETY: the node lives (NODES).
-        unsafe {
-            let child = &raw mut (*this).children[digit];
-            if (*child).meta.is_empty() {
-                return std::ptr::null_mut();
-            }
-            child
-        }
-    }
-
-    pub(super) unsafe fn child_from(this: *mut Self, digit: usize) -> Option<(usize, *mut Jp)> {
-        // SAFETY: the node lives (NODES).
-        unsafe {
-            let found = (digit..256).find(|digit| !(*this).children[*digit].meta.is_empty())?;
-            Some((found, &raw mut (*this).children[found]))
-        }
-    }
-
-    pub(super) unsafe fn child_to(this: *mut Self, digit: usize) -> Option<(usize, *mut Jp)> {
-        // SAFETY: the node lives (NODES).
-        unsafe {
-            let found = (0..=digit).rfind(|digit| !(*this).children[*digit].meta.is_empty())?;
-            Some((found, &raw mut (*this).children[found]))
-        }
-    }
+impl BranchForm for Living<Uncompressed> {
+    const GROUP: usize = 32;
 
     #[inline(always)]
-    pub(super) unsafe fn counter(this: *mut Self, digit: usize) -> *mut u64 {
-        // SAFETY: the node lives (NODES).
-        unsafe { &raw mut (*this).counts[digit / GROUP] }
+    fn child(self, digit: usize) -> Option<At> {
+        let child = self.place(digit);
+        (!child.meta().is_empty()).then_some(child)
     }
 
-    /// Returns the counts of the groups.
-    unsafe fn counts<'a>(this: *mut Self) -> &'a [u64] {
-        // SAFETY: the node lives (NODES); the borrow ends before a count changes.
-        unsafe { &(*this).counts }
-    }
-
-    pub(super) unsafe fn keys(this: *mut Self) -> usize {
-        // SAFETY: the node lives (NODES).
-        keys_in(unsafe { Self::counts(this) }.iter().sum())
-    }
-
-    pub(super) unsafe fn keys_below<W: Weigh>(this: *mut Self, digit: usize) -> usize {
-        let group = digit / GROUP;
-        // SAFETY: the node lives (NODES).
-        unsafe {
-            let before: usize = Self::counts(this)[..group]
-                .iter()
-                .map(|count| keys_in(*count))
-                .sum();
-            let here = group * GROUP..digit;
-            before
-                + here
-                    .map(|i| keys_of::<W>(&raw const (*this).children[i]))
-                    .sum::<usize>()
-        }
-    }
-
-    pub(super) unsafe fn nth<W: Weigh>(this: *mut Self, mut n: usize) -> (usize, *mut Jp, usize) {
-        // SAFETY: the node lives (NODES).
-        unsafe {
-            let mut group = 0;
-            while n >= keys_in((*this).counts[group]) {
-                n -= keys_in((*this).counts[group]);
-                group += 1;
-            }
-            let mut digit = group * GROUP;
-            while n >= keys_of::<W>(&raw const (*this).children[digit]) {
-                n -= keys_of::<W>(&raw const (*this).children[digit]);
-                digit += 1;
-            }
-            (digit, &raw mut (*this).children[digit], n)
-        }
-    }
-
-    pub(super) unsafe fn children(this: *mut Self) -> usize {
-        // SAFETY: the node lives (NODES).
-        (unsafe { Self::counts(this) }.iter().sum::<u64>() / CHILD) as usize
-    }
-
-    #[inline]
-    pub(super) unsafe fn insert(
-        this: *mut Self,
-        digit: usize,
-        child: Jp,
-        _: &mut Account,
-    ) -> *mut Jp {
-        // SAFETY: the node lives (NODES), and the caller has it alone.
-        unsafe {
-            (*this).counts[digit / GROUP] += CHILD;
-            (*this).children[digit] = child;
-            &raw mut (*this).children[digit]
+    fn near(self, digit: usize, up: bool) -> Option<(usize, At)> {
+        let child = |digit| Some((digit, self.child(digit)?));
+        if up {
+            (digit..256).find_map(child)
+        } else {
+            (0..=digit).rev().find_map(child)
         }
     }
 
     #[inline]
-    pub(super) fn remove(&mut self, digit: usize, _: &mut Account) {
-        self.counts[digit / GROUP] -= CHILD;
-        self.children[digit] = Jp::EMPTY;
+    fn group(self, group: usize) -> impl Iterator<Item = (usize, At)> {
+        assert!(group < 256 / Self::GROUP);
+        let digits = group * Self::GROUP..(group + 1) * Self::GROUP;
+        digits.map(move |digit| {
+            // SAFETY: as in `place`, one of 256.
+            let child = unsafe { (&raw mut (*self.ptr()).children).cast::<Jp>().add(digit) };
+            // SAFETY: as above.
+            (digit, At::of(unsafe { NonNull::new_unchecked(child) }))
+        })
     }
 
-    pub(super) fn free_parts(&mut self, _: &mut Account) {}
+    #[inline(always)]
+    fn counts<'a>(self) -> &'a [Cell<u64>] {
+        // SAFETY: the node lives (NODES).
+        unsafe { &(*self.ptr()).counts }
+    }
+
+    fn children(self) -> usize {
+        let counts = self.counts().iter().map(Cell::get);
+        (counts.sum::<u64>() / CHILD) as usize
+    }
+
+    #[inline]
+    fn insert(self, digit: usize, child: Jp, _: &mut Account) -> At {
+        self.count(digit, CHILD as i64);
+        self.place(digit).set(child);
+        self.place(digit)
+    }
+
+    #[inline]
+    fn remove(self, digit: usize, _: &mut Account) {
+        self.count(digit, -(CHILD as i64));
+        self.place(digit).set(Jp::EMPTY);
+    }
 }

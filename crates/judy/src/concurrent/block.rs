@@ -47,7 +47,7 @@ pub(super) fn allocate(cells: usize) -> *mut Cell {
 ///
 /// `block` comes from [`allocate`] of as many cells, only the caller can still reach it, and it is freed once.
 #[inline]
-pub(super) unsafe fn free(block: *mut Cell, cells: usize) {
+unsafe fn free(block: *mut Cell, cells: usize) {
     note(-1);
     // SAFETY: the caller's contract; a block is not at address zero.
     unsafe {
@@ -58,27 +58,31 @@ pub(super) unsafe fn free(block: *mut Cell, cells: usize) {
     }
 }
 
-/// Frees a block of at most 64 cells once no thread looks at it any more.
+/// Frees a block of at most 64 cells: once no thread looks at it any more, or at once if there is no pin.
 ///
 /// # Safety
 ///
-/// `block` comes from [`allocate`] of as many cells, is unreachable for threads that pin from now on, and is retired
-/// once.
+/// `block` comes from [`allocate`] of as many cells, is unreachable for threads that pin from now on (for all but the
+/// caller if there is no pin), and is put away once.
 #[inline]
-pub(super) unsafe fn retire(block: *mut Cell, cells: usize, pin: &LocalGuard) {
+pub(super) unsafe fn put_away(block: *mut Cell, cells: usize, pin: Option<&LocalGuard>) {
     macro_rules! by_size {
-        ($($n:literal)*) => {
+        ($pin:ident: $($n:literal)*) => {
             match cells {
                 // SAFETY: the caller's contract.
-                $($n => unsafe { pin.retire(block.cast::<Block<$n>>()) },)*
+                $($n => unsafe { $pin.retire(block.cast::<Block<$n>>()) },)*
                 _ => unreachable!("no block has {cells} cells"),
             }
         };
     }
+    let Some(pin) = pin else {
+        // SAFETY: the caller's contract.
+        return unsafe { free(block, cells) };
+    };
     if cells * 8 >= LARGE {
         pin.weigh(cells * 8);
     }
-    by_size!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 20 24 32 40 48 64);
+    by_size!(pin: 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 20 24 32 40 48 64);
 }
 
 /// Allocates a node, not initialised.
@@ -96,26 +100,40 @@ pub(super) fn make<T>(node: T) -> *mut T {
     at
 }
 
-/// Frees what [`make`] or [`allocate_node`] made.
+/// A node, which is freed as what it is.
+struct NodeBlock<T>(T);
+
+impl<T> Retire for NodeBlock<T> {
+    unsafe fn reclaim(ptr: *mut Self) {
+        // SAFETY: the caller's contract.
+        unsafe { free_node(ptr) }
+    }
+}
+
+/// Frees a node.
 ///
 /// # Safety
 ///
 /// Only the caller can still reach `node`, and it is freed once.
-pub(super) unsafe fn free_node<T>(node: *mut T) {
+unsafe fn free_node<T>(node: *mut T) {
     note(-1);
     // SAFETY: the caller's contract; cells have no drop of their own.
     unsafe { alloc::free(NonNull::new_unchecked(node.cast()), size_of::<T>()) }
 }
 
-/// Frees what [`make`] or [`allocate_node`] made once no thread looks at it any more.
+/// Frees what [`make`] or [`allocate_node`] made: once no thread looks at it any more, or at once if there is no pin.
 ///
 /// # Safety
 ///
-/// As [`retire`].
-pub(super) unsafe fn retire_node<T: Retire>(node: *mut T, pin: &LocalGuard) {
+/// As [`put_away`].
+pub(super) unsafe fn put_away_node<T>(node: *mut T, pin: Option<&LocalGuard>) {
+    let Some(pin) = pin else {
+        // SAFETY: the caller's contract.
+        return unsafe { free_node(node) };
+    };
     if size_of::<T>() >= LARGE {
         pin.weigh(size_of::<T>());
     }
     // SAFETY: the caller's contract.
-    unsafe { pin.retire(node) }
+    unsafe { pin.retire(node.cast::<NodeBlock<T>>()) }
 }

@@ -3,6 +3,7 @@
 use fyris_sync::atomic::Ordering;
 use fyris_sync::reclaim::PROTECT;
 
+use super::super::set::Set;
 use super::block::{self, Cell};
 use super::group::{ALL, Group};
 use super::make::Child;
@@ -43,7 +44,7 @@ impl Full {
     pub(super) fn group(&self, digit: usize) -> Group {
         // PROTECT: pairs with the Release store in `change`.
         let bits = (self.bits[(digit / 64) & 3].load(PROTECT) >> (digit & 48)) & 0xFFFF;
-        Group::open(&self.slots[digit & 0xF0], bits)
+        Group::open(&self.slots[digit & 0xF0], Set(bits))
     }
 
     /// Puts in a value that is not there. Under the lock.
@@ -53,13 +54,8 @@ impl Full {
         self.change(digit);
     }
 
-    /// Takes out a value that is there. Under the lock.
-    pub(super) fn take(&self, digit: usize) {
-        self.change(digit);
-    }
-
-    /// Changes the bit of a digit.
-    fn change(&self, digit: usize) {
+    /// Changes the bit of a digit: so takes out a value that is there. Under the lock.
+    pub(super) fn change(&self, digit: usize) {
         let bits = &self.bits[digit / 64];
         // Relaxed: under the lock. Release: pairs with PROTECT in `group`.
         let changed = bits.load(Ordering::Relaxed) ^ 1 << (digit % 64);

@@ -1,7 +1,8 @@
 //! [`Group`]: a word that leads to the slots of 16 digits of a bitmap.
 
+use super::super::limits::CLOSED_MOST;
+use super::super::set::Set;
 use super::block::{self, Cell};
-use super::limits::CLOSED_MOST;
 
 /// A group of a bitmap: for 16 digits a bit each in the highest 16 bits, and the address of the slots of those that are
 /// there; with the lowest bit set, of the slots of all 16 (OPEN).
@@ -18,18 +19,18 @@ impl Group {
     pub(super) const EMPTY: Self = Self(0);
 
     /// Makes a group of slots for those digits that are there.
-    pub(super) fn new(slots: *const Cell, bits: u64) -> Self {
-        Self(slots.expose_provenance() as u64 | bits << 48)
+    pub(super) fn new(slots: *const Cell, set: Set) -> Self {
+        Self(slots.expose_provenance() as u64 | set.0 << 48)
     }
 
     /// Makes a group of slots for all digits.
-    pub(super) fn open(slots: *const Cell, bits: u64) -> Self {
-        Self(Self::new(slots, bits).0 | OPEN)
+    pub(super) fn open(slots: *const Cell, set: Set) -> Self {
+        Self(Self::new(slots, set).0 | OPEN)
     }
 
     /// Returns the same slots with other bits.
-    pub(super) fn with_bits(self, bits: u64) -> Self {
-        Self(self.0 & ((1 << 48) - 1) | bits << 48)
+    pub(super) fn with_set(self, set: Set) -> Self {
+        Self(self.0 & ((1 << 48) - 1) | set.0 << 48)
     }
 
     #[inline(always)]
@@ -43,15 +44,16 @@ impl Group {
         self.is_open() || self.len() >= CLOSED_MOST
     }
 
+    /// Returns the digits that are there.
     #[inline(always)]
-    pub(super) fn bits(self) -> u64 {
-        self.0 >> 48
+    pub(super) fn set(self) -> Set {
+        Set(self.0 >> 48)
     }
 
     /// Returns the number of digits that are there.
     #[inline(always)]
     pub(super) fn len(self) -> usize {
-        self.bits().count_ones() as usize
+        self.set().len()
     }
 
     /// Returns the number of slots.
@@ -60,16 +62,11 @@ impl Group {
         if self.is_open() { ALL } else { self.len() }
     }
 
-    #[inline(always)]
-    pub(super) fn has(self, bit: usize) -> bool {
-        self.bits() >> bit & 1 == 1
-    }
-
     /// Returns the number of digits that are there before that of a bit.
     #[inline(always)]
     pub(super) fn below(self, bit: usize) -> usize {
-        let itself = u64::from(cfg!(fyris_mutant = "judy_shared_bit_counts_itself"));
-        (self.bits() & ((1 << bit) - 1 + (itself << bit))).count_ones() as usize
+        let itself = cfg!(fyris_mutant = "judy_shared_bit_counts_itself");
+        self.set().below(bit + usize::from(itself))
     }
 
     /// Returns the index of the slot of a bit that is there.
@@ -86,11 +83,11 @@ impl Group {
 }
 
 /// Makes an open group of 16 values.
-pub(super) fn open_group(values: impl Iterator<Item = u64>, bits: u64) -> Group {
+pub(super) fn open_group(values: impl Iterator<Item = u64>, set: Set) -> Group {
     let slots = block::allocate(ALL);
     for (i, value) in values.take(ALL).enumerate() {
         // SAFETY: a new block with room for them.
         unsafe { slots.add(i).write(Cell::new(value)) };
     }
-    Group::open(slots, bits)
+    Group::open(slots, set)
 }

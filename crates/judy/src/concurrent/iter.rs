@@ -52,30 +52,36 @@ impl<'a, K: PrefixKey, V: Word> ConcurrentRange<'a, K, V> {
         }
     }
 
-    fn pair(&self, (key, value): Pair) -> (K, V) {
-        // SAFETY: values are only ever put in as words of `V`.
-        (K::from_key_prefix(key), unsafe { V::from_word(value) })
+    /// Takes the next pair of one end.
+    #[inline]
+    fn step(&mut self, up: bool) -> Option<(K, V)> {
+        let (first, last) = self.left.take()?;
+        let (end, from, to) = if up {
+            (&mut self.front, first, last)
+        } else {
+            (&mut self.back, last, first)
+        };
+        if end.pairs.is_empty() {
+            let (look, pairs) = (end.next_look, &mut end.pairs);
+            end.next_look = (2 * look).min(MOST);
+            let tree = self.map.tree();
+            tree.walk(from, to, look, |pair| pairs.push_back(pair));
+        }
+        let pair = end.pairs.pop_front()?;
+        let key = pair.0;
+        // Pairs that were read beforehand may have been met from the other end.
+        if !(first..=last).contains(&key) {
+            return None;
+        }
+        if key != to {
+            self.left = Some(if up {
+                (key + 1, last)
+            } else {
+                (first, key - 1)
+            });
+        }
+        Some(ConcurrentJudy::pair(pair))
     }
-}
-
-/// Returns the next pair of one end, from which the other is `to`.
-fn take<K: PrefixKey, V: Word>(
-    map: &ConcurrentJudy<K, V>,
-    end: &mut End,
-    from: u64,
-    to: u64,
-    is_back: bool,
-) -> Option<Pair> {
-    if end.pairs.is_empty() {
-        let (look, pairs) = (end.next_look, &mut end.pairs);
-        end.next_look = (2 * look).min(MOST);
-        // The one pair of a range of one key is the same from both ends.
-        map.tree()
-            .walk(from, to, look, |pair| pairs.push_back(pair));
-    }
-    let pair = end.pairs.pop_front()?;
-    let is_beyond = if is_back { pair.0 < to } else { pair.0 > to };
-    (!is_beyond).then_some(pair)
 }
 
 impl<K: PrefixKey, V: Word> Iterator for ConcurrentRange<'_, K, V> {
@@ -83,28 +89,14 @@ impl<K: PrefixKey, V: Word> Iterator for ConcurrentRange<'_, K, V> {
 
     #[inline]
     fn next(&mut self) -> Option<(K, V)> {
-        let (from, to) = self.left.take()?;
-        let pair = take(self.map, &mut self.front, from, to, false)?;
-        self.left = pair
-            .0
-            .checked_add(1)
-            .filter(|from| *from <= to)
-            .map(|from| (from, to));
-        Some(self.pair(pair))
+        self.step(true)
     }
 }
 
 impl<K: PrefixKey, V: Word> DoubleEndedIterator for ConcurrentRange<'_, K, V> {
     #[inline]
     fn next_back(&mut self) -> Option<(K, V)> {
-        let (from, to) = self.left.take()?;
-        let pair = take(self.map, &mut self.back, to, from, true)?;
-        self.left = pair
-            .0
-            .checked_sub(1)
-            .filter(|to| from <= *to)
-            .map(|to| (from, to));
-        Some(self.pair(pair))
+        self.step(false)
     }
 }
 

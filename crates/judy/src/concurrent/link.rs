@@ -1,5 +1,6 @@
 //! [`Link`]: a pointer to a subtree in one word, so that one store replaces the subtree.
 
+use super::super::jp::Form;
 use super::block::Cell;
 
 /// A word that leads to a node, or to nothing:
@@ -31,6 +32,28 @@ pub(super) enum Kind {
     Full,
     /// The place of the root: a branch of level 9 with one child for all keys.
     Root,
+}
+
+impl From<Form> for Kind {
+    fn from(form: Form) -> Self {
+        match form {
+            Form::Linear => Self::Linear,
+            Form::Bitmap => Self::Bitmap,
+            Form::Uncompressed => Self::Uncompressed,
+        }
+    }
+}
+
+impl Kind {
+    /// Returns the form of a branch; `None` for what else is there.
+    pub(super) fn form(self) -> Option<Form> {
+        match self {
+            Self::Linear => Some(Form::Linear),
+            Self::Bitmap => Some(Form::Bitmap),
+            Self::Uncompressed => Some(Form::Uncompressed),
+            _ => None,
+        }
+    }
 }
 
 const ADDRESS: u64 = (1 << 48) - 1;

@@ -2,12 +2,12 @@
 
 use fyris_sync::atomic::Ordering;
 
-use super::super::jp::above;
-use super::super::linear::Digits;
+use super::super::digits::{Digits, above};
+use super::super::limits::{CLOSED_MOST, SHARED};
+use super::super::set::Set;
 use super::block::{self, Cell};
 use super::full::Full;
 use super::group::{ALL, Group, open_group};
-use super::limits::{BITMAP_MOST, CLOSED_MOST, LINEAR_MOST};
 use super::link::{Kind, Link};
 use super::node::{
     Header, SharedBitmap, SharedBits, SharedBranch, SharedLinear, SharedUncompressed, empty,
@@ -18,12 +18,7 @@ pub(super) type Child = (usize, u64, usize);
 
 /// Makes a branch of these children, whose digits ascend, in the form that fits their number.
 pub(super) fn branch(children: &[Child], level: usize, prefix: u64) -> SharedBranch {
-    let kind = match children.len() {
-        len if len <= LINEAR_MOST => Kind::Linear,
-        len if len <= BITMAP_MOST => Kind::Bitmap,
-        _ => Kind::Uncompressed,
-    };
-    branch_as(kind, children, level, prefix)
+    branch_as(SHARED.form(children.len()).into(), children, level, prefix)
 }
 
 /// Makes a bitmap leaf of these pairs.
@@ -100,19 +95,18 @@ pub(super) fn branch_as(kind: Kind, children: &[Child], level: usize, prefix: u6
 fn groups(children: &[Child], closed_most: usize) -> [Cell; 16] {
     let groups = empty::<16>();
     for of_group in children.chunk_by(|(a, ..), (b, ..)| a / 16 == b / 16) {
-        let bits = of_group
-            .iter()
-            .fold(0, |bits, (digit, ..)| bits | 1 << (digit % 16));
+        let digits = of_group.iter().map(|(digit, ..)| digit % 16);
+        let set = digits.fold(Set::EMPTY, Set::with);
         let group = if of_group.len() > closed_most {
             let word = |i| of_group.iter().find(|(digit, ..)| digit % 16 == i);
-            open_group((0..ALL).map(|i| word(i).map_or(0, |child| child.1)), bits)
+            open_group((0..ALL).map(|i| word(i).map_or(0, |child| child.1)), set)
         } else {
             let slots = block::allocate(of_group.len());
             for (i, (_, word, _)) in of_group.iter().enumerate() {
                 // SAFETY: a new block with room for them.
                 unsafe { slots.add(i).write(Cell::new(*word)) };
             }
-            Group::new(slots, bits)
+            Group::new(slots, set)
         };
         // Relaxed: nobody sees it yet.
         groups[of_group[0].0 / 16].store(group.0, Ordering::Relaxed);

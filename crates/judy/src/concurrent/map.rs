@@ -95,7 +95,7 @@ impl<K, V> ConcurrentJudy<K, V> {
 }
 
 impl<K: PrefixKey, V: Word> ConcurrentJudy<K, V> {
-    fn pair((key, value): Pair) -> (K, V) {
+    pub(super) fn pair((key, value): Pair) -> (K, V) {
         // SAFETY: values are only ever put in as words of `V`.
         (K::from_key_prefix(key), unsafe { V::from_word(value) })
     }
@@ -219,13 +219,13 @@ impl<K: PrefixKey, V: Word> ConcurrentJudy<K, V> {
     /// Returns the first pair whose key is at or above the bound (above for `Excluded`; the first of all for
     /// `Unbounded`). No key that is there throughout the call lies between.
     pub fn seek(&self, from: Bound<K>) -> Option<(K, V)> {
-        self.tree.at_or_above(lowest(from)?).map(Self::pair)
+        self.tree.nearest(lowest(from)?, true).map(Self::pair)
     }
 
     /// Returns the last pair whose key is at or below the bound (below for `Excluded`; the last of all for
     /// `Unbounded`). Consistency as [`ConcurrentJudy::seek`].
     pub fn seek_back(&self, from: Bound<K>) -> Option<(K, V)> {
-        self.tree.at_or_below(highest(from)?).map(Self::pair)
+        self.tree.nearest(highest(from)?, false).map(Self::pair)
     }
 
     /// Returns the `n`-th pair in the order of keys, from 0. For what it is beside writers see the

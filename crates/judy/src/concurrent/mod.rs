@@ -126,7 +126,6 @@ mod full;
 mod group;
 mod iter;
 mod leaf;
-mod limits;
 mod link;
 mod make;
 mod map;

@@ -2,14 +2,14 @@
 
 use fyris_sync::atomic::Ordering;
 use fyris_sync::lock::{lock_bit, unlock};
-use fyris_sync::reclaim::{LocalGuard, PROTECT, Retire, assert_not_reclaimed};
+use fyris_sync::reclaim::{LocalGuard, PROTECT, assert_not_reclaimed};
 
-use super::super::jp::{above, digit};
-use super::super::linear::Digits;
+use super::super::digits::{Digits, above, at_level, beside, digit};
+use super::super::jp::Form;
+use super::super::limits::{BITS_MOST, CLOSED_AGAIN, SHARED};
 use super::block::{self, Cell};
 use super::full::Full;
 use super::group::{ALL, Group, open_group};
-use super::limits::{BITMAP_MOST, BITS_MOST, CLOSED_AGAIN, LINEAR_MOST};
 use super::link::{Kind, Link};
 
 /// A thread changes the node.
@@ -69,18 +69,6 @@ pub(super) struct Root {
     header: Header,
 }
 
-macro_rules! retire_by_size {
-    ($($node:ty)*) => {$(
-        impl Retire for $node {
-            unsafe fn reclaim(ptr: *mut Self) {
-                // SAFETY: the caller's contract; made as this type.
-                unsafe { block::free_node(ptr) }
-            }
-        }
-    )*};
-}
-retire_by_size!(SharedLinear SharedBits Full SharedBitmap SharedUncompressed);
-
 /// A branch, a bitmap leaf or the place of the root, which lives: the thread is pinned since it was in the tree
 /// (RECLAIM), or it is the caller's.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -125,18 +113,36 @@ impl SharedBranch {
     #[inline(always)]
     fn header<'a>(self) -> &'a Header {
         assert_not_reclaimed(self.0.address());
-        // SAFETY: the node lives, and the link says what it is.
-        unsafe {
-            match self.0.kind() {
-                Kind::Linear => &(*self.at::<SharedLinear>()).header,
-                Kind::Bitmap => &(*self.at::<SharedBitmap>()).header,
-                Kind::Uncompressed => &(*self.at::<SharedUncompressed>()).header,
-                Kind::Bits => &(*self.at::<SharedBits>()).header,
-                Kind::Full => &(*self.at::<Full>()).header,
-                Kind::Root => &(*self.at::<Root>()).header,
-                Kind::Empty | Kind::Leaf => unreachable!("no branch"),
-            }
+        match self.0.kind() {
+            Kind::Linear => &self.linear().header,
+            Kind::Uncompressed => &self.uncompressed().header,
+            // SAFETY: the node lives, and the link says what it is.
+            kind => unsafe {
+                match kind {
+                    Kind::Bitmap => &(*self.at::<SharedBitmap>()).header,
+                    Kind::Bits => &(*self.at::<SharedBits>()).header,
+                    Kind::Full => &(*self.at::<Full>()).header,
+                    Kind::Root => &(*self.at::<Root>()).header,
+                    _ => unreachable!("no branch"),
+                }
+            },
         }
+    }
+
+    /// Returns the node as the linear branch that it is.
+    #[inline(always)]
+    fn linear<'a>(self) -> &'a SharedLinear {
+        debug_assert_eq!(self.0.kind(), Kind::Linear);
+        // SAFETY: the node lives, and the link says what it is.
+        unsafe { &*self.at() }
+    }
+
+    /// Returns the node as the uncompressed branch that it is.
+    #[inline(always)]
+    fn uncompressed<'a>(self) -> &'a SharedUncompressed {
+        debug_assert_eq!(self.0.kind(), Kind::Uncompressed);
+        // SAFETY: the node lives, and the link says what it is.
+        unsafe { &*self.at() }
     }
 
     #[inline(always)]
@@ -180,7 +186,7 @@ impl SharedBranch {
         if self.is_root() {
             return 0;
         }
-        self.prefix() | (digit as u64) << (8 * (self.level() - 1))
+        self.prefix() | at_level(digit, self.level())
     }
 
     /// Returns whether the key belongs below the branch, whose place decodes `place_level` bytes less than all
@@ -232,7 +238,7 @@ impl SharedBranch {
     #[inline(always)]
     fn value(self, digit: usize) -> Option<u64> {
         let (group, bit) = (self.group(digit), digit % 16);
-        if !group.has(bit) {
+        if !group.set().has(bit) {
             return None;
         }
         // Acquire: pairs with the Release stores in `set`, `add_value` and `Full::add`: a thread that sees the value of
@@ -241,7 +247,7 @@ impl SharedBranch {
         if group.is_open() && !cfg!(fyris_mutant = "judy_shared_bit_seen_once") {
             // OPEN: the value may be that of a key which is not there yet.
             let now = self.group(digit);
-            if now.slots() == group.slots() && !now.has(bit) {
+            if now.slots() == group.slots() && !now.set().has(bit) {
                 return None;
             }
         }
@@ -264,24 +270,21 @@ impl SharedBranch {
     #[inline(always)]
     pub(super) fn slot<'a>(self, digit: usize) -> Option<&'a Cell> {
         assert_not_reclaimed(self.0.address());
-        // SAFETY: the node lives, and the link says what it is.
-        unsafe {
-            match self.0.kind() {
-                Kind::Uncompressed => Some(&(*self.at::<SharedUncompressed>()).slots[digit & 0xFF]),
-                Kind::Bits | Kind::Full | Kind::Bitmap => {
-                    let group = self.group(digit);
-                    group.has(digit % 16).then(|| self.place(group, digit))
-                }
-                Kind::Linear => {
-                    let node = &*self.at::<SharedLinear>();
-                    // Acquire: pairs with the Release store in `add`: the digit's slot is written.
-                    let digits = Digits(node.digits.load(Ordering::Acquire));
-                    let i = digits.find(digit);
-                    (i < digits.len()).then(|| &node.slots[i])
-                }
-                Kind::Root => Some(&(*self.at::<Root>()).slot),
-                Kind::Empty | Kind::Leaf => unreachable!("no branch"),
+        match self.0.kind() {
+            Kind::Uncompressed => Some(&self.uncompressed().slots[digit & 0xFF]),
+            Kind::Bits | Kind::Full | Kind::Bitmap => {
+                let group = self.group(digit);
+                let is_there = group.set().has(digit % 16);
+                is_there.then(|| self.place(group, digit))
             }
+            Kind::Linear => {
+                // Acquire: pairs with the Release store in `add`: the digit's slot is written.
+                let digits = Digits(self.linear().digits.load(Ordering::Acquire));
+                digits.find(digit).map(|i| &self.linear().slots[i])
+            }
+            // SAFETY: the node lives, and the link says what it is.
+            Kind::Root => Some(unsafe { &(*self.at::<Root>()).slot }),
+            Kind::Empty | Kind::Leaf => unreachable!("no branch"),
         }
     }
 
@@ -310,9 +313,9 @@ impl SharedBranch {
         let old = Group(cell.load(Ordering::Relaxed));
         // Release: pairs with PROTECT in `group`.
         cell.store(new.0, Ordering::Release);
-        if old.bits() != 0 {
+        if !old.set().is_empty() {
             // SAFETY: the store took it out of the tree; allocated with its number of slots.
-            unsafe { block::retire(old.slots(), old.cells(), pin) };
+            unsafe { block::put_away(old.slots(), old.cells(), Some(pin)) };
         }
     }
 
@@ -333,12 +336,12 @@ impl SharedBranch {
     /// Returns whether there is room for a child more, or a value in a bitmap leaf. Under the lock.
     pub(super) fn has_room(self) -> bool {
         match self.0.kind() {
-            // SAFETY: the node lives. Relaxed: under the lock.
-            Kind::Linear => unsafe {
-                Digits((*self.at::<SharedLinear>()).digits.load(Ordering::Relaxed)).len()
-                    < LINEAR_MOST
-            },
-            Kind::Bitmap => self.children() < BITMAP_MOST,
+            // With the digits that have lost their child. Relaxed: under the lock.
+            Kind::Linear => {
+                let digits = Digits(self.linear().digits.load(Ordering::Relaxed));
+                digits.len() < SHARED.most(Form::Linear)
+            }
+            Kind::Bitmap => self.children() < SHARED.most(Form::Bitmap),
             Kind::Bits => self.keys() < BITS_MOST,
             _ => true,
         }
@@ -361,11 +364,10 @@ impl SharedBranch {
                     slots.add(at).write(Cell::new(word));
                     copy_cells(old.slots(), at..len, slots.add(at + 1));
                 }
-                self.set_group(digit, Group::new(slots, old.bits() | 1 << bit), pin);
+                self.set_group(digit, Group::new(slots, old.set().with(bit)), pin);
             }
             Kind::Linear if self.slot(digit).is_none() => {
-                // SAFETY: the node lives.
-                let node = unsafe { &*self.at::<SharedLinear>() };
+                let node = self.linear();
                 // Relaxed: under the lock.
                 let digits = Digits(node.digits.load(Ordering::Relaxed));
                 // Relaxed: published by the next store.
@@ -384,30 +386,30 @@ impl SharedBranch {
     /// Puts a value into an open group, or opens the group. Under the lock.
     fn add_value(self, digit: usize, value: u64, pin: &LocalGuard) {
         let (old, bit) = (self.group(digit), digit % 16);
-        let bits = old.bits() | 1 << bit;
+        let set = old.set().with(bit);
         if !old.is_open() {
             let values = (0..ALL).map(|i| match i {
                 i if i == bit => value,
                 // SAFETY: the slot of a bit that is there. Relaxed: under the lock.
-                i if old.has(i) => unsafe {
+                i if old.set().has(i) => unsafe {
                     (*old.slots().add(old.index(i))).load(Ordering::Relaxed)
                 },
                 _ => 0,
             });
-            return self.set_group(digit, open_group(values, bits), pin);
+            return self.set_group(digit, open_group(values, set), pin);
         }
         // SAFETY: one of the 16 slots. Release: pairs with the Acquire in `value`, which sees then that the bit is
         // clear.
         unsafe { (*old.slots().add(bit)).store(value, Ordering::Release) };
         // Release: pairs with PROTECT in `group`.
-        self.groups()[digit / 16].store(old.with_bits(bits).0, Ordering::Release);
+        self.groups()[digit / 16].store(old.with_set(set).0, Ordering::Release);
     }
 
     /// Adds to the number of children of an uncompressed branch; others are asked. Under the lock.
     fn count_child(self, more: i64) {
         if self.0.kind() == Kind::Uncompressed {
-            // SAFETY: the node lives. Relaxed: under the lock.
-            let children = unsafe { &(*self.at::<SharedUncompressed>()).children };
+            let children = &self.uncompressed().children;
+            // Relaxed: under the lock.
             let new = children.load(Ordering::Relaxed).wrapping_add(more as u64);
             children.store(new, Ordering::Relaxed);
         }
@@ -417,14 +419,14 @@ impl SharedBranch {
     /// keeps its place.
     pub(super) fn take(self, digit: usize, pin: &LocalGuard) {
         if let Some(full) = self.full() {
-            return full.take(digit);
+            return full.change(digit);
         }
         if !matches!(self.0.kind(), Kind::Bits | Kind::Bitmap) {
             self.set(digit, 0);
             return self.count_child(-1);
         }
         let old = self.group(digit);
-        let left = old.with_bits(old.bits() & !(1 << (digit % 16)));
+        let left = old.with_set(old.set().without(digit % 16));
         if left.len() == 0 {
             return self.set_group(digit, Group::EMPTY, pin);
         }
@@ -433,107 +435,77 @@ impl SharedBranch {
             return self.groups()[digit / 16].store(left.0, Ordering::Release);
         }
         let slots = block::allocate(left.len());
-        for (to, bit) in (0..ALL).filter(|bit| left.has(*bit)).enumerate() {
+        for (to, bit) in left.set().enumerate() {
+            let i = old.index(bit);
             // SAFETY: a new block with room for what is left; the slot of a bit that is there.
-            unsafe {
-                copy_cells(
-                    old.slots(),
-                    old.index(bit)..old.index(bit) + 1,
-                    slots.add(to),
-                )
-            };
+            unsafe { copy_cells(old.slots(), i..i + 1, slots.add(to)) };
         }
-        self.set_group(digit, Group::new(slots, left.bits()), pin);
+        self.set_group(digit, Group::new(slots, left.set()), pin);
     }
 
-    /// Returns the first child at or above a digit, with its digit; in a bitmap leaf the value.
-    pub(super) fn next(self, from: usize) -> Option<(usize, u64)> {
+    /// Returns the first child from a digit on, with its digit; in a bitmap leaf the value: upwards, or downwards.
+    pub(super) fn near<const UP: bool>(self, from: usize) -> Option<(usize, u64)> {
         let mut from = from;
-        while from < 256 {
-            let digit = self.first_digit(from)?;
+        loop {
+            let digit = self.near_digit::<UP>(from)?;
             // A child that a writer has taken away meanwhile is none.
             match self.get(digit) {
                 Some(word) if word != 0 || self.is_bits() => return Some((digit, word)),
-                _ => from = digit + 1,
+                _ => from = beside(digit, UP)?,
             }
         }
-        None
     }
 
-    /// Returns the last child at or below a digit, as [`SharedBranch::next`] does.
-    pub(super) fn prev(self, to: usize) -> Option<(usize, u64)> {
-        let mut to = Some(to);
-        while let Some(digit) = to.and_then(|to| self.last_digit(to)) {
-            match self.get(digit) {
-                Some(word) if word != 0 || self.is_bits() => return Some((digit, word)),
-                _ => to = digit.checked_sub(1),
-            }
-        }
-        None
-    }
-
-    /// Returns the first digit at or above one that may have a child.
-    fn first_digit(self, from: usize) -> Option<usize> {
+    /// Returns the first digit from one on, upwards or downwards, that may have a child.
+    fn near_digit<const UP: bool>(self, from: usize) -> Option<usize> {
         match self.0.kind() {
-            Kind::Bits | Kind::Full | Kind::Bitmap => (from / 16..16).find_map(|at| {
-                let mask = if at == from / 16 {
-                    !0 << (from % 16)
+            Kind::Bits | Kind::Full | Kind::Bitmap => {
+                let mut at = from / 16;
+                let mut set = self.group(from).set().from(from % 16, UP);
+                while set.is_empty() {
+                    at = beside(16 * at + if UP { 15 } else { 0 }, UP)? / 16;
+                    set = self.group(16 * at).set();
+                }
+                Some(16 * at + set.first(UP)?)
+            }
+            Kind::Linear => {
+                // Acquire: as in `slot`.
+                let digits = Digits(self.linear().digits.load(Ordering::Acquire));
+                let digits = (0..digits.len()).map(|i| digits.get(i));
+                if UP {
+                    digits.filter(|digit| *digit >= from).min()
                 } else {
-                    !0
-                };
-                let bits = self.group(16 * at).bits() & mask;
-                (bits != 0).then(|| 16 * at + bits.trailing_zeros() as usize)
-            }),
-            Kind::Linear => self.digits().filter(|digit| *digit >= from).min(),
-            Kind::Root => (from == 0).then_some(0),
+                    digits.filter(|digit| *digit <= from).max()
+                }
+            }
+            Kind::Root => (!UP || from == 0).then_some(0),
             _ => Some(from),
         }
     }
 
-    /// Returns the last digit at or below one that may have a child.
-    fn last_digit(self, to: usize) -> Option<usize> {
-        match self.0.kind() {
-            Kind::Bits | Kind::Full | Kind::Bitmap => (0..=to / 16).rev().find_map(|at| {
-                let mask = if at == to / 16 {
-                    (2 << (to % 16)) - 1
-                } else {
-                    !0
-                };
-                let bits = self.group(16 * at).bits() & mask;
-                (bits != 0).then(|| 16 * at + 63 - bits.leading_zeros() as usize)
-            }),
-            Kind::Linear => self.digits().filter(|digit| *digit <= to).max(),
-            Kind::Root => Some(0),
-            _ => Some(to),
-        }
-    }
-
-    /// Returns the digits of a linear branch.
-    fn digits(self) -> impl Iterator<Item = usize> {
-        // SAFETY: the node lives. Acquire: as in `slot`.
-        let digits = unsafe { Digits((*self.at::<SharedLinear>()).digits.load(Ordering::Acquire)) };
-        (0..digits.len()).map(move |i| digits.get(i))
+    /// Returns the children from a digit on, with their digits, upwards or downwards; in a bitmap leaf the values.
+    pub(super) fn iter_from<const UP: bool>(
+        self,
+        from: usize,
+    ) -> impl Iterator<Item = (usize, u64)> {
+        let mut from = Some(from);
+        std::iter::from_fn(move || {
+            let (digit, word) = self.near::<UP>(from?)?;
+            from = beside(digit, UP);
+            Some((digit, word))
+        })
     }
 
     /// Returns all children with their digits; in a bitmap leaf the values.
     pub(super) fn iter(self) -> impl Iterator<Item = (usize, u64)> {
-        let mut from = 0;
-        std::iter::from_fn(move || {
-            let (digit, word) = self.next(from)?;
-            from = digit + 1;
-            Some((digit, word))
-        })
+        self.iter_from::<true>(0)
     }
 
     /// Returns the number of children, or values in a bitmap leaf. Under the lock.
     pub(super) fn children(self) -> usize {
         match self.0.kind() {
-            // SAFETY: the node lives. Relaxed: under the lock.
-            Kind::Uncompressed => unsafe {
-                (*self.at::<SharedUncompressed>())
-                    .children
-                    .load(Ordering::Relaxed) as usize
-            },
+            // Relaxed: under the lock.
+            Kind::Uncompressed => self.uncompressed().children.load(Ordering::Relaxed) as usize,
             Kind::Bitmap => (0..16).map(|at| self.group(16 * at).len()).sum(),
             // Each value is counted with its bit.
             Kind::Bits | Kind::Full => self.keys(),
@@ -563,13 +535,11 @@ impl SharedBranch {
 
     /// Returns the counts by groups of 16 digits; a bitmap leaf and a linear branch have none.
     fn counts<'a>(self) -> Option<&'a [Cell; 16]> {
-        // SAFETY: the node lives, and the link says what it is.
-        unsafe {
-            match self.0.kind() {
-                Kind::Bitmap => Some(&(*self.at::<SharedBitmap>()).counts),
-                Kind::Uncompressed => Some(&(*self.at::<SharedUncompressed>()).counts),
-                _ => None,
-            }
+        match self.0.kind() {
+            // SAFETY: the node lives, and the link says what it is.
+            Kind::Bitmap => Some(unsafe { &(*self.at::<SharedBitmap>()).counts }),
+            Kind::Uncompressed => Some(&self.uncompressed().counts),
+            _ => None,
         }
     }
 
@@ -600,20 +570,20 @@ impl SharedBranch {
 
     /// Returns the first digit of the group with the `n`-th key, and makes `n` the number of keys before it there; of a
     /// linear branch 0.
-    pub(super) fn group_with(self, n: &mut usize) -> usize {
+    pub(super) fn group_with(self, n: &mut usize) -> Option<usize> {
         for at in 0..16 {
             let keys = match self.counts() {
                 // Acquire: as in `keys`.
                 Some(counts) => counts[at].load(Ordering::Acquire) as usize,
                 None if self.is_bits() => self.group(16 * at).len(),
-                None => return 0,
+                None => return Some(0),
             };
             if *n < keys {
-                return 16 * at;
+                return Some(16 * at);
             }
             *n -= keys;
         }
-        256
+        None
     }
 
     /// Returns the number of values before a digit in a bitmap leaf.
@@ -622,62 +592,36 @@ impl SharedBranch {
         whole + self.group(digit).below(digit % 16)
     }
 
-    /// Retires the node and its groups, not the children.
+    /// Frees the node and its groups, not the children: once no thread looks at them any more, or at once if there is
+    /// no pin.
     ///
     /// # Safety
     ///
-    /// No link leads to the node any more, it is left, and it is retired once.
-    pub(super) unsafe fn retire(self, pin: &LocalGuard) {
+    /// No link leads to the node any more, and it is left; without a pin only the caller can still reach it. It is put
+    /// away once.
+    pub(super) unsafe fn put_away(self, pin: Option<&LocalGuard>) {
         // SAFETY: the caller's contract; each block with the size that it was allocated with.
         unsafe {
+            self.groups_with(|slots, len| block::put_away(slots, len, pin));
             match self.0.kind() {
-                Kind::Linear => block::retire_node(self.at::<SharedLinear>(), pin),
-                Kind::Uncompressed => block::retire_node(self.at::<SharedUncompressed>(), pin),
-                Kind::Full => block::retire_node(self.at::<Full>(), pin),
-                Kind::Bitmap => {
-                    self.groups_with(|slots, len| block::retire(slots, len, pin));
-                    block::retire_node(self.at::<SharedBitmap>(), pin);
-                }
-                Kind::Bits => {
-                    self.groups_with(|slots, len| block::retire(slots, len, pin));
-                    block::retire_node(self.at::<SharedBits>(), pin);
-                }
+                Kind::Linear => block::put_away_node(self.at::<SharedLinear>(), pin),
+                Kind::Uncompressed => block::put_away_node(self.at::<SharedUncompressed>(), pin),
+                Kind::Full => block::put_away_node(self.at::<Full>(), pin),
+                Kind::Bitmap => block::put_away_node(self.at::<SharedBitmap>(), pin),
+                Kind::Bits => block::put_away_node(self.at::<SharedBits>(), pin),
                 Kind::Root | Kind::Empty | Kind::Leaf => {}
             }
         }
     }
 
-    /// Frees the node and its groups, not the children.
-    ///
-    /// # Safety
-    ///
-    /// Only the caller can still reach it.
-    pub(super) unsafe fn free(self) {
-        // SAFETY: the caller's contract; each block with the size that it was allocated with.
-        unsafe {
-            match self.0.kind() {
-                Kind::Linear => block::free_node(self.at::<SharedLinear>()),
-                Kind::Uncompressed => block::free_node(self.at::<SharedUncompressed>()),
-                Kind::Full => block::free_node(self.at::<Full>()),
-                Kind::Bitmap => {
-                    self.groups_with(|slots, len| block::free(slots, len));
-                    block::free_node(self.at::<SharedBitmap>());
-                }
-                Kind::Bits => {
-                    self.groups_with(|slots, len| block::free(slots, len));
-                    block::free_node(self.at::<SharedBits>());
-                }
-                Kind::Root | Kind::Empty | Kind::Leaf => {}
-            }
-        }
-    }
-
+    /// Calls `f` with the slots of each group of a bitmap, and their number.
     fn groups_with(self, mut f: impl FnMut(*mut Cell, usize)) {
-        for at in 0..16 {
-            let group = self.group(16 * at);
-            if group.bits() != 0 {
-                f(group.slots(), group.cells());
-            }
+        if !matches!(self.0.kind(), Kind::Bits | Kind::Bitmap) {
+            return;
+        }
+        let groups = (0..16).map(|at| self.group(16 * at));
+        for group in groups.filter(|group| !group.set().is_empty()) {
+            f(group.slots(), group.cells());
         }
     }
 
@@ -692,9 +636,7 @@ impl SharedBranch {
             Kind::Root | Kind::Empty | Kind::Leaf => 0,
         };
         let mut slots = 0;
-        if matches!(self.0.kind(), Kind::Bits | Kind::Bitmap) {
-            self.groups_with(|_, len| slots += 8 * len);
-        }
+        self.groups_with(|_, len| slots += 8 * len);
         node + slots
     }
 }

@@ -1,11 +1,13 @@
 //! Neighbours, walks, ranks.
 
+use std::cmp::Ordering;
 use std::ops::ControlFlow::{self, Break, Continue};
 
-use fyris_sync::atomic::Ordering;
+use fyris_sync::atomic::Ordering::Acquire;
 use fyris_sync::reclaim::pin;
 
-use super::super::jp::above;
+use super::super::digits::above;
+use super::block::Cell;
 use super::leaf::Leaf;
 use super::link::{Kind, Link};
 use super::node::SharedBranch;
@@ -21,96 +23,57 @@ fn prefixes(branch: SharedBranch, key: u64) -> (u64, u64) {
     (branch.prefix() & above(level), key & above(level))
 }
 
-/// Calls `f` with the pairs below a branch from a key on, in order, until it breaks off.
-fn walk_up<B>(
+/// Calls `f` with the pairs below a branch from a key on, in order or in falling order, until it breaks off.
+fn walk<const UP: bool, B>(
     branch: SharedBranch,
     from: u64,
     f: &mut impl FnMut(Pair) -> ControlFlow<B>,
 ) -> ControlFlow<B> {
     let (ours, theirs) = prefixes(branch, from);
-    let mut at = match ours.cmp(&theirs) {
-        std::cmp::Ordering::Less => return Continue(()),
-        std::cmp::Ordering::Equal => branch.digit(from),
-        std::cmp::Ordering::Greater => 0,
+    let first = match ours.cmp(&theirs) {
+        Ordering::Equal => branch.digit(from),
+        order if order.is_lt() == UP => return Continue(()),
+        _ if UP => 0,
+        _ => 255,
     };
-    while let Some((digit, word)) = branch.next(at) {
+    for (digit, word) in branch.iter_from::<UP>(first) {
         let (prefix, link) = (branch.prefix_at(digit), Link(word));
         if branch.is_bits() {
             f((prefix, word))?;
         } else if link.is_branch() {
-            walk_up(SharedBranch(link), from, f)?;
+            walk::<UP, B>(SharedBranch(link), from, f)?;
         } else {
             // SAFETY: a leaf that was reachable under the pin (RECLAIM).
             let leaf = unsafe { Leaf::of(link) };
-            let first = if prefix >= from {
-                0
-            } else {
-                leaf.search(from).0
-            };
-            for i in first..leaf.len() {
-                // Acquire: pairs with the Release store of a writer that replaced the value.
-                f((prefix | leaf.key(i), leaf.value(i).load(Ordering::Acquire)))?;
-            }
-        }
-        at = digit + 1;
-    }
-    Continue(())
-}
-
-/// Calls `f` with the pairs below a branch from a key down, in falling order, until it breaks off.
-fn walk_down<B>(
-    branch: SharedBranch,
-    from: u64,
-    f: &mut impl FnMut(Pair) -> ControlFlow<B>,
-) -> ControlFlow<B> {
-    let (ours, theirs) = prefixes(branch, from);
-    let mut at = match ours.cmp(&theirs) {
-        std::cmp::Ordering::Less => Some(255),
-        std::cmp::Ordering::Equal => Some(branch.digit(from)),
-        std::cmp::Ordering::Greater => None,
-    };
-    while let Some((digit, word)) = at.and_then(|at| branch.prev(at)) {
-        let (prefix, link) = (branch.prefix_at(digit), Link(word));
-        if branch.is_bits() {
-            f((prefix, word))?;
-        } else if link.is_branch() {
-            walk_down(SharedBranch(link), from, f)?;
-        } else {
-            // SAFETY: a leaf that was reachable under the pin (RECLAIM).
-            let leaf = unsafe { Leaf::of(link) };
-            let end = if (prefix ^ from) & above(link.level()) != 0 {
-                leaf.len()
-            } else {
+            let (mut begin, mut end) = (0, leaf.len());
+            if (prefix ^ from) & above(link.level()) == 0 {
                 let (i, found) = leaf.search(from);
-                i + usize::from(found)
-            };
-            for i in (0..end).rev() {
-                // Acquire: as in `walk_up`.
-                f((prefix | leaf.key(i), leaf.value(i).load(Ordering::Acquire)))?;
+                if UP {
+                    begin = i;
+                } else {
+                    end = i + usize::from(found);
+                }
+            }
+            let mut pairs = leaf.between(begin, end);
+            while let Some((low, value)) = if UP { pairs.next() } else { pairs.next_back() } {
+                // Acquire: pairs with the Release store of a writer that replaced the value.
+                f((prefix | low, value.load(Acquire)))?;
             }
         }
-        at = digit.checked_sub(1);
     }
     Continue(())
 }
 
 impl SharedTree {
-    /// Returns the first pair at or above a key.
-    pub(super) fn at_or_above(&self, key: u64) -> Option<Pair> {
+    /// Returns the first pair at or above a key, upwards; the last at or below it, downwards.
+    pub(super) fn nearest(&self, key: u64, up: bool) -> Option<Pair> {
         let _pin = pin();
-        match walk_up(self.root(), key, &mut Break) {
-            Break(pair) => Some(pair),
-            Continue(()) => None,
-        }
-    }
-
-    /// Returns the last pair at or below a key.
-    pub(super) fn at_or_below(&self, key: u64) -> Option<Pair> {
-        let _pin = pin();
-        match walk_down(self.root(), key, &mut Break) {
-            Break(pair) => Some(pair),
-            Continue(()) => None,
-        }
+        let found = if up {
+            walk::<true, Pair>(self.root(), key, &mut Break)
+        } else {
+            walk::<false, Pair>(self.root(), key, &mut Break)
+        };
+        found.break_value()
     }
 
     /// Calls `f` with at most `most` pairs from one key to another, in order; downwards if the first is the higher.
@@ -127,9 +90,9 @@ impl SharedTree {
             if left == 0 { Break(()) } else { Continue(()) }
         };
         _ = if from <= to {
-            walk_up(self.root(), from, &mut one)
+            walk::<true, ()>(self.root(), from, &mut one)
         } else {
-            walk_down(self.root(), from, &mut one)
+            walk::<false, ()>(self.root(), from, &mut one)
         };
     }
 
@@ -146,7 +109,7 @@ impl SharedTree {
             rank += before;
             let mut at = first;
             while at < digit
-                && let Some((found, word)) = branch.next(at)
+                && let Some((found, word)) = branch.near::<true>(at)
                 && found < digit
             {
                 rank += keys_of(Link(word));
@@ -161,9 +124,9 @@ impl SharedTree {
             }
             let (ours, theirs) = prefixes(branch, key);
             match ours.cmp(&theirs) {
-                std::cmp::Ordering::Less => return rank + branch.keys(),
-                std::cmp::Ordering::Equal => {}
-                std::cmp::Ordering::Greater => return rank,
+                Ordering::Less => return rank + branch.keys(),
+                Ordering::Equal => {}
+                Ordering::Greater => return rank,
             }
         }
     }
@@ -183,7 +146,7 @@ impl SharedTree {
                 } else {
                     branch.prefix() | !above(branch.level())
                 };
-                return self.at_or_below(end).or_else(|| self.at_or_above(end));
+                return self.nearest(end, false).or_else(|| self.nearest(end, true));
             };
             let (prefix, link) = (branch.prefix_at(digit), Link(word));
             if branch.is_bits() {
@@ -196,8 +159,9 @@ impl SharedTree {
             // SAFETY: a leaf that was reachable under the pin (RECLAIM).
             let leaf = unsafe { Leaf::of(link) };
             let i = left.min(leaf.len() - 1);
-            // Acquire: as in `walk_up`.
-            return Some((prefix | leaf.key(i), leaf.value(i).load(Ordering::Acquire)));
+            // Acquire: as in `walk`.
+            let pair = |(low, value): (u64, &Cell)| (prefix | low, value.load(Acquire));
+            return leaf.between(i, i + 1).next().map(pair);
         }
     }
 }
@@ -205,10 +169,10 @@ impl SharedTree {
 /// Returns the child with the `n`-th key of a branch, and makes `n` the number of keys before it there.
 fn child_with(branch: SharedBranch, n: &mut usize) -> Option<(usize, u64)> {
     if branch.level() == 9 {
-        return branch.next(0);
+        return branch.near::<true>(0);
     }
-    let mut at = branch.group_with(n);
-    while let Some((digit, word)) = branch.next(at) {
+    let group = branch.group_with(n)?;
+    for (digit, word) in branch.iter_from::<true>(group) {
         let keys = if branch.is_bits() {
             1
         } else {
@@ -218,7 +182,6 @@ fn child_with(branch: SharedBranch, n: &mut usize) -> Option<(usize, u64)> {
             return Some((digit, word));
         }
         *n -= keys;
-        at = digit + 1;
     }
     None
 }

@@ -4,10 +4,9 @@ use fyris_sync::reclaim::{LocalGuard, pin};
 use smallvec::SmallVec;
 
 use super::leaf::{self, Leaf};
-use super::limits::{BITMAP_AGAIN, BITS_AGAIN, LINEAR_AGAIN};
 use super::link::{Kind, Link};
 use super::node::SharedBranch;
-use super::tree::{SharedPath, SharedTree, children_of, lock_both, replace, small};
+use super::tree::{SharedPath, SharedTree, children_of, lock_both, replace, small, smaller_kind};
 
 /// What becomes one leaf: all under their locks.
 #[derive(Default)]
@@ -113,18 +112,14 @@ fn thin_one(parent: SharedBranch, branch: SharedBranch, key: u64, pin: &LocalGua
     if branch.keys() <= small(parent) && collapse(parent, branch, key, pin) {
         return true;
     }
-    let kind = match (branch.0.kind(), branch.children()) {
-        (Kind::Linear | Kind::Bitmap | Kind::Uncompressed, 1) => Kind::Empty,
-        (Kind::Bitmap, children) if children <= LINEAR_AGAIN => Kind::Linear,
-        (Kind::Uncompressed, children) if children <= BITMAP_AGAIN => Kind::Bitmap,
-        (Kind::Full, children) if children <= BITS_AGAIN => Kind::Bits,
-        _ => {
-            branch.unlock();
-            return false;
-        }
-    };
+    let has_one = branch.0.kind().form().is_some() && branch.children() == 1;
+    let smaller = smaller_kind(branch);
+    if !has_one && smaller.is_none() {
+        branch.unlock();
+        return false;
+    }
     let children = children_of(branch);
-    if kind != Kind::Empty {
+    if let Some(kind) = smaller.filter(|_| !has_one) {
         replace(parent, branch, kind, &children, key, pin);
         return true;
     }
@@ -145,7 +140,7 @@ fn thin_one(parent: SharedBranch, branch: SharedBranch, key: u64, pin: &LocalGua
     parent.set(digit, only.0);
     branch.leave();
     // SAFETY: the store took it out of the tree, and this thread alone has done so (LOCKED).
-    unsafe { branch.retire(pin) };
+    unsafe { branch.put_away(Some(pin)) };
     true
 }
 
@@ -170,11 +165,11 @@ fn collapse(parent: SharedBranch, branch: SharedBranch, key: u64, pin: &LocalGua
     for branch in gathered.branches {
         branch.leave();
         // SAFETY: the store took it out of the tree, and this thread alone has done so (LOCKED).
-        unsafe { branch.retire(pin) };
+        unsafe { branch.put_away(Some(pin)) };
     }
     for link in gathered.leaves {
         // SAFETY: as above.
-        unsafe { leaf::retire(link, pin) };
+        unsafe { leaf::put_away(link, Some(pin)) };
     }
     true
 }
@@ -213,7 +208,7 @@ unsafe fn leave_all(link: Link, pin: &LocalGuard) {
     match link.kind() {
         Kind::Empty => {}
         // SAFETY: the caller's contract.
-        Kind::Leaf => unsafe { leaf::retire(link, pin) },
+        Kind::Leaf => unsafe { leaf::put_away(link, Some(pin)) },
         _ => {
             let branch = SharedBranch(link);
             if !branch.lock() {
@@ -229,7 +224,7 @@ unsafe fn leave_all(link: Link, pin: &LocalGuard) {
                 }
             }
             // SAFETY: the caller's contract.
-            unsafe { branch.retire(pin) };
+            unsafe { branch.put_away(Some(pin)) };
         }
     }
 }
@@ -243,7 +238,7 @@ unsafe fn free_all(link: Link) {
     match link.kind() {
         Kind::Empty => {}
         // SAFETY: the caller's contract.
-        Kind::Leaf => unsafe { leaf::free(link) },
+        Kind::Leaf => unsafe { leaf::put_away(link, None) },
         _ => {
             let branch = SharedBranch(link);
             if !branch.is_bits() {
@@ -253,7 +248,7 @@ unsafe fn free_all(link: Link) {
                 }
             }
             // SAFETY: the caller's contract.
-            unsafe { branch.free() };
+            unsafe { branch.put_away(None) };
         }
     }
 }

@@ -8,10 +8,10 @@ use fyris_sync::reclaim::{flush, pin};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
-use super::super::jp::above;
+use super::super::digits::above;
+use super::super::limits::SHARED;
 use super::block::LIVE;
 use super::leaf::Leaf;
-use super::limits::LEAF_MOST;
 use super::link::{Kind, Link};
 use super::map::ConcurrentJudy;
 use super::node::SharedBranch;
@@ -33,8 +33,8 @@ fn check_link(link: Link, place: u64, level: usize, shape: &mut Shape) -> usize 
             // SAFETY: no other thread changes the map.
             let leaf = unsafe { Leaf::of(link) };
             assert_eq!(link.level(), level);
-            assert!(leaf.len() <= LEAF_MOST[level]);
-            let keys: Vec<u64> = (0..leaf.len()).map(|i| leaf.key(i)).collect();
+            assert!(leaf.len() <= SHARED.leaf_most[level]);
+            let keys: Vec<u64> = leaf.pairs(0).map(|(key, _)| key).collect();
             assert!(keys.is_sorted_by(|a, b| a < b), "{keys:x?}");
             return leaf.len();
         }

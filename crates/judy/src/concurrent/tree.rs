@@ -5,12 +5,9 @@ use fyris_sync::atomic::Ordering;
 use fyris_sync::reclaim::{LocalGuard, pin};
 use smallvec::SmallVec;
 
-use super::super::change::level_apart;
-use super::super::jp::{above, digit};
+use super::super::digits::{above, digit, level_apart};
+use super::super::limits::{BITS_AGAIN, SHARED};
 use super::leaf::{self, Leaf};
-use super::limits::{
-    BITMAP_AGAIN, BITMAP_MOST, BITS_AGAIN, LEAF_MOST, LEAF_SLACK, LINEAR_AGAIN, LINEAR_MOST,
-};
 use super::link::{Kind, Link};
 use super::make::{self, Child};
 use super::node::{Root, SharedBranch};
@@ -25,8 +22,8 @@ pub(super) type SharedPath = SmallVec<[SharedBranch; 10]>;
 
 /// How a writer goes on.
 enum WriteStep {
-    /// It is done, and this is what it adds to the number of keys of its node.
-    Done { seen: Option<u64>, more: i64 },
+    /// It is done: the value that it saw, and what it adds to the number of keys of its node.
+    Done(Option<u64>, i64),
     /// The key belongs below a branch that is there by now.
     Below,
     /// The branch has no room for a child more.
@@ -109,7 +106,7 @@ impl SharedTree {
                 continue;
             }
             match change_locked(branch, key, &f, &pin) {
-                WriteStep::Done { seen, more } => {
+                WriteStep::Done(seen, more) => {
                     let small = more < 0 && is_small(&path);
                     branch.unlock();
                     if more != 0 {
@@ -192,10 +189,7 @@ fn change_locked(
     match link.kind() {
         Kind::Empty => {
             let Action::Put(value) = f(None) else {
-                return WriteStep::Done {
-                    seen: None,
-                    more: 0,
-                };
+                return WriteStep::Done(None, 0);
             };
             if branch.slot(digit).is_none() && !branch.has_room() {
                 return WriteStep::Full;
@@ -203,25 +197,16 @@ fn change_locked(
             let new = leaf::make(&[(key, value)], branch.level() - 1);
             branch.add(digit, new.0, pin);
             branch.count(digit, 1);
-            WriteStep::Done {
-                seen: None,
-                more: 1,
-            }
+            WriteStep::Done(None, 1)
         }
         Kind::Leaf => change_leaf(branch, link, key, f, pin),
         _ if SharedBranch(link).has_prefix_of(key, branch.level() - 1) => WriteStep::Below,
         _ => {
             if let Action::Put(value) = f(None) {
                 part(branch, SharedBranch(link), key, value);
-                return WriteStep::Done {
-                    seen: None,
-                    more: 1,
-                };
+                return WriteStep::Done(None, 1);
             }
-            WriteStep::Done {
-                seen: None,
-                more: 0,
-            }
+            WriteStep::Done(None, 0)
         }
     }
 }
@@ -254,7 +239,7 @@ fn change_bits(
     if more != 0 {
         bits.count(digit, more);
     }
-    WriteStep::Done { seen, more }
+    WriteStep::Done(seen, more)
 }
 
 /// Does what `f` says in a leaf, whose branch is locked.
@@ -275,19 +260,19 @@ fn change_leaf(
         (Action::Put(value), true) => {
             // Release: pairs with the Acquire in `find`.
             leaf.value(i).store(value, Ordering::Release);
-            return WriteStep::Done { seen, more: 0 };
+            return WriteStep::Done(seen, 0);
         }
-        (Action::Put(value), false) if leaf.len() < LEAF_MOST[link.level()] => {
+        (Action::Put(value), false) if leaf.len() < SHARED.leaf_most[link.level()] => {
             (leaf.with(i, key, value), 1)
         }
         (Action::Put(_), false) => (cascade(leaf, key, link.level()), 0),
         (Action::Remove, true) => (leaf.without(i), -1),
-        (Action::Remove, false) | (Action::Keep, _) => return WriteStep::Done { seen, more: 0 },
+        (Action::Remove, false) | (Action::Keep, _) => return WriteStep::Done(seen, 0),
     };
     let early = cfg!(fyris_mutant = "judy_shared_freed_early");
     if early {
         // SAFETY: not at all.
-        unsafe { leaf::retire(link, &fyris_sync::reclaim::pin()) };
+        unsafe { leaf::put_away(link, Some(&fyris_sync::reclaim::pin())) };
     }
     if new.is_empty() {
         branch.take(digit, pin);
@@ -296,13 +281,13 @@ fn change_leaf(
     }
     if !early {
         // SAFETY: the store took it out of the tree, and this thread alone has done so (LOCKED).
-        unsafe { leaf::retire(link, pin) };
+        unsafe { leaf::put_away(link, Some(pin)) };
     }
     if more == 0 {
         return WriteStep::Below;
     }
     branch.count(digit, more);
-    WriteStep::Done { seen, more }
+    WriteStep::Done(seen, more)
 }
 
 /// Makes what has room for one more than a full leaf has: a bitmap leaf, or a branch of the highest digit in which the
@@ -316,7 +301,7 @@ fn cascade(leaf: Leaf<'_>, key: u64, level: usize) -> Link {
     }
     let groups = pairs.chunk_by(|(a, _), (b, _)| digit(*a, apart) == digit(*b, apart));
     let child = |group: &[(u64, u64)]| {
-        let of_group = if apart == 2 && group.len() > LEAF_MOST[1] {
+        let of_group = if apart == 2 && group.len() > SHARED.leaf_most[1] {
             make::bits(group).0
         } else {
             leaf::make(group, apart - 1)
@@ -366,11 +351,10 @@ fn widen(path: &SharedPath, key: u64, pin: &LocalGuard) {
         branch.unlock();
     } else {
         let children = children_of(branch);
-        let kind = match children.len() + 1 {
-            _ if branch.is_bits() => Kind::Full,
-            more if more <= LINEAR_MOST => Kind::Linear,
-            more if more <= BITMAP_MOST => Kind::Bitmap,
-            _ => Kind::Uncompressed,
+        let kind = if branch.is_bits() {
+            Kind::Full
+        } else {
+            SHARED.form(children.len() + 1).into()
         };
         replace(parent, branch, kind, &children, key, pin);
     }
@@ -404,7 +388,7 @@ pub(super) fn replace(
     parent.set(parent.digit(key), new.0.0);
     branch.leave();
     // SAFETY: the store took it out of the tree, and this thread alone has done so (LOCKED).
-    unsafe { branch.retire(pin) };
+    unsafe { branch.put_away(Some(pin)) };
 }
 
 /// Returns whether the last branch of a path, which has lost a key, may be one that `thin` makes smaller. Under its
@@ -416,16 +400,22 @@ fn is_small(path: &SharedPath) -> bool {
     if branch.keys() <= small(parent) {
         return true;
     }
+    smaller_kind(branch).is_some() || branch.0.kind() == Kind::Linear && branch.children() == 1
+}
+
+/// Returns the kind of node that a branch with so few children, or an uncompressed leaf with so few values, is to be,
+/// if it is another. Under its lock.
+pub(super) fn smaller_kind(branch: SharedBranch) -> Option<Kind> {
     match branch.0.kind() {
-        Kind::Linear => branch.children() == 1,
-        Kind::Bitmap => branch.children() <= LINEAR_AGAIN,
-        Kind::Uncompressed => branch.children() <= BITMAP_AGAIN,
-        Kind::Full => branch.children() <= BITS_AGAIN,
-        _ => false,
+        Kind::Full => (branch.children() <= BITS_AGAIN).then_some(Kind::Bits),
+        kind => {
+            let smaller = SHARED.smaller(kind.form()?, branch.children());
+            smaller.map(Kind::from)
+        }
     }
 }
 
 /// Returns the number of keys with which a child of a branch becomes a leaf again.
 pub(super) fn small(parent: SharedBranch) -> usize {
-    LEAF_MOST[parent.level() - 1] - LEAF_SLACK
+    SHARED.leaf_again(parent.level() - 1)
 }

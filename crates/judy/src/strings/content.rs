@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use crate::class::{Account, Use};
 use crate::jp::Slot;
 use crate::tree::Tree;
-use crate::weigh::Weigh;
+use crate::words::Weigh;
 
 use super::split::Split;
 

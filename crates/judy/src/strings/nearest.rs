@@ -70,7 +70,7 @@ impl<C: Content> Strings<C> {
                 // SAFETY: as above.
                 Behind::Array(array) => unsafe {
                     let tree = Self::enter(word, array, &mut offset, key);
-                    (word, slot) = neighbour(tree, if up { 0 } else { u64::MAX }, up)?;
+                    (word, slot) = tree.nearest(if up { 0 } else { u64::MAX }, up)?;
                 },
             }
         }
@@ -86,7 +86,7 @@ impl<C: Content> Strings<C> {
         built.clear();
         let (key, meets) = match from {
             Bound::Unbounded => {
-                let found = neighbour(&self.top, if up { 0 } else { u64::MAX }, up)?;
+                let found = self.top.nearest(if up { 0 } else { u64::MAX }, up)?;
                 return Self::end(found, 0, up, built);
             }
             Bound::Included(key) => (key, true),
@@ -97,7 +97,7 @@ impl<C: Content> Strings<C> {
         let mut above: SmallVec<[(&Tree, u64, usize, usize); 4]> = SmallVec::new();
         loop {
             let word = C::Split::word(rest(key, offset));
-            let Some(found) = neighbour(tree, word, up) else {
+            let Some(found) = tree.nearest(word, up) else {
                 break;
             };
             if found.0 != word {
@@ -137,19 +137,10 @@ impl<C: Content> Strings<C> {
             } else {
                 word.checked_sub(1)
             };
-            if let Some(found) = beside.and_then(|word| neighbour(tree, word, up)) {
+            if let Some(found) = beside.and_then(|word| tree.nearest(word, up)) {
                 return Self::end(found, offset, up, built);
             }
         }
         None
-    }
-}
-
-/// Returns the nearest word at or above another, upwards, or at or below it, downwards.
-fn neighbour(tree: &Tree, word: u64, up: bool) -> Option<Found> {
-    if up {
-        tree.at_or_above(word)
-    } else {
-        tree.at_or_below(word)
     }
 }

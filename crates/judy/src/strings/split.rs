@@ -7,15 +7,23 @@ pub trait Split: Send + Sync + 'static {
     /// Bytes that a word has.
     const STEP: usize;
 
-    /// Returns the first word of a string.
-    fn word(rest: &[u8]) -> u64;
+    /// Returns the first word of a string: its bytes, with zeros behind the last, unless a way has another.
+    #[inline(always)]
+    fn word(rest: &[u8]) -> u64 {
+        byte_key_prefix(rest, 0)
+    }
 
     /// Returns the word of `STEP` bytes that are not the last ones.
-    fn through(bytes: &[u8]) -> u64;
+    fn through(bytes: &[u8]) -> u64 {
+        Self::word(bytes)
+    }
 
     /// Returns how many words are the same in two different strings with so many bytes in common, and are not the last
     /// ones; `shorter` is the length of the shorter string.
-    fn common_words(common: usize, shorter: usize) -> usize;
+    fn common_words(common: usize, shorter: usize) -> usize {
+        _ = shorter;
+        common / Self::STEP
+    }
 
     /// Returns whether only one key has this word at its end, so that nothing behind it need be compared.
     fn ends(word: u64) -> bool;
@@ -33,19 +41,6 @@ pub enum Padded {}
 
 impl Split for Padded {
     const STEP: usize = 8;
-
-    #[inline(always)]
-    fn word(rest: &[u8]) -> u64 {
-        byte_key_prefix(rest, 0)
-    }
-
-    fn through(bytes: &[u8]) -> u64 {
-        Self::word(bytes)
-    }
-
-    fn common_words(common: usize, _: usize) -> usize {
-        common / Self::STEP
-    }
 
     #[inline(always)]
     fn ends(_: u64) -> bool {
@@ -68,19 +63,6 @@ pub(crate) enum Ended {}
 
 impl Split for Ended {
     const STEP: usize = 8;
-
-    #[inline(always)]
-    fn word(rest: &[u8]) -> u64 {
-        byte_key_prefix(rest, 0)
-    }
-
-    fn through(bytes: &[u8]) -> u64 {
-        Self::word(bytes)
-    }
-
-    fn common_words(common: usize, _: usize) -> usize {
-        common / Self::STEP
-    }
 
     #[inline(always)]
     fn ends(word: u64) -> bool {

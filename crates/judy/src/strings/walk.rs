@@ -155,12 +155,7 @@ impl<'b, C: Content> StringsWalk<'b, C> {
     /// Takes the next word of the last level.
     #[inline(always)]
     fn take(&mut self) -> Option<Found> {
-        let cursor = &mut self.levels.last_mut()?.cursor;
-        if self.up {
-            cursor.next()
-        } else {
-            cursor.next_back()
-        }
+        self.levels.last_mut()?.cursor.next(self.up)
     }
 
     /// Returns how a place compares with the end, as the walk goes: `Less` if it is before it.
