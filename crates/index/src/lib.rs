@@ -25,6 +25,7 @@ pub mod library;
 mod made;
 pub mod map;
 pub mod ordered;
+mod pinned;
 pub mod plug;
 pub mod prefetch;
 mod progress;

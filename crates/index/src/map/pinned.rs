@@ -8,6 +8,7 @@ use fyris_sync::reclaim::LocalGuard;
 use super::storage::{MakeEntry, MapStorage, RemakeEntry};
 use super::{Computed, Map, MapIter, MapKeys, MapValues};
 use crate::hash::RandomState;
+use crate::pinned::pinned_methods;
 use crate::{Action, AsKey};
 
 /// A [`Map`] seen by a pinned thread: its methods without the pin. See [`Map::pin`].
@@ -57,33 +58,31 @@ impl<'m, K: ?Sized, V, S: MapStorage<K, V>, H> PinnedMap<'m, K, V, S, H> {
         &self.guard
     }
 
-    /// See [`Map::len`].
-    ///
-    /// ```
-    /// let map = fyris_index::ConcurrentMap::from([(1, "one"), (2, "two")]);
-    /// assert_eq!(map.pin().len(), 2);
-    /// ```
-    pub fn len(&self) -> usize {
-        self.map.len()
-    }
+    pinned_methods! {
+        map, asked: [Hash + Eq], given: MakeEntry;
 
-    /// See [`Map::exact_len`].
-    ///
-    /// ```
-    /// let map = fyris_index::ConcurrentMap::from([(1, "one"), (2, "two")]);
-    /// assert_eq!(map.pin().exact_len(), 2);
-    /// ```
-    pub fn exact_len(&self) -> usize {
-        self.map.exact_len()
-    }
+        /// See [`Map::len`].
+        ///
+        /// ```
+        /// let map = fyris_index::ConcurrentMap::from([(1, "one"), (2, "two")]);
+        /// assert_eq!(map.pin().len(), 2);
+        /// ```
+        unpinned len() -> usize;
 
-    /// See [`Map::is_empty`].
-    ///
-    /// ```
-    /// assert!(fyris_index::ConcurrentMap::<u32, u32>::new().pin().is_empty());
-    /// ```
-    pub fn is_empty(&self) -> bool {
-        self.map.is_empty()
+        /// See [`Map::exact_len`].
+        ///
+        /// ```
+        /// let map = fyris_index::ConcurrentMap::from([(1, "one"), (2, "two")]);
+        /// assert_eq!(map.pin().exact_len(), 2);
+        /// ```
+        unpinned exact_len() -> usize;
+
+        /// See [`Map::is_empty`].
+        ///
+        /// ```
+        /// assert!(fyris_index::ConcurrentMap::<u32, u32>::new().pin().is_empty());
+        /// ```
+        unpinned is_empty() -> bool;
     }
 }
 
@@ -93,246 +92,160 @@ where
     S: MapStorage<K, V>,
     H: BuildHasher,
 {
-    /// See [`Map::get`].
-    ///
-    /// ```
-    /// let map = fyris_index::ConcurrentMap::from([("Ada".to_owned(), 36)]);
-    /// let pinned = map.pin();
-    /// let age = pinned.get("Ada"); // by `&str`
-    /// pinned.remove("Ada");
-    /// assert_eq!(age, Some(&36)); // as long as the pin lives
-    /// ```
-    #[inline]
-    pub fn get<Q>(&self, key: &Q) -> Option<&V>
-    where
-        K: Borrow<Q::Key>,
-        Q: AsKey<K> + ?Sized,
-        Q::Key: Hash + Eq,
-    {
-        self.map.get(key, &self.guard)
-    }
+    pinned_methods! {
+        map, asked: [Hash + Eq], given: MakeEntry;
 
-    /// See [`Map::get_key_value`].
-    ///
-    /// ```
-    /// let map = fyris_index::BytesMap::from([("Ada", 36)]);
-    /// assert_eq!(map.pin().get_key_value("Ada"), Some((&b"Ada"[..], &36)));
-    /// ```
-    #[inline]
-    pub fn get_key_value<Q>(&self, key: &Q) -> Option<(&K, &V)>
-    where
-        K: Borrow<Q::Key>,
-        Q: AsKey<K> + ?Sized,
-        Q::Key: Hash + Eq,
-    {
-        self.map.get_key_value(key, &self.guard)
-    }
+        /// See [`Map::get`].
+        ///
+        /// ```
+        /// let map = fyris_index::ConcurrentMap::from([("Ada".to_owned(), 36)]);
+        /// let pinned = map.pin();
+        /// let age = pinned.get("Ada"); // by `&str`
+        /// pinned.remove("Ada");
+        /// assert_eq!(age, Some(&36)); // as long as the pin lives
+        /// ```
+        asked get() -> Option<&'g V>;
 
-    /// See [`Map::contains_key`].
-    ///
-    /// ```
-    /// let map = fyris_index::BytesMap::from([("Ada", 36)]);
-    /// assert!(map.pin().contains_key(b"Ada"));
-    /// ```
-    #[inline]
-    pub fn contains_key<Q>(&self, key: &Q) -> bool
-    where
-        K: Borrow<Q::Key>,
-        Q: AsKey<K> + ?Sized,
-        Q::Key: Hash + Eq,
-    {
-        self.map.contains_key(key, &self.guard)
-    }
+        /// See [`Map::get_key_value`].
+        ///
+        /// ```
+        /// let map = fyris_index::BytesMap::from([("Ada", 36)]);
+        /// assert_eq!(map.pin().get_key_value("Ada"), Some((&b"Ada"[..], &36)));
+        /// ```
+        asked get_key_value() -> Option<(&'g K, &'g V)>;
 
-    /// See [`Map::insert`].
-    ///
-    /// ```
-    /// let map = fyris_index::ConcurrentMap::new();
-    /// let pinned = map.pin();
-    /// assert_eq!((pinned.insert(1, "one"), pinned.insert(1, "uno")), (None, Some(&"one")));
-    /// ```
-    #[inline]
-    pub fn insert<G>(&self, key: G, value: V) -> Option<&V>
-    where
-        S: MakeEntry<G, K, V>,
-    {
-        self.map.insert(key, value, &self.guard)
-    }
+        /// See [`Map::contains_key`].
+        ///
+        /// ```
+        /// let map = fyris_index::BytesMap::from([("Ada", 36)]);
+        /// assert!(map.pin().contains_key(b"Ada"));
+        /// ```
+        asked contains_key() -> bool;
 
-    /// See [`Map::remove`].
-    ///
-    /// ```
-    /// let map = fyris_index::ConcurrentMap::from([(1, "one")]);
-    /// let pinned = map.pin();
-    /// assert_eq!((pinned.remove(&1), pinned.remove(&1)), (Some(&"one"), None));
-    /// ```
-    #[inline]
-    pub fn remove<Q>(&self, key: &Q) -> Option<&V>
-    where
-        K: Borrow<Q::Key>,
-        Q: AsKey<K> + ?Sized,
-        Q::Key: Hash + Eq,
-    {
-        self.map.remove(key, &self.guard)
-    }
+        /// See [`Map::insert`].
+        ///
+        /// ```
+        /// let map = fyris_index::ConcurrentMap::new();
+        /// let pinned = map.pin();
+        /// assert_eq!((pinned.insert(1, "one"), pinned.insert(1, "uno")), (None, Some(&"one")));
+        /// ```
+        given insert(value: V) -> Option<&'g V>;
 
-    /// See [`Map::remove_entry`].
-    ///
-    /// ```
-    /// let map = fyris_index::BytesMap::from([("Ada", 36)]);
-    /// assert_eq!(map.pin().remove_entry("Ada"), Some((&b"Ada"[..], &36)));
-    /// ```
-    #[inline]
-    pub fn remove_entry<Q>(&self, key: &Q) -> Option<(&K, &V)>
-    where
-        K: Borrow<Q::Key>,
-        Q: AsKey<K> + ?Sized,
-        Q::Key: Hash + Eq,
-    {
-        self.map.remove_entry(key, &self.guard)
-    }
+        /// See [`Map::remove`].
+        ///
+        /// ```
+        /// let map = fyris_index::ConcurrentMap::from([(1, "one")]);
+        /// let pinned = map.pin();
+        /// assert_eq!((pinned.remove(&1), pinned.remove(&1)), (Some(&"one"), None));
+        /// ```
+        asked remove() -> Option<&'g V>;
 
-    /// See [`Map::compute`].
-    ///
-    /// ```
-    /// use fyris_index::{Action, ConcurrentMap};
-    ///
-    /// let lives = ConcurrentMap::from([("cat", 1)]);
-    /// let pinned = lives.pin();
-    /// let lose = |n: Option<&u32>| match n {
-    ///     Some(n) if *n > 1 => Action::Put(n - 1),
-    ///     _ => Action::Remove,
-    /// };
-    /// let computed = pinned.compute("cat", lose);
-    /// assert_eq!((computed.old, computed.new), (Some(&1), None));
-    /// ```
-    pub fn compute<'g, G>(
-        &'g self,
-        key: G,
-        f: impl FnMut(Option<&'g V>) -> Action<V>,
-    ) -> Computed<'g, V>
-    where
-        S: MakeEntry<G, K, V>,
-    {
-        self.map.compute(key, &self.guard, f)
-    }
+        /// See [`Map::remove_entry`].
+        ///
+        /// ```
+        /// let map = fyris_index::BytesMap::from([("Ada", 36)]);
+        /// assert_eq!(map.pin().remove_entry("Ada"), Some((&b"Ada"[..], &36)));
+        /// ```
+        asked remove_entry() -> Option<(&'g K, &'g V)>;
 
-    /// See [`Map::get_or_insert`].
-    ///
-    /// ```
-    /// let map = fyris_index::ConcurrentMap::new();
-    /// let pinned = map.pin();
-    /// assert_eq!((pinned.get_or_insert(1, 10), pinned.get_or_insert(1, 20)), (&10, &10));
-    /// ```
-    #[inline]
-    pub fn get_or_insert<G>(&self, key: G, value: V) -> &V
-    where
-        S: MakeEntry<G, K, V>,
-    {
-        self.map.get_or_insert(key, value, &self.guard)
-    }
+        /// See [`Map::compute`].
+        ///
+        /// ```
+        /// use fyris_index::{Action, ConcurrentMap};
+        ///
+        /// let lives = ConcurrentMap::from([("cat", 1)]);
+        /// let pinned = lives.pin();
+        /// let lose = |n: Option<&u32>| match n {
+        ///     Some(n) if *n > 1 => Action::Put(n - 1),
+        ///     _ => Action::Remove,
+        /// };
+        /// let computed = pinned.compute("cat", lose);
+        /// assert_eq!((computed.old, computed.new), (Some(&1), None));
+        /// ```
+        given compute(; f: impl FnMut(Option<&'g V>) -> Action<V>) -> Computed<'g, V>;
 
-    /// See [`Map::get_or_insert_with`].
-    ///
-    /// ```
-    /// let squares = fyris_index::ConcurrentMap::new();
-    /// let pinned = squares.pin();
-    /// assert_eq!(pinned.get_or_insert_with(7, || 7 * 7), &49);
-    /// assert_eq!(pinned.get_or_insert_with(7, || unreachable!()), &49);
-    /// ```
-    pub fn get_or_insert_with<G>(&self, key: G, make: impl FnOnce() -> V) -> &V
-    where
-        S: MakeEntry<G, K, V>,
-    {
-        self.map.get_or_insert_with(key, &self.guard, make)
-    }
+        /// See [`Map::get_or_insert`].
+        ///
+        /// ```
+        /// let map = fyris_index::ConcurrentMap::new();
+        /// let pinned = map.pin();
+        /// assert_eq!((pinned.get_or_insert(1, 10), pinned.get_or_insert(1, 20)), (&10, &10));
+        /// ```
+        given get_or_insert(value: V) -> &'g V;
 
-    /// See [`Map::update`].
-    ///
-    /// ```
-    /// let ages = fyris_index::ConcurrentMap::from([("Ada", 36)]);
-    /// let pinned = ages.pin();
-    /// assert_eq!(pinned.update("Ada", |age| age + 1), Some(&37)); // the new value
-    /// assert_eq!(pinned.update("Bob", |age| age + 1), None);
-    /// ```
-    pub fn update<'g, Q>(&'g self, key: &Q, f: impl FnMut(&'g V) -> V) -> Option<&'g V>
-    where
-        K: Borrow<Q::Key>,
-        Q: AsKey<K> + ?Sized,
-        Q::Key: Hash + Eq,
-        S: RemakeEntry<K, V>,
-    {
-        self.map.update(key, &self.guard, f)
-    }
+        /// See [`Map::get_or_insert_with`].
+        ///
+        /// ```
+        /// let squares = fyris_index::ConcurrentMap::new();
+        /// let pinned = squares.pin();
+        /// assert_eq!(pinned.get_or_insert_with(7, || 7 * 7), &49);
+        /// assert_eq!(pinned.get_or_insert_with(7, || unreachable!()), &49);
+        /// ```
+        given get_or_insert_with(; make: impl FnOnce() -> V) -> &'g V;
 
-    /// See [`Map::update_or_insert`].
-    ///
-    /// ```
-    /// let counts = fyris_index::ConcurrentMap::new();
-    /// let pinned = counts.pin();
-    /// "hello".chars().for_each(|letter| _ = pinned.update_or_insert(letter, |n| n + 1, 1));
-    /// assert_eq!(pinned.get(&'l'), Some(&2));
-    /// ```
-    pub fn update_or_insert<'g, G>(&'g self, key: G, f: impl FnMut(&'g V) -> V, value: V) -> &'g V
-    where
-        S: MakeEntry<G, K, V>,
-        V: Clone,
-    {
-        self.map.update_or_insert(key, &self.guard, f, value)
-    }
+        /// See [`Map::update`].
+        ///
+        /// ```
+        /// let ages = fyris_index::ConcurrentMap::from([("Ada", 36)]);
+        /// let pinned = ages.pin();
+        /// assert_eq!(pinned.update("Ada", |age| age + 1), Some(&37)); // the new value
+        /// assert_eq!(pinned.update("Bob", |age| age + 1), None);
+        /// ```
+        asked update(; f: impl FnMut(&'g V) -> V) -> Option<&'g V> where [S: RemakeEntry<K, V>];
 
-    /// See [`Map::iter`].
-    ///
-    /// ```
-    /// let map = fyris_index::ConcurrentMap::from([(1, 10), (2, 20)]);
-    /// let pinned = map.pin();
-    /// pinned.iter().for_each(|(key, value)| _ = pinned.insert(*key, value + 1)); // no lock is held
-    /// assert_eq!(pinned.values().sum::<i32>(), 32);
-    /// ```
-    pub fn iter(&self) -> MapIter<'_, K, V, S, H> {
-        self.map.iter(&self.guard)
-    }
+        /// See [`Map::update_or_insert`].
+        ///
+        /// ```
+        /// let counts = fyris_index::ConcurrentMap::new();
+        /// let pinned = counts.pin();
+        /// "hello".chars().for_each(|letter| _ = pinned.update_or_insert(letter, |n| n + 1, 1));
+        /// assert_eq!(pinned.get(&'l'), Some(&2));
+        /// ```
+        given update_or_insert(; f: impl FnMut(&'g V) -> V, value: V) -> &'g V where [V: Clone];
 
-    /// See [`Map::keys`].
-    ///
-    /// ```
-    /// let map = fyris_index::ConcurrentMap::from([(1, 10), (2, 20)]);
-    /// assert_eq!(map.pin().keys().sum::<i32>(), 3);
-    /// ```
-    pub fn keys(&self) -> MapKeys<'_, K, V, S, H> {
-        self.map.keys(&self.guard)
-    }
+        /// See [`Map::iter`].
+        ///
+        /// ```
+        /// let map = fyris_index::ConcurrentMap::from([(1, 10), (2, 20)]);
+        /// let pinned = map.pin();
+        /// pinned.iter().for_each(|(key, value)| _ = pinned.insert(*key, value + 1)); // no lock is held
+        /// assert_eq!(pinned.values().sum::<i32>(), 32);
+        /// ```
+        pinned iter() -> MapIter<'g, K, V, S, H>;
 
-    /// See [`Map::values`].
-    ///
-    /// ```
-    /// let map = fyris_index::ConcurrentMap::from([(1, 10), (2, 20)]);
-    /// assert_eq!(map.pin().values().sum::<i32>(), 30);
-    /// ```
-    pub fn values(&self) -> MapValues<'_, K, V, S, H> {
-        self.map.values(&self.guard)
-    }
+        /// See [`Map::keys`].
+        ///
+        /// ```
+        /// let map = fyris_index::ConcurrentMap::from([(1, 10), (2, 20)]);
+        /// assert_eq!(map.pin().keys().sum::<i32>(), 3);
+        /// ```
+        pinned keys() -> MapKeys<'g, K, V, S, H>;
 
-    /// See [`Map::retain`].
-    ///
-    /// ```
-    /// let map = fyris_index::ConcurrentMap::from([(1, 10), (2, 20)]);
-    /// let pinned = map.pin();
-    /// pinned.retain(|_, value| *value > 10);
-    /// assert!(pinned.keys().eq(&[2]));
-    /// ```
-    pub fn retain(&self, keep: impl FnMut(&K, &V) -> bool) {
-        self.map.retain(&self.guard, keep);
-    }
+        /// See [`Map::values`].
+        ///
+        /// ```
+        /// let map = fyris_index::ConcurrentMap::from([(1, 10), (2, 20)]);
+        /// assert_eq!(map.pin().values().sum::<i32>(), 30);
+        /// ```
+        pinned values() -> MapValues<'g, K, V, S, H>;
 
-    /// See [`Map::clear`].
-    ///
-    /// ```
-    /// let map = fyris_index::ConcurrentMap::from([(1, 10), (2, 20)]);
-    /// map.pin().clear();
-    /// assert!(map.is_empty());
-    /// ```
-    pub fn clear(&self) {
-        self.map.clear(&self.guard);
+        /// See [`Map::retain`].
+        ///
+        /// ```
+        /// let map = fyris_index::ConcurrentMap::from([(1, 10), (2, 20)]);
+        /// let pinned = map.pin();
+        /// pinned.retain(|_, value| *value > 10);
+        /// assert!(pinned.keys().eq(&[2]));
+        /// ```
+        pinned retain(; keep: impl FnMut(&K, &V) -> bool);
+
+        /// See [`Map::clear`].
+        ///
+        /// ```
+        /// let map = fyris_index::ConcurrentMap::from([(1, 10), (2, 20)]);
+        /// map.pin().clear();
+        /// assert!(map.is_empty());
+        /// ```
+        pinned clear();
     }
 }

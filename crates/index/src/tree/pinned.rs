@@ -9,6 +9,7 @@ use super::{
     Computed, MakeItem, RemakeItem, Storage, TreeIter, TreeKeys, TreeMap, TreeRange, TreeValues,
 };
 use crate::ordered::TreeKey;
+use crate::pinned::pinned_methods;
 use crate::{Action, AsKey};
 
 /// A [`TreeMap`] seen by a pinned thread: its methods without the pin. See [`TreeMap::pin`].
@@ -58,257 +59,170 @@ impl<'m, K: TreeKey + ?Sized, V, S: Storage<K, V>> PinnedTree<'m, K, V, S> {
         &self.guard
     }
 
-    /// See [`TreeMap::get`].
-    ///
-    /// ```
-    /// let tree = fyris_index::ConcurrentTree::from([("Ada".to_owned(), 36)]);
-    /// let pinned = tree.pin();
-    /// let age = pinned.get("Ada"); // by `&str`
-    /// pinned.remove("Ada");
-    /// assert_eq!(age, Some(&36)); // as long as the pin lives
-    /// ```
-    #[inline]
-    pub fn get<Q>(&self, key: &Q) -> Option<&V>
-    where
-        K: Borrow<Q::Key>,
-        Q: AsKey<K> + ?Sized,
-        Q::Key: TreeKey<Sep = K::Sep>,
-    {
-        self.tree.get(key, &self.guard)
-    }
+    pinned_methods! {
+        tree, asked: [TreeKey<Sep = K::Sep>], given: MakeItem;
 
-    /// See [`TreeMap::get_key_value`].
-    ///
-    /// ```
-    /// let tree = fyris_index::InlineTree::from([(1_u32, 10)]);
-    /// assert_eq!(tree.pin().get_key_value(&1), Some((1, &10))); // a key in the leaf is copied
-    /// ```
-    pub fn get_key_value<Q>(&self, key: &Q) -> Option<(S::Key<'_>, &V)>
-    where
-        K: Borrow<Q::Key>,
-        Q: AsKey<K> + ?Sized,
-        Q::Key: TreeKey<Sep = K::Sep>,
-    {
-        self.tree.get_key_value(key, &self.guard)
-    }
+        /// See [`TreeMap::get`].
+        ///
+        /// ```
+        /// let tree = fyris_index::ConcurrentTree::from([("Ada".to_owned(), 36)]);
+        /// let pinned = tree.pin();
+        /// let age = pinned.get("Ada"); // by `&str`
+        /// pinned.remove("Ada");
+        /// assert_eq!(age, Some(&36)); // as long as the pin lives
+        /// ```
+        asked get() -> Option<&'g V>;
 
-    /// See [`TreeMap::contains_key`].
-    ///
-    /// ```
-    /// let tree = fyris_index::BytesTree::from([("Ada", 36)]);
-    /// assert!(tree.pin().contains_key(b"Ada"));
-    /// ```
-    #[inline]
-    pub fn contains_key<Q>(&self, key: &Q) -> bool
-    where
-        K: Borrow<Q::Key>,
-        Q: AsKey<K> + ?Sized,
-        Q::Key: TreeKey<Sep = K::Sep>,
-    {
-        self.tree.contains_key(key, &self.guard)
-    }
+        /// See [`TreeMap::get_key_value`].
+        ///
+        /// ```
+        /// let tree = fyris_index::InlineTree::from([(1_u32, 10)]);
+        /// assert_eq!(tree.pin().get_key_value(&1), Some((1, &10))); // a key in the leaf is copied
+        /// ```
+        asked get_key_value() -> Option<(S::Key<'g>, &'g V)>;
 
-    /// See [`TreeMap::insert`].
-    ///
-    /// ```
-    /// let tree = fyris_index::ConcurrentTree::new();
-    /// let pinned = tree.pin();
-    /// assert_eq!((pinned.insert(1, "one"), pinned.insert(1, "uno")), (None, Some(&"one")));
-    /// ```
-    #[inline]
-    pub fn insert<G>(&self, key: G, value: V) -> Option<&V>
-    where
-        S: MakeItem<G, K, V>,
-    {
-        self.tree.insert(key, value, &self.guard)
-    }
+        /// See [`TreeMap::contains_key`].
+        ///
+        /// ```
+        /// let tree = fyris_index::BytesTree::from([("Ada", 36)]);
+        /// assert!(tree.pin().contains_key(b"Ada"));
+        /// ```
+        asked contains_key() -> bool;
 
-    /// See [`TreeMap::remove`].
-    ///
-    /// ```
-    /// let tree = fyris_index::ConcurrentTree::from([(1, "one")]);
-    /// let pinned = tree.pin();
-    /// assert_eq!((pinned.remove(&1), pinned.remove(&1)), (Some(&"one"), None));
-    /// ```
-    #[inline]
-    pub fn remove<Q>(&self, key: &Q) -> Option<&V>
-    where
-        K: Borrow<Q::Key>,
-        Q: AsKey<K> + ?Sized,
-        Q::Key: TreeKey<Sep = K::Sep>,
-    {
-        self.tree.remove(key, &self.guard)
-    }
+        /// See [`TreeMap::insert`].
+        ///
+        /// ```
+        /// let tree = fyris_index::ConcurrentTree::new();
+        /// let pinned = tree.pin();
+        /// assert_eq!((pinned.insert(1, "one"), pinned.insert(1, "uno")), (None, Some(&"one")));
+        /// ```
+        given insert(value: V) -> Option<&'g V>;
 
-    /// See [`TreeMap::remove_entry`].
-    ///
-    /// ```
-    /// let tree = fyris_index::BytesTree::from([("Ada", 36)]);
-    /// assert_eq!(tree.pin().remove_entry("Ada"), Some((&b"Ada"[..], &36)));
-    /// ```
-    pub fn remove_entry<Q>(&self, key: &Q) -> Option<(S::Key<'_>, &V)>
-    where
-        K: Borrow<Q::Key>,
-        Q: AsKey<K> + ?Sized,
-        Q::Key: TreeKey<Sep = K::Sep>,
-    {
-        self.tree.remove_entry(key, &self.guard)
-    }
+        /// See [`TreeMap::remove`].
+        ///
+        /// ```
+        /// let tree = fyris_index::ConcurrentTree::from([(1, "one")]);
+        /// let pinned = tree.pin();
+        /// assert_eq!((pinned.remove(&1), pinned.remove(&1)), (Some(&"one"), None));
+        /// ```
+        asked remove() -> Option<&'g V>;
 
-    /// See [`TreeMap::compute`].
-    ///
-    /// ```
-    /// use fyris_index::{Action, ConcurrentTree};
-    ///
-    /// let tree = ConcurrentTree::from([(1, 10)]);
-    /// let pinned = tree.pin();
-    /// let computed = pinned.compute(1, |old| old.map_or(Action::Keep, |_| Action::Remove));
-    /// assert_eq!((computed.old, computed.new), (Some(&10), None));
-    /// ```
-    pub fn compute<'g, G>(
-        &'g self,
-        key: G,
-        f: impl FnMut(Option<&'g V>) -> Action<V>,
-    ) -> Computed<'g, V>
-    where
-        S: MakeItem<G, K, V>,
-    {
-        self.tree.compute(key, &self.guard, f)
-    }
+        /// See [`TreeMap::remove_entry`].
+        ///
+        /// ```
+        /// let tree = fyris_index::BytesTree::from([("Ada", 36)]);
+        /// assert_eq!(tree.pin().remove_entry("Ada"), Some((&b"Ada"[..], &36)));
+        /// ```
+        asked remove_entry() -> Option<(S::Key<'g>, &'g V)>;
 
-    /// See [`TreeMap::get_or_insert`].
-    ///
-    /// ```
-    /// let tree = fyris_index::ConcurrentTree::new();
-    /// let pinned = tree.pin();
-    /// assert_eq!((pinned.get_or_insert(1, 10), pinned.get_or_insert(1, 20)), (&10, &10));
-    /// ```
-    pub fn get_or_insert<G>(&self, key: G, value: V) -> &V
-    where
-        S: MakeItem<G, K, V>,
-    {
-        self.tree.get_or_insert(key, value, &self.guard)
-    }
+        /// See [`TreeMap::compute`].
+        ///
+        /// ```
+        /// use fyris_index::{Action, ConcurrentTree};
+        ///
+        /// let tree = ConcurrentTree::from([(1, 10)]);
+        /// let pinned = tree.pin();
+        /// let computed = pinned.compute(1, |old| old.map_or(Action::Keep, |_| Action::Remove));
+        /// assert_eq!((computed.old, computed.new), (Some(&10), None));
+        /// ```
+        given compute(; f: impl FnMut(Option<&'g V>) -> Action<V>) -> Computed<'g, V>;
 
-    /// See [`TreeMap::get_or_insert_with`].
-    ///
-    /// ```
-    /// let squares = fyris_index::ConcurrentTree::new();
-    /// let pinned = squares.pin();
-    /// assert_eq!(pinned.get_or_insert_with(7, || 7 * 7), &49);
-    /// assert_eq!(pinned.get_or_insert_with(7, || unreachable!()), &49);
-    /// ```
-    pub fn get_or_insert_with<G>(&self, key: G, make: impl FnOnce() -> V) -> &V
-    where
-        S: MakeItem<G, K, V>,
-    {
-        self.tree.get_or_insert_with(key, &self.guard, make)
-    }
+        /// See [`TreeMap::get_or_insert`].
+        ///
+        /// ```
+        /// let tree = fyris_index::ConcurrentTree::new();
+        /// let pinned = tree.pin();
+        /// assert_eq!((pinned.get_or_insert(1, 10), pinned.get_or_insert(1, 20)), (&10, &10));
+        /// ```
+        given get_or_insert(value: V) -> &'g V;
 
-    /// See [`TreeMap::update`].
-    ///
-    /// ```
-    /// let ages = fyris_index::BytesTree::from([("Ada", 36)]);
-    /// let pinned = ages.pin();
-    /// assert_eq!(pinned.update("Ada", |age| age + 1), Some(&37)); // the new value
-    /// assert_eq!(pinned.update("Bob", |age| age + 1), None);
-    /// ```
-    pub fn update<'g, Q>(&'g self, key: &Q, f: impl FnMut(&'g V) -> V) -> Option<&'g V>
-    where
-        K: Borrow<Q::Key>,
-        Q: AsKey<K> + ?Sized,
-        Q::Key: TreeKey<Sep = K::Sep>,
-        S: RemakeItem<K, V>,
-    {
-        self.tree.update(key, &self.guard, f)
-    }
+        /// See [`TreeMap::get_or_insert_with`].
+        ///
+        /// ```
+        /// let squares = fyris_index::ConcurrentTree::new();
+        /// let pinned = squares.pin();
+        /// assert_eq!(pinned.get_or_insert_with(7, || 7 * 7), &49);
+        /// assert_eq!(pinned.get_or_insert_with(7, || unreachable!()), &49);
+        /// ```
+        given get_or_insert_with(; make: impl FnOnce() -> V) -> &'g V;
 
-    /// See [`TreeMap::update_or_insert`].
-    ///
-    /// ```
-    /// let counts = fyris_index::InlineTree::new();
-    /// let pinned = counts.pin();
-    /// "hello".bytes().for_each(|letter| _ = pinned.update_or_insert(letter, |n| n + 1, 1));
-    /// assert_eq!(pinned.get(&b'l'), Some(&2));
-    /// ```
-    pub fn update_or_insert<'g, G>(&'g self, key: G, f: impl FnMut(&'g V) -> V, value: V) -> &'g V
-    where
-        S: MakeItem<G, K, V>,
-        V: Clone,
-    {
-        self.tree.update_or_insert(key, &self.guard, f, value)
-    }
+        /// See [`TreeMap::update`].
+        ///
+        /// ```
+        /// let ages = fyris_index::BytesTree::from([("Ada", 36)]);
+        /// let pinned = ages.pin();
+        /// assert_eq!(pinned.update("Ada", |age| age + 1), Some(&37)); // the new value
+        /// assert_eq!(pinned.update("Bob", |age| age + 1), None);
+        /// ```
+        asked update(; f: impl FnMut(&'g V) -> V) -> Option<&'g V> where [S: RemakeItem<K, V>];
 
-    /// See [`TreeMap::first`].
-    ///
-    /// ```
-    /// let tree = fyris_index::ConcurrentTree::from([(2, "two"), (1, "one")]);
-    /// assert_eq!(tree.pin().first(), Some((&1, &"one")));
-    /// ```
-    pub fn first(&self) -> Option<(S::Key<'_>, &V)> {
-        self.tree.first(&self.guard)
-    }
+        /// See [`TreeMap::update_or_insert`].
+        ///
+        /// ```
+        /// let counts = fyris_index::InlineTree::new();
+        /// let pinned = counts.pin();
+        /// "hello".bytes().for_each(|letter| _ = pinned.update_or_insert(letter, |n| n + 1, 1));
+        /// assert_eq!(pinned.get(&b'l'), Some(&2));
+        /// ```
+        given update_or_insert(; f: impl FnMut(&'g V) -> V, value: V) -> &'g V where [V: Clone];
 
-    /// See [`TreeMap::last`].
-    ///
-    /// ```
-    /// let tree = fyris_index::ConcurrentTree::from([(2, "two"), (1, "one")]);
-    /// assert_eq!(tree.pin().last(), Some((&2, &"two")));
-    /// ```
-    pub fn last(&self) -> Option<(S::Key<'_>, &V)> {
-        self.tree.last(&self.guard)
-    }
+        /// See [`TreeMap::first`].
+        ///
+        /// ```
+        /// let tree = fyris_index::ConcurrentTree::from([(2, "two"), (1, "one")]);
+        /// assert_eq!(tree.pin().first(), Some((&1, &"one")));
+        /// ```
+        pinned first() -> Option<(S::Key<'g>, &'g V)>;
 
-    /// See [`TreeMap::pop_first`].
-    ///
-    /// ```
-    /// let queue = fyris_index::InlineTree::from([(20_u32, 'b'), (10, 'a')]);
-    /// let pinned = queue.pin();
-    /// assert_eq!(pinned.pop_first(), Some((10, &'a'))); // of several threads one gets it
-    /// assert_eq!(pinned.len(), 1);
-    /// ```
-    pub fn pop_first(&self) -> Option<(S::Key<'_>, &V)> {
-        self.tree.pop_first(&self.guard)
-    }
+        /// See [`TreeMap::last`].
+        ///
+        /// ```
+        /// let tree = fyris_index::ConcurrentTree::from([(2, "two"), (1, "one")]);
+        /// assert_eq!(tree.pin().last(), Some((&2, &"two")));
+        /// ```
+        pinned last() -> Option<(S::Key<'g>, &'g V)>;
 
-    /// See [`TreeMap::pop_last`].
-    ///
-    /// ```
-    /// let queue = fyris_index::InlineTree::from([(20_u32, 'b'), (10, 'a')]);
-    /// assert_eq!(queue.pin().pop_last(), Some((20, &'b')));
-    /// ```
-    pub fn pop_last(&self) -> Option<(S::Key<'_>, &V)> {
-        self.tree.pop_last(&self.guard)
-    }
+        /// See [`TreeMap::pop_first`].
+        ///
+        /// ```
+        /// let queue = fyris_index::InlineTree::from([(20_u32, 'b'), (10, 'a')]);
+        /// let pinned = queue.pin();
+        /// assert_eq!(pinned.pop_first(), Some((10, &'a'))); // of several threads one gets it
+        /// assert_eq!(pinned.len(), 1);
+        /// ```
+        pinned pop_first() -> Option<(S::Key<'g>, &'g V)>;
 
-    /// See [`TreeMap::iter`].
-    ///
-    /// ```
-    /// let tree = fyris_index::ConcurrentTree::from([(2, 20), (1, 10)]);
-    /// assert!(tree.pin().iter().rev().eq([(&2, &20), (&1, &10)]));
-    /// ```
-    pub fn iter(&self) -> TreeIter<'_, K, V, S> {
-        self.tree.iter(&self.guard)
-    }
+        /// See [`TreeMap::pop_last`].
+        ///
+        /// ```
+        /// let queue = fyris_index::InlineTree::from([(20_u32, 'b'), (10, 'a')]);
+        /// assert_eq!(queue.pin().pop_last(), Some((20, &'b')));
+        /// ```
+        pinned pop_last() -> Option<(S::Key<'g>, &'g V)>;
 
-    /// See [`TreeMap::keys`].
-    ///
-    /// ```
-    /// let tree = fyris_index::ConcurrentTree::from([(2, 20), (1, 10)]);
-    /// assert!(tree.pin().keys().eq(&[1, 2]));
-    /// ```
-    pub fn keys(&self) -> TreeKeys<'_, K, V, S> {
-        self.tree.keys(&self.guard)
-    }
+        /// See [`TreeMap::iter`].
+        ///
+        /// ```
+        /// let tree = fyris_index::ConcurrentTree::from([(2, 20), (1, 10)]);
+        /// assert!(tree.pin().iter().rev().eq([(&2, &20), (&1, &10)]));
+        /// ```
+        pinned iter() -> TreeIter<'g, K, V, S>;
 
-    /// See [`TreeMap::values`].
-    ///
-    /// ```
-    /// let tree = fyris_index::ConcurrentTree::from([(2, 20), (1, 10)]);
-    /// assert!(tree.pin().values().eq(&[10, 20])); // in the order of the keys
-    /// ```
-    pub fn values(&self) -> TreeValues<'_, K, V, S> {
-        self.tree.values(&self.guard)
+        /// See [`TreeMap::keys`].
+        ///
+        /// ```
+        /// let tree = fyris_index::ConcurrentTree::from([(2, 20), (1, 10)]);
+        /// assert!(tree.pin().keys().eq(&[1, 2]));
+        /// ```
+        pinned keys() -> TreeKeys<'g, K, V, S>;
+
+        /// See [`TreeMap::values`].
+        ///
+        /// ```
+        /// let tree = fyris_index::ConcurrentTree::from([(2, 20), (1, 10)]);
+        /// assert!(tree.pin().values().eq(&[10, 20])); // in the order of the keys
+        /// ```
+        pinned values() -> TreeValues<'g, K, V, S>;
     }
 
     /// See [`TreeMap::range`].
@@ -328,55 +242,49 @@ impl<'m, K: TreeKey + ?Sized, V, S: Storage<K, V>> PinnedTree<'m, K, V, S> {
         self.tree.range(bounds, &self.guard)
     }
 
-    /// See [`TreeMap::retain`].
-    ///
-    /// ```
-    /// let tree = fyris_index::ConcurrentTree::from([(1, 10), (2, 20)]);
-    /// let pinned = tree.pin();
-    /// pinned.retain(|_, value| *value > 10);
-    /// assert!(pinned.keys().eq(&[2]));
-    /// ```
-    pub fn retain(&self, keep: impl FnMut(&K, &V) -> bool) {
-        self.tree.retain(&self.guard, keep);
-    }
+    pinned_methods! {
+        tree, asked: [TreeKey<Sep = K::Sep>], given: MakeItem;
 
-    /// See [`TreeMap::clear`].
-    ///
-    /// ```
-    /// let tree = fyris_index::ConcurrentTree::from([(1, 10), (2, 20)]);
-    /// tree.pin().clear();
-    /// assert!(tree.is_empty());
-    /// ```
-    pub fn clear(&self) {
-        self.tree.clear(&self.guard);
-    }
+        /// See [`TreeMap::retain`].
+        ///
+        /// ```
+        /// let tree = fyris_index::ConcurrentTree::from([(1, 10), (2, 20)]);
+        /// let pinned = tree.pin();
+        /// pinned.retain(|_, value| *value > 10);
+        /// assert!(pinned.keys().eq(&[2]));
+        /// ```
+        pinned retain(; keep: impl FnMut(&K, &V) -> bool);
 
-    /// See [`TreeMap::len`].
-    ///
-    /// ```
-    /// let tree = fyris_index::ConcurrentTree::from([(1, 10), (2, 20)]);
-    /// assert_eq!(tree.pin().len(), 2);
-    /// ```
-    pub fn len(&self) -> usize {
-        self.tree.len()
-    }
+        /// See [`TreeMap::clear`].
+        ///
+        /// ```
+        /// let tree = fyris_index::ConcurrentTree::from([(1, 10), (2, 20)]);
+        /// tree.pin().clear();
+        /// assert!(tree.is_empty());
+        /// ```
+        pinned clear();
 
-    /// See [`TreeMap::exact_len`].
-    ///
-    /// ```
-    /// let tree = fyris_index::ConcurrentTree::from([(1, 10), (2, 20)]);
-    /// assert_eq!(tree.pin().exact_len(), 2);
-    /// ```
-    pub fn exact_len(&self) -> usize {
-        self.tree.exact_len()
-    }
+        /// See [`TreeMap::len`].
+        ///
+        /// ```
+        /// let tree = fyris_index::ConcurrentTree::from([(1, 10), (2, 20)]);
+        /// assert_eq!(tree.pin().len(), 2);
+        /// ```
+        unpinned len() -> usize;
 
-    /// See [`TreeMap::is_empty`].
-    ///
-    /// ```
-    /// assert!(fyris_index::ConcurrentTree::<u32, u32>::new().pin().is_empty());
-    /// ```
-    pub fn is_empty(&self) -> bool {
-        self.tree.is_empty()
+        /// See [`TreeMap::exact_len`].
+        ///
+        /// ```
+        /// let tree = fyris_index::ConcurrentTree::from([(1, 10), (2, 20)]);
+        /// assert_eq!(tree.pin().exact_len(), 2);
+        /// ```
+        unpinned exact_len() -> usize;
+
+        /// See [`TreeMap::is_empty`].
+        ///
+        /// ```
+        /// assert!(fyris_index::ConcurrentTree::<u32, u32>::new().pin().is_empty());
+        /// ```
+        unpinned is_empty() -> bool;
     }
 }
