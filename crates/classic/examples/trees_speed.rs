@@ -15,17 +15,13 @@ use fyris_classic::sequential::{Avl, SearchTree, Treap};
 use fyris_classic::{CaTree, Locked, LockedBTree};
 use fyris_index::reclaim::pin;
 use fyris_index::{Action, Batch, Ordered, OrderedIndex};
+use rand::rngs::SmallRng;
+use rand::seq::SliceRandom;
+use rand::{Rng, SeedableRng};
 
 use number::Number;
 
 /// Numbers that look random.
-fn random(state: &mut u64) -> u64 {
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    *state >> 20
-}
-
 fn put(index: &impl OrderedIndex<Number>, key: u64) {
     index.upsert(&key, &pin(), |_| (Action::Put(Number(key)), ()));
 }
@@ -44,9 +40,9 @@ fn mix(index: &impl OrderedIndex<Number>, keys: u64, threads: u64) -> f64 {
     std::thread::scope(|s| {
         for thread in 0..threads {
             s.spawn(move || {
-                let mut state = 0x9E37_79B9_7F4A_7C15 ^ thread;
+                let mut random = SmallRng::seed_from_u64(thread);
                 for round in 0..each {
-                    let key = random(&mut state) % (2 * keys);
+                    let key = random.random_range(0..2 * keys);
                     match round % 4 {
                         0 => put(index, key),
                         1 => index.upsert(&key, &pin(), |_| (Action::Remove, ())),
@@ -61,11 +57,8 @@ fn mix(index: &impl OrderedIndex<Number>, keys: u64, threads: u64) -> f64 {
 
 /// Runs everything once; returns the figures by name.
 fn run<I: OrderedIndex<Number>>(index: &I, keys: u64) -> Vec<(&'static str, f64)> {
-    let mut state = 88_172_645_463_325_252;
     let mut order: Vec<u64> = (0..keys).map(|key| 2 * key).collect();
-    for at in (1..order.len()).rev() {
-        order.swap(at, random(&mut state) as usize % (at + 1));
-    }
+    order.shuffle(&mut SmallRng::seed_from_u64(1));
     let insert = timed(keys, |at| put(index, order[at as usize]));
     let bytes = index.memory() as f64 / keys as f64;
     order.reverse();

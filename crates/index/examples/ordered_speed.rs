@@ -12,6 +12,9 @@ use std::time::Instant;
 use fyris_index::ordered::TreeKey;
 use fyris_index::tree::{ConcurrentTree, InlineTree, MakeItem, TreeMap};
 use fyris_sync::reclaim::pin;
+use rand::rngs::SmallRng;
+use rand::seq::SliceRandom;
+use rand::{Rng, SeedableRng};
 
 trait Map<K>: Sync {
     fn get(&self, k: &K) -> bool;
@@ -76,13 +79,6 @@ impl<K: Ord + Clone + Send + Sync> Map<K> for RwLock<BTreeMap<K, u64>> {
     }
 }
 
-fn next(state: &mut u64) -> u64 {
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    *state
-}
-
 /// Times `f` on each thread; nanoseconds per operation and thread.
 fn timed<K: Sync>(threads: usize, keys: &[K], f: impl Fn(usize, &K) + Sync) -> f64 {
     let each = keys.len() / threads;
@@ -110,18 +106,11 @@ fn run<K: Sync + Clone>(
     threads: usize,
     key: &dyn Fn(u64) -> K,
 ) -> Vec<f64> {
-    let mut state = 88_172_645_463_325_252;
-    let present: Vec<K> = (0..n)
-        .map(|_| key(next(&mut state) % (2 * n as u64)))
-        .collect();
-    let any: Vec<K> = (0..n)
-        .map(|_| key(next(&mut state) % (2 * n as u64)))
-        .collect();
-    let eight: Vec<K> = (0..n).map(|_| key(next(&mut state) % 8)).collect();
+    let mut random = SmallRng::seed_from_u64(1);
+    let mut keys = |end| -> Vec<K> { (0..n).map(|_| key(random.random_range(0..end))).collect() };
+    let (present, any, eight) = (keys(2 * n as u64), keys(2 * n as u64), keys(8));
     let mut shuffled = present.clone();
-    for i in (1..n).rev() {
-        shuffled.swap(i, next(&mut state) as usize % (i + 1));
-    }
+    shuffled.shuffle(&mut random);
     let mix = |reads: usize| {
         move |i: usize, k: &K| match i * 7919 % 100 {
             x if x < reads => _ = black_box(map.get(k)),
@@ -185,9 +174,9 @@ fn main() {
     let what = std::env::args().nth(2).unwrap_or_else(|| "all".to_string());
     let n = (millions * 1e6) as usize;
     let tree = InlineTree::<u64, u64>::new();
-    let mut state = 1;
+    let mut random = SmallRng::seed_from_u64(1);
     while tree.len() < n {
-        tree.insert(next(&mut state), 1, &pin());
+        tree.insert(random.random(), 1, &pin());
     }
     println!(
         "u64 bytes {:.1} {:?}",
@@ -208,14 +197,7 @@ fn main() {
         compare::<[u8; 20]>(
             "bytes20",
             n,
-            &|k| {
-                let mut key = [0; 20];
-                let mut state = k.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-                key.chunks_mut(8).for_each(|c| {
-                    c.copy_from_slice(&next(&mut state).to_be_bytes()[..c.len()]);
-                });
-                key
-            },
+            &|k| SmallRng::seed_from_u64(k).random(),
             &|| Box::new(ConcurrentTree::<[u8; 20], u64>::new()),
             &|| Box::new(RwLock::new(BTreeMap::<[u8; 20], u64>::new())),
         );

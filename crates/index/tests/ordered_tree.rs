@@ -12,6 +12,8 @@ use fyris_index::tree::{Boxed, ConcurrentTree, Inline, InlineTree, MakeItem, Rem
 use fyris_index::{Action, CopyTree, Index, Ordered};
 use fyris_sync::reclaim::{pin, pin_owned};
 use proptest::prelude::*;
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
 
 mod ordered_common;
 
@@ -343,16 +345,13 @@ fn neighbours_do_not_lose_each_others_keys() {
                 let tree = &tree;
                 s.spawn(move || {
                     let mut mine = BTreeMap::new();
-                    let mut state = t.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+                    let mut random = SmallRng::seed_from_u64(t);
                     for i in 0..rounds {
-                        state ^= state << 13;
-                        state ^= state >> 7;
-                        state ^= state << 17;
                         // Grows and shrinks by turns, so that leaves split and join all the time.
                         let span = if i / 2000 % 2 == 0 { 400 } else { 40 };
-                        let key = (state >> 20) % span * threads + t;
+                        let key = random.random_range(0..span) * threads + t;
                         let pin = pin();
-                        match state % 4 {
+                        match random.random_range(0..4) {
                             0 => assert_eq!(
                                 tree.remove(&key, &pin).copied(),
                                 mine.remove(&key),
@@ -360,7 +359,7 @@ fn neighbours_do_not_lose_each_others_keys() {
                             ),
                             1 => assert_eq!(tree.get(&key, &pin), mine.get(&key), "key {key}"),
                             _ if span == 40 => {
-                                let gone = (state >> 20) % 400 * threads + t;
+                                let gone = random.random_range(0..400) * threads + t;
                                 assert_eq!(tree.remove(&gone, &pin).copied(), mine.remove(&gone));
                             }
                             _ => assert_eq!(

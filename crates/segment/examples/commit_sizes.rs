@@ -6,6 +6,8 @@
 use std::time::Instant;
 
 use fyris_segment::{Error, Options, PAGE, Segment, Tracking};
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
 
 const SIZES: [usize; 3] = [1 << 20, 64 << 20, 1 << 30];
 const ROUNDS: usize = 5;
@@ -41,7 +43,7 @@ fn main() -> Result<(), Error> {
 struct Table {
     segment: Segment,
     times: [Vec<f64>; 4],
-    random: u64,
+    random: SmallRng,
 }
 
 impl Table {
@@ -50,7 +52,7 @@ impl Table {
         Ok(Table {
             segment,
             times: Default::default(),
-            random: 1,
+            random: SmallRng::seed_from_u64(1),
         })
     }
 
@@ -66,11 +68,7 @@ impl Table {
         }
         drop(laggard);
         for _ in 0..FRESH {
-            self.random = self
-                .random
-                .wrapping_mul(6364136223846793005)
-                .wrapping_add(1);
-            let page = (self.random >> 33) as usize % (self.segment.len() / PAGE);
+            let page = self.random.random_range(0..self.segment.len() / PAGE);
             self.commit(3, Some(page * PAGE))?;
         }
         Ok(())

@@ -7,22 +7,24 @@
 //! updates as often; by two writers in turns of a hundred commits.
 
 use fyris_segment::{Doctor, Error, Options, PAGE, Segment};
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
 
 const PAGES: usize = 2048;
 const COMMITS: usize = 4000;
 
 /// Commits the pages of a pattern's n-th commit.
-type Pattern = fn(&mut Segment, usize, &mut u64) -> Result<(), Error>;
+type Pattern = fn(&mut Segment, usize, &mut SmallRng) -> Result<(), Error>;
 
 const PATTERNS: [(&str, Pattern); 5] = [
     ("whole", |s, n, _| write(s, 0..PAGES, n, n % 200 == 0)),
     ("random", |s, n, random| {
-        let page = next(random) % PAGES;
+        let page = random.random_range(0..PAGES);
         write(s, page..page + 1, n, true)
     }),
     ("ten", |s, n, random| {
         for _ in 0..10 {
-            let page = next(random) % PAGES;
+            let page = random.random_range(0..PAGES);
             s.touch(page * PAGE..page * PAGE + 8)?;
             s.as_mut_slice()[page * PAGE] = (n % 251) as u8 + 1;
         }
@@ -56,7 +58,7 @@ fn show(name: &str, pattern: Pattern, beside: &str) -> Result<(), Error> {
     let mut writer = Segment::nameless(PAGES * PAGE, &options)?;
     let mut other = None;
     write(&mut writer, 0..PAGES, 0, true)?;
-    let mut random = 1;
+    let mut random = SmallRng::seed_from_u64(1);
     print!("{name:<8} {beside:<8}");
     for round in 0..4 {
         for n in 1..=COMMITS {
@@ -109,11 +111,6 @@ fn write(
         segment.commit()?;
     }
     Ok(())
-}
-
-fn next(random: &mut u64) -> usize {
-    *random = random.wrapping_mul(6364136223846793005).wrapping_add(1);
-    (*random >> 33) as usize
 }
 
 /// Returns the pages of a reader's view that are of its own memory.

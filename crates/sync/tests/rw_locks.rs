@@ -10,6 +10,8 @@ use fyris_sync::lock::rw::{
     Chosen, Groups, InWord, Indicated, Pointers, RawFair, ReadIndicator, Readers,
 };
 use lock_api::{RwLock, RwLockUpgradableReadGuard, RwLockWriteGuard};
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
 
 type Lock<R, T> = RwLock<RawFair<R>, T>;
 
@@ -23,14 +25,11 @@ struct Shared<R>(Lock<R, Pair>);
 unsafe impl<R: Readers> Sync for Shared<R> {}
 
 /// Random numbers.
-struct Random(u64);
+struct Random(SmallRng);
 
 impl Random {
     fn below(&mut self, end: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % end
+        self.0.random_range(0..end)
     }
 
     /// Stalls for a while, now and then for a turn of other threads.
@@ -142,7 +141,7 @@ fn all_that_can_be_done_excludes_writers<R: Readers>(readers: R) {
         for thread in 1..=THREADS {
             let (shared, total) = (&shared, &total);
             s.spawn(move || {
-                let mut random = Random(thread.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+                let mut random = Random(SmallRng::seed_from_u64(thread));
                 let mut writes = 0;
                 (0..STEPS).for_each(|_| step(&shared.0, &mut random, &mut writes));
                 total.fetch_add(writes, Ordering::Relaxed);

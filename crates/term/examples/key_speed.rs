@@ -8,23 +8,14 @@ use std::time::Instant;
 
 use fyris_term::key::{self, KeyBuf};
 use fyris_term::{Blob, Term, value};
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
 
 const KEYS: usize = 1000;
 const REPEATS: usize = 20;
 const ROUNDS: usize = 51;
 
 /// Numbers without a pattern.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-}
-
 struct Case {
     name: &'static str,
     run: Box<dyn FnMut()>,
@@ -41,12 +32,12 @@ fn case<T: 'static>(name: &'static str, items: Vec<T>, mut work: impl FnMut(&T) 
 }
 
 fn cases() -> Vec<Case> {
-    let mut random = Random(0x9E37_79B9_7F4A_7C15);
+    let mut random = SmallRng::seed_from_u64(1);
     let ints: Vec<i64> = (0..KEYS)
-        .map(|_| (random.next() % 2_000_000) as i64)
+        .map(|_| random.random_range(0..2_000_000))
         .collect();
     let texts: Vec<[u8; 20]> = (0..KEYS)
-        .map(|_| std::array::from_fn(|_| b'a' + (random.next() % 26) as u8))
+        .map(|_| std::array::from_fn(|_| random.random_range(b'a'..=b'z')))
         .collect();
     let binaries: Vec<Term> = texts.iter().map(|text| Term::binary(*text)).collect();
     let atom = Term::atom("customer");

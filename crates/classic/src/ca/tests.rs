@@ -1,7 +1,7 @@
 //! The conformance suite on trees whose base nodes split and join all the time: every operation pretends to have met
 //! contention, or its lack, and stalls now and then.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::ops::Bound;
 use std::time::{Duration, Instant};
 
@@ -11,6 +11,8 @@ use fyris_index::key::probe::ByKey;
 use fyris_index::{Action, Batch, Index, OrderedIndex, Range};
 use fyris_sync::lock::StatLock;
 use fyris_sync::reclaim::{Guard, pin};
+use rand::rngs::SmallRng;
+use rand::{RngCore, SeedableRng};
 
 use crate::sequential::{Avl, SearchTree, SplitTree, Treap};
 
@@ -27,18 +29,13 @@ impl<T: SplitTree, L: ReadLock> Default for Restless<T, L> {
 }
 
 thread_local! {
-    static NUMBERS: Cell<u64> = const { Cell::new(88_172_645_463_325_252) };
+    static NUMBERS: RefCell<SmallRng> = RefCell::new(SmallRng::seed_from_u64(1));
     static CALLS: Cell<u64> = const { Cell::new(0) };
 }
 
 /// Returns a number that looks random.
 fn random() -> u64 {
-    let mut number = NUMBERS.get();
-    number ^= number << 13;
-    number ^= number >> 7;
-    number ^= number << 17;
-    NUMBERS.set(number);
-    number >> 32
+    NUMBERS.with_borrow_mut(SmallRng::next_u64)
 }
 
 /// Returns the statistic that a base node is to have: mostly contention for a while, then mostly its lack; none at

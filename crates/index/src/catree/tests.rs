@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 use fyris_sync::lock::rw::{Chosen, RawFair};
 use fyris_sync::lock::{StatLock, StatWord};
 use fyris_sync::reclaim::{Guard, Retire, pin};
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
 
 use super::base::BaseLock;
 use super::{Base, Bounds, Halves, Held, Learnt, Sep, SharedLock, Tree};
@@ -246,14 +248,15 @@ fn several<L: ReadLock>() {
 }
 
 /// Numbers that look random.
-struct Numbers(u64);
+struct Numbers(SmallRng);
 
 impl Numbers {
+    fn new(seed: u64) -> Self {
+        Self(SmallRng::seed_from_u64(seed))
+    }
+
     fn below(&mut self, end: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 32) % end
+        self.0.random_range(0..end)
     }
 
     /// Returns `what` one time in three.
@@ -292,7 +295,7 @@ fn against_model<K: TreeKey + Copy + Debug, L: ReadLock>(
 
 fn one_thread<K: TreeKey + Copy + Debug, L: ReadLock>(key: impl Fn(u64) -> K) {
     let tree = empty::<K, L>();
-    let mut numbers = Numbers(88_172_645_463_325_252);
+    let mut numbers = Numbers::new(0);
     let model = against_model(&tree, &key, &mut numbers);
     let pin = pin();
     let pairs: Vec<_> = model.clone().into_iter().collect();
@@ -332,7 +335,7 @@ fn several_threads<K: TreeKey + Copy + Debug + Send + Sync, L: ReadLock>(
         let threads: Vec<_> = (0..THREADS)
             .map(|thread| {
                 s.spawn(move || {
-                    let mut numbers = Numbers(thread + 1);
+                    let mut numbers = Numbers::new(thread);
                     let own = |n| key(n * THREADS + thread);
                     let model = against_model(tree, &own, &mut numbers);
                     for round in 0..ADDITIONS {

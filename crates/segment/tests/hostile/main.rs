@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use proptest::prelude::*;
+use rand::rngs::SmallRng;
+use rand::{Rng, SeedableRng};
 
 use fyris_segment::{Doctor, Error, Options, PAGE, Segment, Shared, Tracking};
 
@@ -175,19 +177,15 @@ fn a_file_that_claims_a_lot_must_hold_it() {
 /// Writes random words into `path` until told to stop.
 fn scribble(path: &Path, stop: &AtomicBool, seed: u64) {
     let file = OpenOptions::new().write(true).open(path).unwrap();
-    let mut random = seed | 1;
+    let mut random = SmallRng::seed_from_u64(seed);
     while !stop.load(Ordering::Relaxed) {
-        // xorshift
-        random ^= random << 13;
-        random ^= random >> 7;
-        random ^= random << 17;
-        let value = if random & 64 == 0 {
-            random
+        let value = if random.random() {
+            random.random()
         } else {
-            random % 300
+            random.random_range(0..300)
         };
         // Everything but the constants and the lock.
-        let at = 208 + (random >> 32) as u32 % (SHARED - 208);
+        let at = random.random_range(208..SHARED);
         Edit {
             at,
             value,
