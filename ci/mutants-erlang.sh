@@ -15,7 +15,7 @@ nif_room_open         | fyris_words_test
 nif_leaves_unread     | fyris_words_test
 nif_dead_owner_unasked| fyris_tables_test
 nif_dead_fixers_unasked | fyris_tables_test
-nif_writes_unnoticed  | fyris_folds_test
+store_write_unnoticed | fyris_folds_test
 nif_kinds_forgotten   | fyris_reload_test
 nif_tables_left       | fyris_reload_test
 nif_binary_held_on    | fyris_release_test

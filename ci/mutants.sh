@@ -122,6 +122,8 @@ store_through_unheld    | --cfg loom         | -p fyris --lib ops::model --profi
 store_commit_not_undone |                    | -p fyris --test lists
 store_commit_untold     | --cfg loom         | -p fyris --lib ops::model --profile quick
 store_version_unsettled | --cfg loom         | -p fyris --lib commits:: --profile quick
+store_write_unnoticed   |                    | -p fyris --test life a_watch
+store_watch_unwaited    |                    | -p fyris --test life a_watch
 store_read_unchecked    |                    | -p fyris --lib ops::commit
 store_read_passed       |                    | -p fyris --lib ops::commit
 store_read_passed       | --cfg loom         | -p fyris --lib ops::model::a_key_that_was_read --profile quick

@@ -365,7 +365,7 @@ mod tests {
     use super::*;
     use crate::pending::PartPlan;
 
-    /// Two steps of one call take the same version for the same place: see [`crate::view::Hold`].
+    /// Two steps of one call take the same version for the same place: see [`crate::table::Hold`].
     #[test]
     fn readers_of_one_version_are_at_one_place() {
         check(|| {

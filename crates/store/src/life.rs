@@ -53,14 +53,16 @@ const PROTECTED: u64 = 1;
 const PRIVATE: u64 = 2;
 const CLOSING: u64 = 4;
 
-/// The bit of a mode, that says what writes have to do besides: the table is [fixed](crate::fix).
+/// The bits of modes, that say what writes have to do besides: the table is [fixed](crate::fix), or
+/// [watched](crate::Watch).
 const FIXED: u64 = 8;
+const WATCHED: u64 = 16;
 
 /// The bits that do not matter to a read: a change that is only on its way has not happened, and modes are for writes.
-const UNSEEN: u64 = CLOSING | FIXED;
+const UNSEEN: u64 = CLOSING | FIXED | WATCHED;
 
 /// The name's number in a state: there are no more than 2^20 atoms.
-const NAME_SHIFT: u32 = 4;
+const NAME_SHIFT: u32 = 5;
 const NAME: u64 = ((1 << 20) - 1) << NAME_SHIFT;
 const _: () = assert!(fyris_term::atom::MAX_ATOMS as u64 - 1 <= NAME >> NAME_SHIFT);
 
@@ -124,6 +126,12 @@ impl State {
 
     fn is_closing(self) -> bool {
         self.0 & CLOSING != 0
+    }
+
+    /// Returns whether anyone watches the table for writes.
+    #[inline]
+    pub(crate) fn is_watched(self) -> bool {
+        self.0 & WATCHED != 0
     }
 
     /// Returns whether any process has fixed the table.
@@ -264,11 +272,20 @@ impl Life {
 
     /// Says whether the table is fixed. Who says so waits for the writes that may not have seen it.
     pub(crate) fn set_fixed(&self, fixed: bool) {
+        self.set_mode(FIXED, fixed);
+    }
+
+    /// Says whether the table is watched. Who says so waits for the writes that may not have seen it.
+    pub(crate) fn set_watched(&self, watched: bool) {
+        self.set_mode(WATCHED, watched);
+    }
+
+    fn set_mode(&self, mode: u64, on: bool) {
         // Relaxed, both: the barriers of `wait` order the one, and nothing goes with the other.
-        if fixed {
-            self.state.fetch_or(FIXED, Ordering::Relaxed);
+        if on {
+            self.state.fetch_or(mode, Ordering::Relaxed);
         } else {
-            self.state.fetch_and(!FIXED, Ordering::Relaxed);
+            self.state.fetch_and(!mode, Ordering::Relaxed);
         }
     }
 

@@ -101,7 +101,6 @@ pub(crate) enum Terms {
     /// The key is new.
     New,
     /// The key holds what was read under it, and keeps that.
-    #[cfg_attr(not(test), expect(dead_code, reason = "lists read nothing"))]
     Unchanged,
 }
 
@@ -114,6 +113,14 @@ impl Terms {
 
 /// The condition of each key of a commit in one table; where all have the same, there is one.
 pub(crate) type CellTerms = SmallVec<[Terms; 8]>;
+
+/// Returns the condition of the key at a place.
+pub(crate) fn terms_of(terms: &CellTerms, place: impl FnOnce() -> usize) -> Terms {
+    match *terms.as_slice() {
+        [all] => all,
+        _ => terms[place()],
+    }
+}
 
 /// One key's part of a commit: 8-byte aligned.
 pub(crate) struct Pending {
@@ -258,10 +265,7 @@ impl Pending {
     /// Returns the condition of the commit on the key.
     pub(crate) fn terms(&self) -> Terms {
         let part = self.part();
-        match *part.terms.as_slice() {
-            [all] => all,
-            _ => part.terms[part.place_of(self)],
-        }
+        terms_of(&part.terms, || part.place_of(self))
     }
 
     /// Returns a record with the key: of either content, or made for that.

@@ -36,6 +36,7 @@ use crate::life::{Asked, Life, State};
 use crate::options::Settings;
 use crate::registry::Inner;
 use crate::resource_ref::HeldTerm;
+use crate::table::Watched;
 use crate::table_data::AnyTableData;
 
 /// The heir of a table.
@@ -53,6 +54,7 @@ pub(crate) struct TableShared {
     pub(crate) id: TableId,
     pub(crate) settings: Settings,
     pub(crate) fixes: Fixes,
+    pub(crate) watched: Watched,
     /// Read and written under the registry's lock.
     pub(crate) heir: Mutex<Option<Heir>>,
     pub(crate) store: Weak<Inner>,
@@ -74,6 +76,7 @@ impl TableShared {
         TableShared {
             id,
             fixes: Fixes::default(),
+            watched: Watched::default(),
             heir: Mutex::new(None),
             store,
             attachment: Mutex::new(None),

@@ -5,12 +5,13 @@
 //! the commit may be made. If not, it is aborted, as it is if its table has been emptied meanwhile.
 
 use fyris_index::{Action, Entry, Index};
+use fyris_sync::reclaim::Guard;
 use smallvec::SmallVec;
 
 use crate::displaced::Displaced;
 use crate::error::Result;
 use crate::key_kind::KeyKind;
-use crate::pending::{CellTerms, Commit, CommitPart, PartPlan, PendingPtr, Terms};
+use crate::pending::{CellTerms, Commit, CommitPart, PartPlan, PendingPtr, Terms, terms_of};
 use crate::record::{NewRecord, RecordPtr};
 use crate::slot::{Content, Settled, Slot};
 use crate::table_data::TableData;
@@ -71,6 +72,25 @@ pub(crate) struct Writes {
     /// In a bag, the records that are added to each key, one behind another; and where those of the next key begin.
     pub(crate) records: Vec<RecordPtr>,
     pub(crate) ends: Vec<usize>,
+}
+
+impl Writes {
+    /// Retires the objects of writes that were not committed: others may have seen them in cells.
+    pub(crate) fn retire(self, pin: &impl Guard) {
+        for (at, content) in self.contents.into_iter().enumerate() {
+            // What was only read is the slot's.
+            if let Some(content) = content
+                && terms_of(&self.terms, || at) != Terms::Unchanged
+            {
+                // SAFETY: UNPLACED: in no slot, and in no cell of one.
+                unsafe { content.retire(pin) };
+            }
+        }
+        for record in self.records {
+            // SAFETY: as above.
+            unsafe { record.retire(pin) };
+        }
+    }
 }
 
 /// The number of keys that have a cell in their slot, and the numbers of objects and bytes that these add, of objects

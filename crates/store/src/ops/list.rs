@@ -34,11 +34,7 @@ impl List {
     /// Retires the objects of a list that was not inserted: others may have seen them in cells.
     pub(crate) fn retire(self, pin: &impl Guard) {
         if let List::Several(work) = self {
-            let contents = work.contents.into_iter().flatten();
-            for content in contents.chain(work.records.into_iter().map(Content::one)) {
-                // SAFETY: UNPLACED: in no slot, and in no cell of one.
-                unsafe { content.retire(pin) };
-            }
+            work.retire(pin);
         }
     }
 }

@@ -379,9 +379,8 @@ fn put_if_unchanged(table: &Table, new: i64, seen: Option<Content>, pin: &LocalG
     let placing = table.place_all(&work, &commit, 0, &mut placed, waits, &admission);
     let outcome = table.end(&work, commit, &placed, placing, &admission);
     let done = outcome == Ok(Outcome::Committed);
-    if !done && let Some(new) = work.contents[0] {
-        // SAFETY: UNPLACED: in no slot, and in no cell of one.
-        unsafe { new.retire(pin) };
+    if !done {
+        work.retire(pin);
     }
     done
 }

@@ -15,8 +15,8 @@ use crate::error::Result;
 use crate::ids::TableType;
 use crate::ops::Span;
 use crate::record::Object;
-use crate::table::Table;
-use crate::view::{Hold, ReadMany, View};
+use crate::table::{Hold, Table};
+use crate::view::{ReadMany, View};
 
 /// Pieces for each thread.
 const PIECES: usize = 8;

@@ -12,9 +12,9 @@ use super::plan;
 use super::scan::{BATCH, Scan};
 use crate::error::{Error, Result};
 use crate::record::Object;
-use crate::table::Table;
+use crate::table::{Hold, Table};
 use crate::table_data::AnyTableData;
-use crate::view::{Hold, ReadMany, TableReader, View};
+use crate::view::{ReadMany, TableReader, View};
 use crate::writer::Writer;
 
 /// Objects visited under one pin: what is freed meanwhile waits for no longer than that takes.

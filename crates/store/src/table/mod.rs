@@ -6,6 +6,7 @@
 
 mod admin;
 mod cursor;
+mod hold;
 mod info;
 mod keys;
 mod list;
@@ -18,16 +19,20 @@ mod rank;
 mod reading;
 mod remove;
 mod swap;
+mod watch;
 mod writing;
 
 pub use admin::Setting;
 pub use cursor::{Cursor, Iter};
+pub(crate) use hold::Hold;
 pub use info::{Info, InfoValue};
 pub use load::Loader;
 pub use native_terms::Batch;
 pub use prefix::Prefix;
 pub use range::{RangeCursor, RangeOptions};
 pub use reading::{Elements, Generated};
+pub use watch::Watch;
+pub(crate) use watch::Watched;
 
 use std::sync::Arc;
 
@@ -300,7 +305,11 @@ impl Table {
     ) -> Result<R> {
         let (_section, state) = self.shared.life.enter(pin);
         let data = self.data(state, Right::Write, pin)?;
-        f(data, &Writer::new(pin, state, &self.shared.fixes))
+        let result = f(data, &Writer::new(pin, state, &self.shared.fixes));
+        if state.is_watched() && !cfg!(fyris_mutant = "store_write_unnoticed") {
+            self.shared.watched.count();
+        }
+        result
     }
 
     /// Returns what the handle reads by, if it gives the right to read in this state.

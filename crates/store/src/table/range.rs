@@ -5,14 +5,14 @@ use std::ops::{Bound, RangeBounds};
 use fyris_sync::reclaim::{Guard, pin};
 use fyris_term::Term;
 
-use super::{Prefix, Table};
+use super::{Hold, Prefix, Table};
 use crate::error::{Error, Result};
 use crate::ids::TableType;
 use crate::keys::AsKey;
 use crate::ops::Span;
 use crate::record::{Object, newest};
 use crate::slot::Content;
-use crate::view::{Hold, ReadMany, View};
+use crate::view::{ReadMany, View};
 
 /// Objects fetched in one step of a range.
 pub(super) const STEP: usize = 256;

@@ -23,6 +23,26 @@ impl Live<'_> {
     fn get_encoded(self, key: &KeyBuf, pin: &impl Guard) -> Option<Content> {
         with_data!(self.0, data => data.get(data.key(key), pin))
     }
+
+    /// Returns the figures of the index.
+    pub(crate) fn describe(self, pin: &impl Guard) -> Figures {
+        with_data!(self.0, data => data.index.describe(pin))
+    }
+
+    /// Adds the lengths of buckets, if there are buckets.
+    pub(crate) fn lengths(self, figures: Figures, pin: &impl Guard) -> Figures {
+        with_data!(self.0, data => figures.lengths(&data.index, pin))
+    }
+
+    /// Returns the bytes that are allocated for objects, their keys and the index.
+    pub(crate) fn memory(self) -> usize {
+        with_data!(self.0, data => data.memory())
+    }
+
+    /// Returns how many of these bytes are for objects with their keys.
+    pub(crate) fn objects_memory(self) -> usize {
+        with_data!(self.0, data => data.objects_memory())
+    }
 }
 
 impl<'d> View for Live<'d> {
@@ -92,22 +112,6 @@ impl<'d> View for Live<'d> {
 
     fn len(&self) -> usize {
         self.0.len()
-    }
-
-    fn describe(&self, pin: &impl Guard) -> Figures {
-        with_data!(self.0, data => data.index.describe(pin))
-    }
-
-    fn lengths(&self, figures: Figures, pin: &impl Guard) -> Figures {
-        with_data!(self.0, data => figures.lengths(&data.index, pin))
-    }
-
-    fn memory(&self) -> usize {
-        with_data!(self.0, data => data.memory())
-    }
-
-    fn objects_memory(&self) -> usize {
-        with_data!(self.0, data => data.objects_memory())
     }
 
     #[inline]

@@ -9,7 +9,7 @@
 //! | [`ReadMany`] | several keys and ranges of keys | each key at the moment when it is read, but list inserts whole |
 //!
 //! A view is asked for its reader of several keys by [`View::read_many`], which takes a place in the order of list
-//! inserts; the live one is in [`live`]. A call of several steps chooses by [`Hold`] whether it keeps that place by one
+//! inserts; the live one is in [`live`]. A call of several steps chooses by [`Hold`](crate::table::Hold) whether it keeps that place by one
 //! pin or unpins between two steps.
 //!
 //! The contents that a view hands out stay readable while the pin lives. Between two steps a caller keeps keys, nothing
@@ -20,12 +20,10 @@
 //! its view; what reads is written over the traits and stays. The tests of this module plug in such a second view, a
 //! copy of the table, beneath scans, their pieces and steps.
 
-mod hold;
 mod live;
 #[cfg(test)]
 mod tests;
 
-use fyris_index::Figures;
 use fyris_sync::reclaim::Guard;
 use fyris_term::key::KeyBuf;
 
@@ -36,7 +34,6 @@ use crate::keys::AsKey;
 use crate::ops::Span;
 use crate::slot::Content;
 
-pub(crate) use hold::Hold;
 pub(crate) use live::{Live, LiveReader};
 
 /// The view that a handle of a table reads by.
@@ -109,18 +106,6 @@ pub(crate) trait View {
 
     /// Returns the number of objects, exact with respect to finished operations.
     fn len(&self) -> usize;
-
-    /// Returns the bytes that are allocated for objects, their keys and the index.
-    fn memory(&self) -> usize;
-
-    /// Returns how many of these bytes are for objects with their keys.
-    fn objects_memory(&self) -> usize;
-
-    /// Returns the figures of the index.
-    fn describe(&self, pin: &impl Guard) -> Figures;
-
-    /// Adds the lengths of buckets, if there are buckets.
-    fn lengths(&self, figures: Figures, pin: &impl Guard) -> Figures;
 
     /// Returns a reader of several keys, at a place in the order of list inserts: here and now, or where the view is.
     fn read_many<'g>(&self, pin: &'g impl Guard) -> Self::Reader<'g>;

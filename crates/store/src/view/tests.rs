@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::ops::Bound;
 
-use fyris_index::Figures;
 use fyris_sync::reclaim::{Guard, LocalGuard, pin};
 use fyris_term::Term;
 use fyris_term::key::KeyBuf;
@@ -143,22 +142,6 @@ impl View for &Copied {
 
     fn len(&self) -> usize {
         self.contents.iter().map(Vec::len).sum()
-    }
-
-    fn describe(&self, _: &impl Guard) -> Figures {
-        Figures::new()
-    }
-
-    fn lengths(&self, figures: Figures, _: &impl Guard) -> Figures {
-        figures
-    }
-
-    fn memory(&self) -> usize {
-        0
-    }
-
-    fn objects_memory(&self) -> usize {
-        0
     }
 
     fn read_many(&self, _: &impl Guard) -> Self {

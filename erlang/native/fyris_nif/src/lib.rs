@@ -12,7 +12,6 @@
 //! | `term` | terms into stored forms and back |
 //! | `process` | owners, and what happens when they end |
 //! | `tables` | tids, and finding tables |
-//! | `watch` | whether a table has been written to; invariant NOTICE |
 //! | `calls` | the functions, by what they do |
 //!
 //! # How long a call may take
@@ -31,7 +30,6 @@ mod machine;
 mod process;
 mod tables;
 mod term;
-mod watch;
 
 use rustler::codegen_runtime::ErlNifEntry;
 

@@ -12,7 +12,7 @@ use fyris::{Borrowed, Error, LocalGuard, ProcessId, Store, Table, TableId, Table
 use crate::call::Fail;
 use crate::kind::atom;
 use crate::machine::{Env, ResourceCount, Term};
-use crate::{load, process, watch};
+use crate::{load, process};
 
 /// All tables of this machine.
 static STORE: LazyLock<Store> = LazyLock::new(new_store);
@@ -143,20 +143,6 @@ pub(crate) fn with<R>(
         table = inherited(env, term, caller, &pin)?;
     }
     f(&table, &pin)
-}
-
-/// Works as [`with`], for a call that writes to the table.
-#[inline]
-pub(crate) fn write<R>(
-    env: Env,
-    term: Term,
-    f: impl FnOnce(&Table, &LocalGuard) -> Result<R, Fail>,
-) -> Result<R, Fail> {
-    with(env, term, |table, pin| {
-        let result = f(table, pin);
-        watch::wrote(table);
-        result
-    })
 }
 
 /// Sees to it that a table whose owner has ended is inherited or gone, for a caller that has the table but not its

@@ -107,7 +107,7 @@ impl HalfWay {
         let outcome = data.end(&work, commit, &placed, placing, &pin);
         let done = outcome == Ok(Outcome::Committed);
         if !done {
-            List::Several(work).retire(&pin);
+            work.retire(&pin);
         }
         let other = table(data.kind, &[]);
         for key in 0..10 {

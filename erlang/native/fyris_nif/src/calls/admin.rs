@@ -53,7 +53,7 @@ pub(super) fn new(env: Env, args: &[Term]) -> Reply {
 
 /// Implements `delete/1`.
 pub(super) fn delete(env: Env, args: &[Term]) -> Reply {
-    tables::write(env, args[0], |table, _| Ok(table.delete()?))?;
+    tables::with(env, args[0], |table, _| Ok(table.delete()?))?;
     Ok(atom::r#true(env))
 }
 

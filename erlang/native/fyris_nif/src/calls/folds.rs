@@ -5,38 +5,30 @@
 //! first objects come one by one: a fold over few of them is not worth a watch.
 
 use std::ops::Bound;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock};
 
-use fyris::{RangeCursor, RangeOptions, Table};
+use fyris::{RangeCursor, RangeOptions, Table, Watch};
 use fyris_term::Term as Owned;
 
 use crate::call::{BAD, Fail, Reply};
 use crate::kind::atom;
 use crate::machine::{Env, Term};
-use crate::watch::Watch;
-use crate::{load, tables, term, watch};
+use crate::{load, tables, term};
 
 /// A fold between two calls.
 pub(crate) struct FoldPlace {
     fold: Mutex<Fold>,
-    /// The number of the fold's watch, and its count before the slice was read: what is asked before every object,
-    /// without the lock.
-    watched: AtomicUsize,
+    /// Once there is one, slices may have more than one object.
+    watch: OnceLock<Watch>,
+    /// The watch's count before the slice was read: what is asked before every object, without the lock.
     count: AtomicU64,
 }
-
-/// Stands for no watch.
-const UNWATCHED: usize = usize::MAX;
 
 struct Fold {
     back: bool,
     /// Slices read so far.
     slices: usize,
-    /// Once there is one, slices may have more than one object.
-    watch: Option<Watch>,
-    /// The watch's count before the slice was read.
-    count: u64,
     /// Objects of the slice.
     size: usize,
 }
@@ -49,24 +41,6 @@ const SLICE: usize = 512;
 const PERCENT: usize = 10;
 
 impl Fold {
-    fn is_current(&self) -> bool {
-        let watch = self.watch.as_ref();
-        watch.is_some_and(|watch| watch.count() == self.count)
-    }
-
-    /// Makes ready for a slice: four times as long as the one before if nothing was written meanwhile.
-    fn prepare(&mut self, table: &Table) {
-        self.size = match self.is_current() {
-            true => (4 * self.size).min(SLICE),
-            false => 1,
-        };
-        if self.slices == FIRST {
-            self.watch = Watch::begin(table.id());
-        }
-        self.slices += 1;
-        self.count = self.watch.as_ref().map_or(0, Watch::count);
-    }
-
     fn cursor(&self, table: &Table, last: Option<Owned>) -> Result<RangeCursor, Fail> {
         let near = last.map_or(Bound::Unbounded, Bound::Excluded);
         Ok(match self.back {
@@ -80,24 +54,31 @@ impl FoldPlace {
     fn new(fold: Fold) -> FoldPlace {
         FoldPlace {
             fold: Mutex::new(fold),
-            watched: AtomicUsize::new(UNWATCHED),
+            watch: OnceLock::new(),
             count: AtomicU64::new(0),
         }
     }
 
-    /// Publishes the watch and its count for `is_current`. To be called when one of them has changed.
-    fn publish(&self, fold: &Fold) {
-        let number = fold.watch.as_ref().map_or(UNWATCHED, Watch::number);
-        // Relaxed, both: the one process that folds writes and reads them, on whatever scheduler it runs.
-        self.count.store(fold.count, Ordering::Relaxed);
-        self.watched.store(number, Ordering::Relaxed);
+    /// Makes ready for a slice: four times as long as the one before if nothing was written meanwhile.
+    fn prepare(&self, fold: &mut Fold, table: &Table) {
+        fold.size = match self.is_current() {
+            true => (4 * fold.size).min(SLICE),
+            false => 1,
+        };
+        if fold.slices == FIRST {
+            self.watch.get_or_init(|| table.watch());
+        }
+        fold.slices += 1;
+        let count = self.watch.get().map_or(0, Watch::count);
+        // Relaxed: the one process that folds writes and reads it, on whatever scheduler it runs.
+        self.count.store(count, Ordering::Relaxed);
     }
 
     #[inline]
     fn is_current(&self) -> bool {
-        // Relaxed: as in `publish`.
-        let count = watch::count_of(self.watched.load(Ordering::Relaxed));
-        count == Some(self.count.load(Ordering::Relaxed))
+        // Relaxed: as in `prepare`.
+        let count = self.count.load(Ordering::Relaxed);
+        self.watch.get().is_some_and(|watch| watch.count() == count)
     }
 }
 
@@ -115,8 +96,6 @@ pub(super) fn begin(env: Env, args: &[Term]) -> Reply {
         let fold = Fold {
             back,
             slices: 0,
-            watch: None,
-            count: 0,
             size: 1,
         };
         Ok(load::wrap(env, FoldPlace::new(fold)))
@@ -132,8 +111,7 @@ pub(super) fn slice(env: Env, args: &[Term]) -> Reply {
     let mut fold = place.fold.lock().map_err(|_| BAD)?;
     tables::with(env, args[0], |table, pin| {
         let mut cursor = fold.cursor(table, last)?;
-        fold.prepare(table);
-        place.publish(&fold);
+        place.prepare(&mut fold, table);
         let (mut objects, mut more) = (Vec::new(), true);
         while more && objects.is_empty() {
             more = cursor.next_batch(table, fold.size, pin, &mut objects)?;
@@ -158,9 +136,8 @@ pub(super) fn is_current(env: Env, args: &[Term]) -> Reply {
 
 /// Implements `fold_end(Place)`: ends the watch of a fold that is over, though its place is still referred to.
 pub(super) fn end(env: Env, args: &[Term]) -> Reply {
-    let place = place(env, args[0])?;
-    let mut fold = place.fold.lock().map_err(|_| BAD)?;
-    fold.watch = None;
-    place.publish(&fold);
+    if let Some(watch) = place(env, args[0])?.watch.get() {
+        watch.end();
+    }
     Ok(atom::r#true(env))
 }

@@ -20,7 +20,7 @@ pub(super) fn insert(env: Env, args: &[Term]) -> Reply {
     if !is_tuple(env, args[1]) {
         return list(env, args, false);
     }
-    tables::write(env, args[0], |table, pin| {
+    tables::with(env, args[0], |table, pin| {
         table.insert_object(&MachineObject::new(env, args[1]), pin)?;
         Ok(atom::r#true(env))
     })
@@ -37,7 +37,7 @@ pub(super) fn insert_new(env: Env, args: &[Term]) -> Reply {
     if !is_tuple(env, args[1]) {
         return list(env, args, true);
     }
-    tables::write(env, args[0], |table, _| {
+    tables::with(env, args[0], |table, _| {
         let done = table.insert_new_object(&MachineObject::new(env, args[1]))?;
         Ok(atom::boolean(env, done))
     })
@@ -73,7 +73,7 @@ fn short_length(env: Env, list: Term) -> Option<usize> {
 }
 
 fn insert_all(env: Env, args: &[Term], expected: usize, only_new: bool) -> Reply {
-    tables::write(env, args[0], |table, _| {
+    tables::with(env, args[0], |table, _| {
         table.check(fyris::Right::Write)?;
         let batch = batch(env, args[1], expected, table.keypos())?;
         Ok(atom::boolean(env, table.insert_batch(batch, only_new)?))
@@ -87,7 +87,7 @@ fn try_insert_all(
     expected: usize,
     only_new: bool,
 ) -> Result<Option<bool>, Fail> {
-    tables::write(env, args[0], |table, _| {
+    tables::with(env, args[0], |table, _| {
         table.check(fyris::Right::Write)?;
         let batch = batch(env, args[1], expected, table.keypos())?;
         Ok(table.try_insert_batch(batch, only_new)?)

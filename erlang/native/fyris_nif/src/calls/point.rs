@@ -53,7 +53,7 @@ pub(super) fn answer(env: Env, args: &[Term], verb: Verb) -> Result<Option<Term>
         return Ok(None);
     };
     let result = if matches!(verb, Verb::Delete | Verb::MatchDelete) {
-        tables::write(env, args[0], |table, _| asked.delete(env, table))
+        tables::with(env, args[0], |table, _| asked.delete(env, table))
     } else {
         tables::with(env, args[0], |table, pin| {
             let Some(head) = asked.parse(env, table.keypos()) else {

@@ -17,7 +17,7 @@ use crate::kind::node::node_name;
 use crate::machine::{Env, Term};
 use crate::tables::store;
 use crate::term::{Offered, with_maker};
-use crate::{load, process, tables, term, watch};
+use crate::{load, process, tables, term};
 
 /// Objects of a slice.
 const SLICE: usize = 1000;
@@ -159,11 +159,7 @@ fn slice(env: Env, query: &mut Query, verb: Verb, tail: Term) -> Result<(bool, T
         return list_slice(env, query, tail);
     }
     let before = query.visited();
-    let more = query.step(SLICE);
-    if verb != Verb::Count {
-        watch::wrote(query.table());
-    }
-    let more = more?;
+    let more = query.step(SLICE)?;
     let visited = (query.visited() - before) as usize;
     env.consume(PERCENT * visited.min(SLICE) / SLICE);
     Ok((more, env.make_int(query.count() as i64)))

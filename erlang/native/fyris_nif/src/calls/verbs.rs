@@ -233,7 +233,7 @@ pub(super) fn take_slice(env: Env, args: &[Term]) -> Reply {
     let place = place.ok_or(BAD)?;
     let mut cursor = place.cursor.lock().map_err(|_| BAD)?;
     env.consume(PERCENT);
-    tables::write(env, args[0], |table, _| {
+    tables::with(env, args[0], |table, _| {
         let (mut list, mut count) = (args[2], 0);
         let more = cursor.take_batch(table, SLICE, |object| {
             count += 1;
@@ -254,7 +254,7 @@ pub(super) fn drain(env: Env, args: &[Term]) -> Reply {
 }
 
 fn drain_all(env: Env, args: &[Term]) -> Reply {
-    tables::write(env, args[0], |table, _| {
+    tables::with(env, args[0], |table, _| {
         let all = table.drain()?;
         let all: Vec<Term> = all.iter().map(|object| term::make(env, object)).collect();
         Ok(env.make_list(&all))
@@ -263,7 +263,7 @@ fn drain_all(env: Env, args: &[Term]) -> Reply {
 
 /// Implements `cas/3`.
 pub(super) fn cas(env: Env, args: &[Term]) -> Reply {
-    tables::write(env, args[0], |table, _| {
+    tables::with(env, args[0], |table, _| {
         let (old, new) = (
             MachineObject::new(env, args[1]),
             MachineObject::new(env, args[2]),

@@ -19,7 +19,7 @@ use crate::term::{self, MachineObject};
 
 /// Implements `delete/2`.
 pub(super) fn delete(env: Env, args: &[Term]) -> Reply {
-    tables::write(env, args[0], |table, pin| {
+    tables::with(env, args[0], |table, pin| {
         super::with_key(env, args[1], |key| Ok(table.delete_under(key, pin)?))?;
         Ok(atom::r#true(env))
     })
@@ -27,7 +27,7 @@ pub(super) fn delete(env: Env, args: &[Term]) -> Reply {
 
 /// Implements `delete_object/2`.
 pub(super) fn delete_object(env: Env, args: &[Term]) -> Reply {
-    tables::write(env, args[0], |table, _| {
+    tables::with(env, args[0], |table, _| {
         let object = MachineObject::new(env, args[1]);
         super::if_known(|| table.delete_like(&object))?;
         Ok(atom::r#true(env))
@@ -36,7 +36,7 @@ pub(super) fn delete_object(env: Env, args: &[Term]) -> Reply {
 
 /// Implements `delete_all_objects/1`.
 pub(super) fn delete_all_objects(env: Env, args: &[Term]) -> Reply {
-    tables::write(env, args[0], |table, _| {
+    tables::with(env, args[0], |table, _| {
         table.delete_all_objects()?;
         Ok(atom::r#true(env))
     })
@@ -44,7 +44,7 @@ pub(super) fn delete_all_objects(env: Env, args: &[Term]) -> Reply {
 
 /// Implements `take/2`.
 pub(super) fn take(env: Env, args: &[Term]) -> Reply {
-    tables::write(env, args[0], |table, _| {
+    tables::with(env, args[0], |table, _| {
         with_any_key!(env, args[1], |key| {
             let taken = |objects: &[Object<'_>]| found(env, table, args[1], key, objects);
             Ok(table.take_with(key, taken)?)
@@ -135,7 +135,7 @@ fn count_all(env: Env, table: &Table, key: &KeyBuf, ops: &[SmallOp], pin: &Local
 /// Implements `update_counter/3,4`.
 pub(super) fn update_counter(env: Env, args: &[Term]) -> Reply {
     let ops = SmallOps::read(env, args[2]);
-    tables::write(env, args[0], |table, pin| {
+    tables::with(env, args[0], |table, pin| {
         if let Some(ops) = ops.as_ref().filter(|_| is_default(env, table, args)) {
             let new = super::with_key(env, args[1], |key| ops.run(env, table, key, pin));
             if args.len() == 3 || !matches!(new, Err(Fail::Store(fyris::Error::NoSuchKey))) {
@@ -289,7 +289,7 @@ fn with_bytes(
 /// Implements `update_element/3,4`.
 pub(super) fn update_element(env: Env, args: &[Term]) -> Reply {
     let edit = simple_edit(env, args[2]);
-    tables::write(env, args[0], |table, pin| {
+    tables::with(env, args[0], |table, pin| {
         if let Some(edit) = edit.filter(|_| is_default(env, table, args)) {
             let done = super::with_key(env, args[1], |key| overwrite(env, table, key, edit, pin))?;
             if done || args.len() == 3 {

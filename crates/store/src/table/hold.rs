@@ -2,10 +2,10 @@
 
 use fyris_sync::reclaim::{LocalGuard, pin};
 
-use super::{ReadMany, TableReader, View};
+use super::Table;
 use crate::commits::Place;
 use crate::error::Result;
-use crate::table::Table;
+use crate::view::{ReadMany, TableReader, View};
 
 /// The state of a call of several steps between two of them.
 pub(crate) enum Hold<'d, 'g> {
