@@ -132,19 +132,11 @@ impl Env {
         (found != 0).then_some(value)
     }
 
-    /// Returns the number of pairs of a map.
-    pub(crate) fn map_size(self, term: Term) -> Option<usize> {
-        let mut size = 0;
-        // SAFETY: the term belongs to the call under way (CALL); the out word is ours, and read only when set.
-        let found = unsafe { raw::enif_get_map_size(self.0, term.c(), &mut size) };
-        (found != 0).then_some(size)
-    }
-
     /// Returns the keys and values of a map. Not inlined: its stack space would be needed at every level of a deep
     /// term.
     #[inline(never)]
     pub(crate) fn pairs(self, map: Term) -> Vec<(Term, Term)> {
-        let mut pairs = Vec::with_capacity(self.map_size(map).unwrap_or(0));
+        let (mut pairs, mut size) = (Vec::new(), 0);
         let mut iter = MaybeUninit::uninit();
         let head = raw::ErlNifMapIteratorEntry::ERL_NIF_MAP_ITERATOR_HEAD;
         // SAFETY: the map belongs to the call under way (CALL), as do its keys and values; the iterator is initialised
@@ -153,6 +145,8 @@ impl Env {
             if raw::enif_map_iterator_create(self.0, map.c(), iter.as_mut_ptr(), head) == 0 {
                 return pairs;
             }
+            raw::enif_get_map_size(self.0, map.c(), &mut size);
+            pairs.reserve_exact(size);
             let iter: *mut raw::ErlNifMapIterator = iter.as_mut_ptr();
             let (mut key, mut value) = (map.c(), map.c());
             while raw::enif_map_iterator_get_pair(self.0, iter, &mut key, &mut value) != 0 {
@@ -434,7 +428,6 @@ impl Env {
 }
 
 /// The elements of a list that are left.
-#[derive(Clone, Copy)]
 pub(crate) struct Elements {
     env: Env,
     rest: Term,
@@ -442,7 +435,7 @@ pub(crate) struct Elements {
 
 impl Elements {
     /// Returns what is behind the elements that were read.
-    pub(crate) fn rest(self) -> Term {
+    pub(crate) fn rest(&self) -> Term {
         self.rest
     }
 
@@ -453,7 +446,7 @@ impl Elements {
     }
 
     /// Returns whether all elements of a proper list were read.
-    pub(crate) fn are_all(self) -> bool {
+    pub(crate) fn are_all(&self) -> bool {
         self.env.is_nil(self.rest)
     }
 }

@@ -4,6 +4,7 @@ use fyris_term::key::{Flat, KeyBuf, KeyWriter};
 use fyris_term::{Float, Fun};
 
 use super::{DEEP, Result, read};
+use crate::kind::map::tree::Pair;
 use crate::kind::{Cells, Seen, atom, fun, pid, see};
 use crate::machine::{Env, Term};
 
@@ -110,7 +111,11 @@ fn write(env: Env, term: Term, out: &mut KeyWriter<'_>, at: At) -> Result<()> {
             return elements.try_for_each(|&e| write(env, e, out, at.inside()));
         }
         Seen::List(cells) => return list(env, cells, out, at.inside()),
-        Seen::Map(_) | Seen::Tree => return map(env, term, out, at.inside()),
+        Seen::Map(few) => {
+            let pairs = few.keys.iter().copied().zip(few.values.iter().copied());
+            return map(env, pairs, out, at.inside());
+        }
+        Seen::Tree => return map(env, env.pairs(term).into_iter(), out, at.inside()),
         Seen::Float(value) => out.float(Float::new(value).unwrap_or(Float::ZERO)),
         Seen::Binary(bytes) => out.binary(bytes),
         Seen::Large(large) => match large.as_int() {
@@ -186,9 +191,12 @@ fn list(env: Env, mut cells: Cells, out: &mut KeyWriter<'_>, at: At) -> Result<(
 }
 
 #[inline(never)]
-fn map(env: Env, term: Term, out: &mut KeyWriter<'_>, at: At) -> Result<()> {
-    // Not on the stack, where they would be once for every level.
-    let pairs = env.pairs(term);
+fn map(
+    env: Env,
+    pairs: impl ExactSizeIterator<Item = Pair>,
+    out: &mut KeyWriter<'_>,
+    at: At,
+) -> Result<()> {
     out.begin_map(pairs.len());
     for (key, value) in pairs {
         out.map_key();
