@@ -98,6 +98,6 @@ pub use resource_ref::{ResourceRefs, each_reference, set_resource_refs};
 pub use store::{Borrowed, Owner, Store};
 pub use table::{
     Batch, Cursor, Elements, Generated, Info, InfoValue, Iter, Loader, Prefix, RangeCursor,
-    RangeOptions, Setting, Table, Watch,
+    RangeOptions, Setting, Table, WriteWatch,
 };
 pub use view::Step;

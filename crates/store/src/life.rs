@@ -54,7 +54,7 @@ const PRIVATE: u64 = 2;
 const CLOSING: u64 = 4;
 
 /// The bits of modes, that say what writes have to do besides: the table is [fixed](crate::fix), or
-/// [watched](crate::Watch).
+/// [watched](crate::WriteWatch).
 const FIXED: u64 = 8;
 const WATCHED: u64 = 16;
 

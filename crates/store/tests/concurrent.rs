@@ -63,7 +63,15 @@ fn what_is_deleted_at_once_is_counted_once() {
                 for from in [0, EACH] {
                     let inserting = &inserting;
                     s.spawn(move || {
-                        (from..from + EACH).for_each(|key| table.insert(&pair(key, 0)).unwrap());
+                        let objects: Vec<_> = (from..from + EACH).map(|key| pair(key, 0)).collect();
+                        match from {
+                            0 => objects
+                                .iter()
+                                .for_each(|object| table.insert(object).unwrap()),
+                            // Each list takes more than one step.
+                            _ => (objects.chunks(100))
+                                .for_each(|list| table.insert_list(list).unwrap()),
+                        }
                         inserting.fetch_sub(1, Ordering::Relaxed);
                     });
                 }

@@ -15,10 +15,9 @@ use fyris_term::Term;
 use fyris_term::key::KeyBuf;
 
 use super::commit::{Placed, Writes};
-use super::{Admission, List, Outcome, Patience, Span};
+use super::{List, Outcome, Patience, Span};
 use crate::chain;
 use crate::commits::{CommitLog, Undo};
-use crate::error::Result;
 use crate::ids::TableType;
 use crate::key_kind::{Exact, KeyKind};
 use crate::native_terms::record_of;
@@ -183,23 +182,10 @@ fn look_up_both(table: &Table) -> [Vec<i64>; 2] {
     [get(1), second]
 }
 
-/// Always lets a list go on.
-struct Always<'g>(&'g LocalGuard);
-
-impl Admission for Always<'_> {
-    fn step<R>(&self, f: impl FnOnce(&Writer<'_>) -> R) -> Result<Option<R>> {
-        Ok(Some(self.tidy(f)))
-    }
-
-    fn tidy<R>(&self, f: impl FnOnce(&Writer<'_>) -> R) -> R {
-        f(&Writer::plain(self.0))
-    }
-}
-
 fn insert_list(table: &Table, value: i64, only_new: bool) -> bool {
     let pin = pin();
     let mut list = table.list(list(value), only_new);
-    let outcome = table.insert_list(&mut list, Patience::Waits, &Always(&pin));
+    let outcome = table.insert_list(&mut list, Patience::Waits, &Writer::plain(&pin));
     let done = outcome == Ok(Outcome::Committed);
     if !done {
         list.retire(&pin);
@@ -374,7 +360,7 @@ fn put_if_unchanged(table: &Table, new: i64, seen: Option<Content>, pin: &LocalG
     };
     let keys = vec![None, Some(read)];
     let commit = Commit::new([table.plan(&work, keys)]);
-    let (mut placed, admission) = (Placed::default(), Always(pin));
+    let (mut placed, admission) = (Placed::default(), Writer::plain(pin));
     let waits = Patience::Waits;
     let placing = table.place_all(&work, &commit, 0, &mut placed, waits, &admission);
     let outcome = table.end(&work, commit, &placed, placing, &admission);
@@ -434,7 +420,7 @@ fn a_commit_over_two_tables_is_one() {
             });
         let plan = |i: usize| tables[i].plan(&works[i], Vec::new());
         let commit = Commit::new([plan(0), plan(1)]);
-        let (mut placed, admission) = ([Placed::default(), Placed::default()], Always(&pin));
+        let (mut placed, admission) = ([Placed::default(), Placed::default()], Writer::plain(&pin));
         for i in [0, 1] {
             let waits = Patience::Waits;
             let placing =

@@ -31,8 +31,8 @@ pub use native_terms::Batch;
 pub use prefix::Prefix;
 pub use range::{RangeCursor, RangeOptions};
 pub use reading::{Elements, Generated};
-pub use watch::Watch;
 pub(crate) use watch::Watched;
+pub use watch::WriteWatch;
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! Watches that notice whether a table has been written to.
 //!
-//! Invariant **NOTICE**: a watch whose [count](Watch::count) is as it was before its holder read the table has seen
+//! Invariant **NOTICE**: a watch whose [count](WriteWatch::count) is as it was before its holder read the table has seen
 //! every write that had returned by then. A write sees in the state that it loads in its section whether the table is
 //! watched (see [`crate::life`]), and then counts itself before it returns. To begin a watch waits for the writes that
 //! may not have seen it, so what those have written is there for who reads the table afterwards.
@@ -25,7 +25,7 @@ impl Watched {
     /// Counts a write, before it returns.
     #[cold]
     pub(crate) fn count(&self) {
-        // Release: pairs with the Acquire in `Watch::count`.
+        // Release: pairs with the Acquire in `WriteWatch::count`.
         self.writes.fetch_add(1, Ordering::Release);
     }
 
@@ -39,9 +39,9 @@ impl Watched {
 
 /// A watch over a table: notices whether the table has been written to, by whomever.
 ///
-/// Taken by [`Table::watch`]; ends with [`Watch::end`] or when it is dropped. While it lasts a write to the table adds
+/// Taken by [`Table::watch`]; ends with [`WriteWatch::end`] or when it is dropped. While it lasts a write to the table adds
 /// to a counter that all writers of the table share.
-pub struct Watch {
+pub struct WriteWatch {
     shared: Arc<TableShared>,
     ended: AtomicBool,
 }
@@ -61,20 +61,20 @@ impl Table {
     /// assert!(watch.count() > before);
     /// # Ok::<(), fyris::Error>(())
     /// ```
-    pub fn watch(&self) -> Watch {
+    pub fn watch(&self) -> WriteWatch {
         let shared = self.shared.clone();
         shared.watched.change(&shared.life, |watches| *watches += 1);
         if !cfg!(fyris_mutant = "store_watch_unwaited") {
             shared.life.wait_for_writes(&pin());
         }
-        Watch {
+        WriteWatch {
             shared,
             ended: AtomicBool::new(false),
         }
     }
 }
 
-impl Watch {
+impl WriteWatch {
     /// Returns a number that has grown if the table was written to, or a write to it was tried; what that has written
     /// may be there before it is counted. One load.
     ///
@@ -116,14 +116,19 @@ impl Watch {
     }
 }
 
-impl Drop for Watch {
+impl Drop for WriteWatch {
     fn drop(&mut self) {
         self.end();
     }
 }
 
-impl std::fmt::Debug for Watch {
+impl std::fmt::Debug for WriteWatch {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Watch({}, {})", self.shared.reference(), self.count())
+        write!(
+            f,
+            "WriteWatch({}, {})",
+            self.shared.reference(),
+            self.count()
+        )
     }
 }

@@ -23,17 +23,6 @@ fn record(key: i64, value: i64) -> NewRecord {
     record_of(&object, 1).expect("a record")
 }
 
-/// Always lets a commit go on.
-impl Admission for LocalGuard {
-    fn step<R>(&self, f: impl FnOnce(&Writer<'_>) -> R) -> Result<Option<R>> {
-        Ok(Some(self.tidy(f)))
-    }
-
-    fn tidy<R>(&self, f: impl FnOnce(&Writer<'_>) -> R) -> R {
-        f(&Writer::plain(self))
-    }
-}
-
 /// A commit stopped half-way.
 struct HalfWay {
     data: Hashed,
@@ -63,7 +52,7 @@ impl HalfWay {
         let (pin, mut placed) = (pin(), Placed::default());
         let commit = Commit::new([data.plan(&work, keys)]);
         let waits = Patience::Waits;
-        let placing = data.place_all(&work, &commit, 0, &mut placed, waits, &pin);
+        let placing = data.place_all(&work, &commit, 0, &mut placed, waits, &Writer::plain(&pin));
         HalfWay {
             data,
             work,
@@ -104,7 +93,7 @@ impl HalfWay {
             placing,
             pin,
         } = self;
-        let outcome = data.end(&work, commit, &placed, placing, &pin);
+        let outcome = data.end(&work, commit, &placed, placing, &Writer::plain(&pin));
         let done = outcome == Ok(Outcome::Committed);
         if !done {
             work.retire(&pin);
@@ -222,7 +211,9 @@ fn a_list_may_give_up_on_another() {
         let list = vec![record(1, BIG), record(3, BIG), record(4, BIG)];
         let mut list = half.data.list(list, only_new);
         let gives_up = Patience::GivesUp;
-        let outcome = half.data.insert_list(&mut list, gives_up, &half.pin);
+        let outcome = half
+            .data
+            .insert_list(&mut list, gives_up, &Writer::plain(&half.pin));
         list.retire(&half.pin);
         outcome
     };
@@ -355,7 +346,14 @@ fn one_decision_is_for_all_tables() {
     let mut placed = [Placed::default(), Placed::default()];
     let waits = Patience::Waits;
     for i in [0, 1] {
-        let placing = tables[i].place_all(&lists[i], &commit, i, &mut placed[i], waits, &pin);
+        let placing = tables[i].place_all(
+            &lists[i],
+            &commit,
+            i,
+            &mut placed[i],
+            waits,
+            &Writer::plain(&pin),
+        );
         assert_eq!(placing, Ok(Outcome::Committed));
     }
     let mut undo = tables
@@ -373,7 +371,13 @@ fn one_decision_is_for_all_tables() {
         assert!(matches!(before, Some(None)));
     }
     for i in [0, 1] {
-        tables[i].conclude(&lists[i], commit.part(i), &placed[i], true, &pin);
+        tables[i].conclude(
+            &lists[i],
+            commit.part(i),
+            &placed[i],
+            true,
+            &Writer::plain(&pin),
+        );
     }
     // SAFETY: out of the slots now.
     unsafe { commit.finish(&pin) };
@@ -381,7 +385,7 @@ fn one_decision_is_for_all_tables() {
     let undo = Undo::new(&tables[0].commits, TableType::Set, &pin);
     let mut list = tables[1].list(vec![record(1, 5), record(2, 5)], false);
     assert_eq!(
-        tables[1].insert_list(&mut list, waits, &pin),
+        tables[1].insert_list(&mut list, waits, &Writer::plain(&pin)),
         Ok(Outcome::Committed)
     );
     assert!(!undo.is_due(&tables[0].commits));
@@ -398,7 +402,7 @@ fn a_list_that_lost_its_content_goes_into_the_next() {
         }
 
         fn tidy<R>(&self, f: impl FnOnce(&Writer<'_>) -> R) -> R {
-            self.0.tidy(f)
+            f(&Writer::plain(self.0))
         }
     }
     for (kind, steps) in [
@@ -416,7 +420,7 @@ fn a_list_that_lost_its_content_goes_into_the_next() {
             (values(&old, 1, &pin), values(&old, 2, &pin)),
             (vec![10], vec![])
         );
-        let outcome = new.insert_list(&mut list, Patience::Waits, &pin);
+        let outcome = new.insert_list(&mut list, Patience::Waits, &Writer::plain(&pin));
         assert_eq!(outcome, Ok(Outcome::Committed));
         assert_eq!(
             (values(&new, 1, &pin), values(&new, 2, &pin)),
@@ -448,7 +452,7 @@ fn who_replaces_a_decided_cell_retires_what_lost() {
     assert!(commit.seal());
     data.commits.log.append(&commit, &pin);
     data.insert_one(record(1, 5), &Writer::plain(&pin));
-    data.unfold(&work.keys, commit.part(0), &pin);
+    data.unfold(&work.keys, commit.part(0), &Writer::plain(&pin));
     // SAFETY: out of the slots now.
     unsafe { commit.finish(&pin) };
     drop(pin);
@@ -484,7 +488,7 @@ fn a_sealed_commit_is_awaited() {
         pin,
         ..
     } = half;
-    data.unfold(&work.keys, commit.part(0), &pin);
+    data.unfold(&work.keys, commit.part(0), &Writer::plain(&pin));
     // SAFETY: out of the slots now.
     unsafe { commit.finish(&pin) };
 }

@@ -8,7 +8,7 @@ use std::ops::Bound;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 
-use fyris::{RangeCursor, RangeOptions, Table, Watch};
+use fyris::{RangeCursor, RangeOptions, Table, WriteWatch};
 use fyris_term::Term as Owned;
 
 use crate::call::{BAD, Fail, Reply};
@@ -20,7 +20,7 @@ use crate::{load, tables, term};
 pub(crate) struct FoldPlace {
     fold: Mutex<Fold>,
     /// Once there is one, slices may have more than one object.
-    watch: OnceLock<Watch>,
+    watch: OnceLock<WriteWatch>,
     /// The watch's count before the slice was read: what is asked before every object, without the lock.
     count: AtomicU64,
 }
@@ -69,7 +69,7 @@ impl FoldPlace {
             self.watch.get_or_init(|| table.watch());
         }
         fold.slices += 1;
-        let count = self.watch.get().map_or(0, Watch::count);
+        let count = self.watch.get().map_or(0, WriteWatch::count);
         // Relaxed: the one process that folds writes and reads it, on whatever scheduler it runs.
         self.count.store(count, Ordering::Relaxed);
     }
