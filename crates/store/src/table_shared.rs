@@ -175,6 +175,7 @@ impl TableShared {
     pub(crate) fn delete(&self) -> Option<DisplacedData> {
         // AcqRel: pairs with PROTECT in `any_data`, and sees whole what it takes.
         let old = self.data.swap(std::ptr::null_mut(), Ordering::AcqRel);
+        self.watched.count();
         // SAFETY: unreachable for threads that pin from now on, and only one swap takes it out.
         (!old.is_null()).then(|| unsafe { DisplacedData::new(old) })
     }

@@ -505,7 +505,7 @@ fn a_watch_notices_each_write_that_it_has_not_waited_for() {
         released.wait();
         let watch = watcher.join().expect("no panic");
         let theirs = table.for_caller(ProcessId(7));
-        let writes: [&dyn Fn(); 5] = [
+        let writes: [&dyn Fn(); 6] = [
             &|| theirs.insert(&object(2, 7)).expect("anyone may"),
             &|| {
                 theirs
@@ -515,6 +515,7 @@ fn a_watch_notices_each_write_that_it_has_not_waited_for() {
             &|| drop(theirs.take(&Term::Int(2)).expect("anyone may")),
             &|| drop(theirs.drain().expect("anyone may")),
             &|| theirs.delete_all_objects().expect("anyone may"),
+            &|| theirs.delete().expect("anyone may"),
         ];
         for write in writes {
             let before = watch.count();
