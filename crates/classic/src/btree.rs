@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 use std::ops::Bound;
 
 use fyris_index::key::TreeKey;
-use fyris_index::plug::{DynIndex, DynOrderedIndex, Features, IndexFactory, PlugEntry};
+use fyris_index::plug::{DynOrderedIndex, Features, IndexFactory, PlugEntry};
 use fyris_index::{Action, Batch, Build, Entry, IndexOptions, Range};
 
 use crate::locked::Locked;
@@ -220,10 +220,6 @@ pub struct LockedBTrees;
 unsafe impl IndexFactory for LockedBTrees {
     fn features(&self) -> Features {
         Features::ALL.without_bucket_locks()
-    }
-
-    fn build<E: PlugEntry>(&self, options: &IndexOptions) -> Option<Box<dyn DynIndex<E>>> {
-        Some(Box::new(LockedBTree::<E>::build(options)))
     }
 
     fn build_ordered<E: PlugEntry>(

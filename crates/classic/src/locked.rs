@@ -24,7 +24,7 @@
 use std::marker::PhantomData;
 use std::ops::Bound;
 
-use fyris_index::plug::{DynIndex, DynOrderedIndex, Features, IndexFactory, PlugEntry};
+use fyris_index::plug::{DynOrderedIndex, Features, IndexFactory, PlugEntry};
 use fyris_index::table_lock::{LockKind, TableLock};
 use fyris_index::{Action, Batch, Build, Figures, Index, IndexOptions, OrderedIndex, Range};
 use fyris_sync::reclaim::Guard;
@@ -186,10 +186,6 @@ impl<B> LockedTrees<B> {
 unsafe impl<B: Balance> IndexFactory for LockedTrees<B> {
     fn features(&self) -> Features {
         Features::ALL.without_bucket_locks()
-    }
-
-    fn build<E: PlugEntry>(&self, options: &IndexOptions) -> Option<Box<dyn DynIndex<E>>> {
-        Some(Box::new(Locked::<SearchTree<E, B>>::build(options)))
     }
 
     fn build_ordered<E: PlugEntry>(

@@ -111,14 +111,21 @@ pub unsafe trait IndexFactory: Send + Sync + 'static {
         Features::ALL
     }
 
-    /// Makes an empty index for tables without an order of keys. `None` if there is none of the kind.
-    fn build<E: PlugEntry>(&self, options: &IndexOptions) -> Option<Box<dyn DynIndex<E>>>;
+    /// Makes an empty index for tables without an order of keys; if nothing else is said, one for tables in the order of
+    /// keys. `None` if there is none of the kind.
+    fn build<E: PlugEntry>(&self, options: &IndexOptions) -> Option<Box<dyn DynIndex<E>>> {
+        let ordered = self.build_ordered(options)?;
+        Some(ordered)
+    }
 
     /// Makes an empty index for tables in the order of keys. `None` if there is none of the kind.
     fn build_ordered<E: PlugEntry>(
         &self,
         options: &IndexOptions,
-    ) -> Option<Box<dyn DynOrderedIndex<E>>>;
+    ) -> Option<Box<dyn DynOrderedIndex<E>>> {
+        _ = options;
+        None
+    }
 }
 
 /// Knows indexes by name, so that tables can be made on them: a store does. A crate of indexes puts its own in with a
@@ -135,11 +142,86 @@ pub trait Registry {
     fn add(&mut self, name: &str, factory: impl IndexFactory) -> Result<(), Self::Error>;
 }
 
+/// Makes a method of each line of a list, which names it in the object-safe trait and in that of indexes: `declare` in
+/// the former, `call` for an index, `plug` for a plugged one.
+macro_rules! methods {
+    ($mode:ident $of:ident: $($dyn_name:ident = $name:ident $args:tt -> $out:ty;)*) => {
+        $(methods! { @$mode $of $dyn_name $name $args -> $out })*
+    };
+    (
+        @declare $of:ident $dyn_name:ident $name:ident
+        ($($arg:ident: $ty:ty),* $(; $guard:ident $(, $out_arg:ident: $out_ty:ty)?)?) -> $out:ty
+    ) => {
+        #[doc = concat!("Works like [`", stringify!($of), "::", stringify!($name), "`].")]
+        fn $dyn_name(
+            &self $(, $arg: $ty)* $(, $guard: &LocalGuard $(, $out_arg: $out_ty)?)?
+        ) -> $out;
+    };
+    (
+        @call $of:ident $dyn_name:ident $name:ident
+        ($($arg:ident: $ty:ty),* $(; $guard:ident $(, $out_arg:ident: $out_ty:ty)?)?) -> $out:ty
+    ) => {
+        fn $dyn_name(
+            &self $(, $arg: $ty)* $(, $guard: &LocalGuard $(, $out_arg: $out_ty)?)?
+        ) -> $out {
+            $of::$name(self $(, $arg)* $(, $guard $(, $out_arg)?)?)
+        }
+    };
+    (
+        @plug $of:ident $dyn_name:ident $name:ident
+        ($($arg:ident: $ty:ty),*; $guard:ident $(, $out_arg:ident: $out_ty:ty)?) -> $out:ty
+    ) => {
+        fn $name(&self $(, $arg: $ty)*, _: &impl Guard $(, $out_arg: $out_ty)?) -> $out {
+            self.index.$dyn_name($($arg,)* &pin() $(, $out_arg)?)
+        }
+    };
+    (@plug $of:ident $dyn_name:ident $name:ident () -> $out:ty) => {
+        fn $name(&self) -> $out {
+            self.index.$dyn_name()
+        }
+    };
+}
+
+/// The methods of [`Index`] but for `upsert` and `memory`.
+macro_rules! index_methods {
+    ($mode:ident) => {
+        methods! {
+            $mode Index:
+            dyn_get = get(key: &E::Key; guard) -> Option<E>;
+            dyn_scan = scan(range: Range<'_, E::Key>, want: usize; guard, out: &mut Batch<E>) -> bool;
+            dyn_len = len() -> usize;
+            dyn_is_empty = is_empty() -> bool;
+            dyn_describe = describe(; guard) -> Figures;
+            dyn_next_entry = next_entry(after: Option<&E::Key>; guard) -> Option<E>;
+            dyn_split = split(parts: usize; guard, out: &mut Batch<E>) -> ();
+            dyn_slots = slots() -> usize;
+            dyn_slot = slot(slot: usize; guard, out: &mut Batch<E>) -> ();
+        }
+    };
+}
+
+/// The methods of [`OrderedIndex`].
+macro_rules! ordered_methods {
+    ($mode:ident) => {
+        methods! {
+            $mode OrderedIndex:
+            dyn_seek = seek(from: Bound<&E::Key>; guard) -> Option<E>;
+            dyn_seek_back = seek_back(from: Bound<&E::Key>; guard) -> Option<E>;
+            dyn_scan_back = scan_back(
+                range: Range<'_, E::Key>, want: usize; guard, out: &mut Batch<E>
+            ) -> bool;
+            dyn_estimated_rank = estimated_rank(bound: Bound<&E::Key>; guard) -> f64;
+            dyn_counts = counts() -> bool;
+            dyn_nth = nth(n: usize; guard) -> Option<E>;
+            dyn_count = count(range: Range<'_, E::Key>; guard) -> Option<usize>;
+        }
+    };
+}
+
 /// [`Index`] behind a pointer; its methods do what those of the same name do. Their names differ, so that both traits
 /// can be in scope.
 pub trait DynIndex<E: Entry>: Send + Sync {
-    /// Works like [`Index::get`].
-    fn dyn_get(&self, key: &E::Key, guard: &LocalGuard) -> Option<E>;
+    index_methods!(declare);
 
     /// Works like [`Index::upsert`]; `f` is called once.
     fn dyn_upsert(
@@ -149,74 +231,17 @@ pub trait DynIndex<E: Entry>: Send + Sync {
         f: &mut dyn FnMut(Option<E>) -> Action<E>,
     );
 
-    /// Works like [`Index::scan`].
-    fn dyn_scan(
-        &self,
-        range: Range<'_, E::Key>,
-        want: usize,
-        guard: &LocalGuard,
-        out: &mut Batch<E>,
-    ) -> bool;
-
-    /// Works like [`Index::len`].
-    fn dyn_len(&self) -> usize;
-
-    /// Works like [`Index::is_empty`].
-    fn dyn_is_empty(&self) -> bool;
-
     /// Works like [`Index::memory`].
     fn dyn_memory(&self) -> usize;
-
-    /// Works like [`Index::describe`].
-    fn dyn_describe(&self, guard: &LocalGuard) -> Figures;
-
-    /// Works like [`Index::next_entry`].
-    fn dyn_next_entry(&self, after: Option<&E::Key>, guard: &LocalGuard) -> Option<E>;
-
-    /// Works like [`Index::split`].
-    fn dyn_split(&self, parts: usize, guard: &LocalGuard, out: &mut Batch<E>);
-
-    /// Works like [`Index::slots`].
-    fn dyn_slots(&self) -> usize;
-
-    /// Works like [`Index::slot`].
-    fn dyn_slot(&self, slot: usize, guard: &LocalGuard, out: &mut Batch<E>);
 }
 
 /// [`OrderedIndex`] behind a pointer; its methods do what those of the same name do.
 pub trait DynOrderedIndex<E: Entry>: DynIndex<E> {
-    /// Works like [`OrderedIndex::seek`].
-    fn dyn_seek(&self, from: Bound<&E::Key>, guard: &LocalGuard) -> Option<E>;
-
-    /// Works like [`OrderedIndex::seek_back`].
-    fn dyn_seek_back(&self, from: Bound<&E::Key>, guard: &LocalGuard) -> Option<E>;
-
-    /// Works like [`OrderedIndex::scan_back`].
-    fn dyn_scan_back(
-        &self,
-        range: Range<'_, E::Key>,
-        want: usize,
-        guard: &LocalGuard,
-        out: &mut Batch<E>,
-    ) -> bool;
-
-    /// Works like [`OrderedIndex::estimated_rank`].
-    fn dyn_estimated_rank(&self, bound: Bound<&E::Key>, guard: &LocalGuard) -> f64;
-
-    /// Works like [`OrderedIndex::counts`].
-    fn dyn_counts(&self) -> bool;
-
-    /// Works like [`OrderedIndex::nth`].
-    fn dyn_nth(&self, n: usize, guard: &LocalGuard) -> Option<E>;
-
-    /// Works like [`OrderedIndex::count`].
-    fn dyn_count(&self, range: Range<'_, E::Key>, guard: &LocalGuard) -> Option<usize>;
+    ordered_methods!(declare);
 }
 
 impl<E: Entry, I: Index<E>> DynIndex<E> for I {
-    fn dyn_get(&self, key: &E::Key, guard: &LocalGuard) -> Option<E> {
-        Index::get(self, key, guard)
-    }
+    index_methods!(call);
 
     fn dyn_upsert(
         &self,
@@ -227,83 +252,13 @@ impl<E: Entry, I: Index<E>> DynIndex<E> for I {
         Index::upsert(self, key, guard, |old| (f(old), ()));
     }
 
-    fn dyn_scan(
-        &self,
-        range: Range<'_, E::Key>,
-        want: usize,
-        guard: &LocalGuard,
-        out: &mut Batch<E>,
-    ) -> bool {
-        Index::scan(self, range, want, guard, out)
-    }
-
-    fn dyn_len(&self) -> usize {
-        Index::len(self)
-    }
-
-    fn dyn_is_empty(&self) -> bool {
-        Index::is_empty(self)
-    }
-
     fn dyn_memory(&self) -> usize {
         Index::memory(self)
-    }
-
-    fn dyn_describe(&self, guard: &LocalGuard) -> Figures {
-        Index::describe(self, guard)
-    }
-
-    fn dyn_next_entry(&self, after: Option<&E::Key>, guard: &LocalGuard) -> Option<E> {
-        Index::next_entry(self, after, guard)
-    }
-
-    fn dyn_split(&self, parts: usize, guard: &LocalGuard, out: &mut Batch<E>) {
-        Index::split(self, parts, guard, out);
-    }
-
-    fn dyn_slots(&self) -> usize {
-        Index::slots(self)
-    }
-
-    fn dyn_slot(&self, slot: usize, guard: &LocalGuard, out: &mut Batch<E>) {
-        Index::slot(self, slot, guard, out);
     }
 }
 
 impl<E: Entry, I: OrderedIndex<E>> DynOrderedIndex<E> for I {
-    fn dyn_seek(&self, from: Bound<&E::Key>, guard: &LocalGuard) -> Option<E> {
-        OrderedIndex::seek(self, from, guard)
-    }
-
-    fn dyn_seek_back(&self, from: Bound<&E::Key>, guard: &LocalGuard) -> Option<E> {
-        OrderedIndex::seek_back(self, from, guard)
-    }
-
-    fn dyn_scan_back(
-        &self,
-        range: Range<'_, E::Key>,
-        want: usize,
-        guard: &LocalGuard,
-        out: &mut Batch<E>,
-    ) -> bool {
-        OrderedIndex::scan_back(self, range, want, guard, out)
-    }
-
-    fn dyn_estimated_rank(&self, bound: Bound<&E::Key>, guard: &LocalGuard) -> f64 {
-        OrderedIndex::estimated_rank(self, bound, guard)
-    }
-
-    fn dyn_counts(&self) -> bool {
-        OrderedIndex::counts(self)
-    }
-
-    fn dyn_nth(&self, n: usize, guard: &LocalGuard) -> Option<E> {
-        OrderedIndex::nth(self, n, guard)
-    }
-
-    fn dyn_count(&self, range: Range<'_, E::Key>, guard: &LocalGuard) -> Option<usize> {
-        OrderedIndex::count(self, range, guard)
-    }
+    ordered_methods!(call);
 }
 
 /// An index behind a pointer as an [`Index`] again. Each operation pins for itself: nested pins are cheap.
@@ -353,9 +308,7 @@ impl<D: ?Sized> Plugged<D> {
 }
 
 impl<E: Entry, D: DynIndex<E> + ?Sized> Index<E> for Plugged<D> {
-    fn get(&self, key: &E::Key, _: &impl Guard) -> Option<E> {
-        self.index.dyn_get(key, &pin())
-    }
+    index_methods!(plug);
 
     fn upsert<R>(
         &self,
@@ -383,81 +336,11 @@ impl<E: Entry, D: DynIndex<E> + ?Sized> Index<E> for Plugged<D> {
         result.expect("an index calls the closure of an upsert")
     }
 
-    fn scan(
-        &self,
-        range: Range<'_, E::Key>,
-        want: usize,
-        _: &impl Guard,
-        out: &mut Batch<E>,
-    ) -> bool {
-        self.index.dyn_scan(range, want, &pin(), out)
-    }
-
-    fn len(&self) -> usize {
-        self.index.dyn_len()
-    }
-
     fn memory(&self) -> usize {
         size_of::<Self>() + self.index.dyn_memory()
-    }
-
-    fn describe(&self, _: &impl Guard) -> Figures {
-        self.index.dyn_describe(&pin())
-    }
-
-    fn is_empty(&self) -> bool {
-        self.index.dyn_is_empty()
-    }
-
-    fn next_entry(&self, after: Option<&E::Key>, _: &impl Guard) -> Option<E> {
-        self.index.dyn_next_entry(after, &pin())
-    }
-
-    fn split(&self, parts: usize, _: &impl Guard, out: &mut Batch<E>) {
-        self.index.dyn_split(parts, &pin(), out);
-    }
-
-    fn slots(&self) -> usize {
-        self.index.dyn_slots()
-    }
-
-    fn slot(&self, slot: usize, _: &impl Guard, out: &mut Batch<E>) {
-        self.index.dyn_slot(slot, &pin(), out);
     }
 }
 
 impl<E: Entry, D: DynOrderedIndex<E> + ?Sized> OrderedIndex<E> for Plugged<D> {
-    fn seek(&self, from: Bound<&E::Key>, _: &impl Guard) -> Option<E> {
-        self.index.dyn_seek(from, &pin())
-    }
-
-    fn seek_back(&self, from: Bound<&E::Key>, _: &impl Guard) -> Option<E> {
-        self.index.dyn_seek_back(from, &pin())
-    }
-
-    fn scan_back(
-        &self,
-        range: Range<'_, E::Key>,
-        want: usize,
-        _: &impl Guard,
-        out: &mut Batch<E>,
-    ) -> bool {
-        self.index.dyn_scan_back(range, want, &pin(), out)
-    }
-
-    fn estimated_rank(&self, bound: Bound<&E::Key>, _: &impl Guard) -> f64 {
-        self.index.dyn_estimated_rank(bound, &pin())
-    }
-
-    fn counts(&self) -> bool {
-        self.index.dyn_counts()
-    }
-
-    fn nth(&self, n: usize, _: &impl Guard) -> Option<E> {
-        self.index.dyn_nth(n, &pin())
-    }
-
-    fn count(&self, range: Range<'_, E::Key>, _: &impl Guard) -> Option<usize> {
-        self.index.dyn_count(range, &pin())
-    }
+    ordered_methods!(plug);
 }

@@ -52,8 +52,4 @@ unsafe impl IndexFactory for LockedHashes {
     fn build<E: PlugEntry>(&self, options: &IndexOptions) -> Option<Box<dyn DynIndex<E>>> {
         Some(Box::new(Locked::<JudyHashes<E>>::build(options)))
     }
-
-    fn build_ordered<E: PlugEntry>(&self, _: &IndexOptions) -> Option<Box<dyn DynOrderedIndex<E>>> {
-        None
-    }
 }

@@ -42,7 +42,7 @@ use std::ops::Bound;
 
 use fyris_index::catree::{Base, BaseRef, SharedLock, Stats, Tree};
 use fyris_index::key::probe::{ByKey, Probe};
-use fyris_index::plug::{DynIndex, DynOrderedIndex, Features, IndexFactory, PlugEntry};
+use fyris_index::plug::{DynOrderedIndex, Features, IndexFactory, PlugEntry};
 use fyris_index::{Action, Batch, Build, Figures, Index, IndexOptions, OrderedIndex, Range};
 use fyris_sync::lock::StatLock;
 use fyris_sync::reclaim::Guard;
@@ -263,14 +263,6 @@ impl<B> CaTrees<B> {
 unsafe impl<B: Balance> IndexFactory for CaTrees<B> {
     fn features(&self) -> Features {
         Features::ALL.without_bucket_locks()
-    }
-
-    fn build<E: PlugEntry>(&self, options: &IndexOptions) -> Option<Box<dyn DynIndex<E>>> {
-        Some(if options.read_concurrency {
-            Box::new(SharedCaTree::<SearchTree<E, B>>::build(options))
-        } else {
-            Box::new(CaTree::<SearchTree<E, B>>::build(options))
-        })
     }
 
     fn build_ordered<E: PlugEntry>(

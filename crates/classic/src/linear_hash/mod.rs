@@ -51,7 +51,7 @@ use std::ops::{Bound, Deref};
 use std::sync::TryLockError;
 
 use fyris_index::hash::{RandomState, spread};
-use fyris_index::plug::{DynIndex, DynOrderedIndex, IndexFactory, PlugEntry};
+use fyris_index::plug::{DynIndex, IndexFactory, PlugEntry};
 use fyris_index::table_lock::kind;
 use fyris_index::table_lock::{LockKind, Reading, TableLock, Writing};
 use fyris_index::{Action, Batch, BucketLocks, Build, Entry, Figures, Index, IndexOptions, Range};
@@ -425,9 +425,5 @@ pub struct LinearHashes;
 unsafe impl IndexFactory for LinearHashes {
     fn build<E: PlugEntry>(&self, options: &IndexOptions) -> Option<Box<dyn DynIndex<E>>> {
         Some(Box::new(LinearHash::<E>::build(options)))
-    }
-
-    fn build_ordered<E: PlugEntry>(&self, _: &IndexOptions) -> Option<Box<dyn DynOrderedIndex<E>>> {
-        None
     }
 }

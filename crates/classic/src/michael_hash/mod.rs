@@ -16,7 +16,7 @@
 //! 8 bytes a bucket; a node is 24 bytes, for which the allocator takes 32.
 
 use fyris_index::hash::RandomState;
-use fyris_index::plug::{DynIndex, DynOrderedIndex, Features, IndexFactory, PlugEntry};
+use fyris_index::plug::{DynIndex, Features, IndexFactory, PlugEntry};
 use fyris_index::{Build, IndexOptions};
 
 use crate::list::{Buckets, Link, ListTable};
@@ -92,9 +92,5 @@ unsafe impl IndexFactory for MichaelHashes {
 
     fn build<E: PlugEntry>(&self, options: &IndexOptions) -> Option<Box<dyn DynIndex<E>>> {
         Some(Box::new(MichaelHash::<E>::build(options)))
-    }
-
-    fn build_ordered<E: PlugEntry>(&self, _: &IndexOptions) -> Option<Box<dyn DynOrderedIndex<E>>> {
-        None
     }
 }

@@ -119,7 +119,7 @@ use self::node::{AvlNodeRef, HIGH, LOW};
 use self::snapshot::Gate;
 pub use self::snapshot::Snapshot;
 use fyris_index::key::TreeKey;
-use fyris_index::plug::{DynIndex, DynOrderedIndex, Features, IndexFactory, PlugEntry};
+use fyris_index::plug::{DynOrderedIndex, Features, IndexFactory, PlugEntry};
 use fyris_index::{Action, Batch, Build, Entry, Figures, Index, IndexOptions, OrderedIndex, Range};
 
 use crate::place::{ByKey, Cut};
@@ -300,10 +300,6 @@ pub struct RelaxedAvlTrees;
 unsafe impl IndexFactory for RelaxedAvlTrees {
     fn features(&self) -> Features {
         Features::ALL.without_lock_options()
-    }
-
-    fn build<E: PlugEntry>(&self, _: &IndexOptions) -> Option<Box<dyn DynIndex<E>>> {
-        Some(Box::new(RelaxedAvl::<E>::default()))
     }
 
     fn build_ordered<E: PlugEntry>(&self, _: &IndexOptions) -> Option<Box<dyn DynOrderedIndex<E>>> {

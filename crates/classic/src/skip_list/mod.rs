@@ -87,7 +87,7 @@ use std::ops::Bound;
 
 use fyris_index::hash::RandomState;
 use fyris_index::key::TreeKey;
-use fyris_index::plug::{DynIndex, DynOrderedIndex, Features, IndexFactory, PlugEntry};
+use fyris_index::plug::{DynOrderedIndex, Features, IndexFactory, PlugEntry};
 use fyris_index::{Action, Batch, Build, Entry, Figures, Index, IndexOptions, OrderedIndex, Range};
 use fyris_sync::atomic::{AtomicUsize, Ordering};
 use fyris_sync::counter::Striped;
@@ -310,10 +310,6 @@ pub struct SkipLists;
 unsafe impl IndexFactory for SkipLists {
     fn features(&self) -> Features {
         Features::ALL.without_lock_options()
-    }
-
-    fn build<E: PlugEntry>(&self, _: &IndexOptions) -> Option<Box<dyn DynIndex<E>>> {
-        Some(Box::new(SkipList::<E>::default()))
     }
 
     fn build_ordered<E: PlugEntry>(&self, _: &IndexOptions) -> Option<Box<dyn DynOrderedIndex<E>>> {

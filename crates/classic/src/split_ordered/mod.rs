@@ -36,7 +36,7 @@ mod segments;
 pub use segments::Segments;
 
 use fyris_index::hash::RandomState;
-use fyris_index::plug::{DynIndex, DynOrderedIndex, Features, IndexFactory, PlugEntry};
+use fyris_index::plug::{DynIndex, Features, IndexFactory, PlugEntry};
 use fyris_index::{Build, IndexOptions};
 
 use crate::list::ListTable;
@@ -56,9 +56,5 @@ unsafe impl IndexFactory for SplitOrderedLists {
 
     fn build<E: PlugEntry>(&self, options: &IndexOptions) -> Option<Box<dyn DynIndex<E>>> {
         Some(Box::new(SplitOrdered::<E>::build(options)))
-    }
-
-    fn build_ordered<E: PlugEntry>(&self, _: &IndexOptions) -> Option<Box<dyn DynOrderedIndex<E>>> {
-        None
     }
 }

@@ -174,6 +174,20 @@ pub(crate) fn prefetch_page(page: *const u8) {
     (0..16).for_each(|line| prefetch(page, line * 64));
 }
 
+/// Calls what uses the widest registers that the processor has.
+macro_rules! widest {
+    ($wide:ident, $half:ident, $common:ident($($arg:ident),*)) => {{
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx512f") {
+            return simd::$wide($($arg),*);
+        } else if is_x86_feature_detected!("avx2") {
+            return simd::$half($($arg),*);
+        }
+        // The common functions need no feature that a target lacks.
+        common::$common($($arg),*)
+    }};
+}
+
 /// Copies page `from` to `out` and says in which words it differs from `base`: the fused step of a
 /// commit, which reads every word once. Asks for the pages `next` on the way, line by line.
 ///
@@ -187,16 +201,14 @@ pub(crate) unsafe fn diff_copy(
     out: *mut u8,
     next: [*const u8; 2],
 ) -> Mask {
-    #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx512f") {
-        // SAFETY: the processor has it; the rest is the caller's promise.
-        return unsafe { simd::diff_copy_512(from, base, out, next) };
-    } else if is_x86_feature_detected!("avx2") {
-        // SAFETY: as above.
-        return unsafe { simd::diff_copy_256(from, base, out, next) };
+    // SAFETY: the caller's promise.
+    unsafe {
+        widest!(
+            diff_copy_512,
+            diff_copy_256,
+            diff_copy(from, base, out, next)
+        )
     }
-    // SAFETY: the caller's promise; the common functions need no feature that a target lacks.
-    unsafe { common::diff_copy(from, base, out, next) }
 }
 
 /// Returns the mask of the words in which two pages differ.
@@ -206,16 +218,8 @@ pub(crate) unsafe fn diff_copy(
 /// Two pages (invariant PAGES).
 #[inline]
 pub(crate) unsafe fn diff(from: *const u8, base: *const u8) -> Mask {
-    #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx512f") {
-        // SAFETY: the processor has it; the rest is the caller's promise.
-        return unsafe { simd::diff_512(from, base) };
-    } else if is_x86_feature_detected!("avx2") {
-        // SAFETY: as above.
-        return unsafe { simd::diff_256(from, base) };
-    }
-    // SAFETY: the caller's promise; the common functions need no feature that a target lacks.
-    unsafe { common::diff(from, base) }
+    // SAFETY: the caller's promise.
+    unsafe { widest!(diff_512, diff_256, diff(from, base)) }
 }
 
 /// Merges whole pages by words: `out` gets the words of `incoming` where `local` equals `base`, elsewhere those of
@@ -231,16 +235,8 @@ pub(crate) unsafe fn merge(
     incoming: *const u8,
     out: *mut u8,
 ) -> usize {
-    #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx512f") {
-        // SAFETY: the processor has it; the rest is the caller's promise.
-        return unsafe { simd::merge_512(local, base, incoming, out) };
-    } else if is_x86_feature_detected!("avx2") {
-        // SAFETY: as above.
-        return unsafe { simd::merge_256(local, base, incoming, out) };
-    }
-    // SAFETY: the caller's promise; the common functions need no feature that a target lacks.
-    unsafe { common::merge(local, base, incoming, out) }
+    // SAFETY: the caller's promise.
+    unsafe { widest!(merge_512, merge_256, merge(local, base, incoming, out)) }
 }
 
 /// A page of private memory to put results in.
@@ -268,16 +264,8 @@ impl Page {
 /// Two different pages (invariant PAGES), `out` writable; `next` may be anything.
 #[inline]
 pub(crate) unsafe fn copy(from: *const u8, out: *mut u8, next: [*const u8; 2]) {
-    #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx512f") {
-        // SAFETY: the processor has it; the rest is the caller's promise.
-        return unsafe { simd::copy_512(from, out, next) };
-    } else if is_x86_feature_detected!("avx2") {
-        // SAFETY: as above.
-        return unsafe { simd::copy_256(from, out, next) };
-    }
-    // SAFETY: the caller's promise; the common functions need no feature that a target lacks.
-    unsafe { common::copy(from, out, next) }
+    // SAFETY: the caller's promise.
+    unsafe { widest!(copy_512, copy_256, copy(from, out, next)) }
 }
 
 #[cfg(test)]
