@@ -90,7 +90,7 @@ impl SharedTree {
         root.unlock();
         // Writers that are in there still are as if they had come before. None comes any more.
         // SAFETY: no link leads there.
-        unsafe { leave_all(link, &pin) };
+        unsafe { put_all_away(link, Some(&pin)) };
     }
 
     /// Returns the bytes of all nodes. O(nodes).
@@ -103,7 +103,7 @@ impl SharedTree {
 impl Drop for SharedTree {
     fn drop(&mut self) {
         // SAFETY: the tree is this thread's alone.
-        unsafe { free_all(Link(self.root().get(0).unwrap_or(0))) }
+        unsafe { put_all_away(Link(self.root().get(0).unwrap_or(0)), None) }
     }
 }
 
@@ -199,56 +199,35 @@ fn gather(branch: SharedBranch, most: usize, to: &mut Gathered) -> bool {
     })
 }
 
-/// Retires everything below a link, which leads out of no node any more.
+/// Frees everything below a link, which leads out of no node any more: once no thread looks at it, or at once if there is
+/// no pin.
 ///
 /// # Safety
 ///
-/// As said; called once.
-unsafe fn leave_all(link: Link, pin: &LocalGuard) {
+/// As said; without a pin it is the caller's alone. Called once.
+unsafe fn put_all_away(link: Link, pin: Option<&LocalGuard>) {
     match link.kind() {
         Kind::Empty => {}
         // SAFETY: the caller's contract.
-        Kind::Leaf => unsafe { leaf::put_away(link, Some(pin)) },
+        Kind::Leaf => unsafe { leaf::put_away(link, pin) },
         _ => {
             let branch = SharedBranch(link);
-            if !branch.lock() {
-                return;
+            if pin.is_some() {
+                if !branch.lock() {
+                    return;
+                }
+                // At once, so that writers in there wait for nothing: the branch does not change any more
+                // (FROZEN_BRANCH), and its children leave the tree under locks of branches that are marked (GONE).
+                branch.leave();
             }
-            // At once, so that writers in there wait for nothing: the branch does not change any more (FROZEN_BRANCH),
-            // and its children leave the tree under locks of branches that are marked (GONE).
-            branch.leave();
             if !branch.is_bits() {
                 for (_, word) in branch.iter() {
                     // SAFETY: the branch has left, and its children go with it.
-                    unsafe { leave_all(Link(word), pin) };
+                    unsafe { put_all_away(Link(word), pin) };
                 }
             }
             // SAFETY: the caller's contract.
-            unsafe { branch.put_away(Some(pin)) };
-        }
-    }
-}
-
-/// Frees everything below a link.
-///
-/// # Safety
-///
-/// It is the caller's alone.
-unsafe fn free_all(link: Link) {
-    match link.kind() {
-        Kind::Empty => {}
-        // SAFETY: the caller's contract.
-        Kind::Leaf => unsafe { leaf::put_away(link, None) },
-        _ => {
-            let branch = SharedBranch(link);
-            if !branch.is_bits() {
-                for (_, word) in branch.iter() {
-                    // SAFETY: the caller's contract.
-                    unsafe { free_all(Link(word)) };
-                }
-            }
-            // SAFETY: the caller's contract.
-            unsafe { branch.put_away(None) };
+            unsafe { branch.put_away(pin) };
         }
     }
 }

@@ -303,31 +303,31 @@ impl<C: Content> Strings<C> {
         }
     }
 
-    /// Takes all out: calls `f` with the lowest byte of the last word of each key, and its value, and frees all arrays.
+    /// Takes all out: calls `f` with the last word of each key, and its value, and frees all arrays.
     pub(super) fn clear(&mut self, mut f: impl FnMut(u64, *mut Slot, &mut Account)) {
         let Self { top, account, .. } = self;
         // Strings may be long, so that arrays are deep: none is cleared within another.
         let (mut arrays, mut values) = (Vec::new(), Vec::new());
-        let mut look = |low, slot: *mut Slot| {
+        let mut look = |word, slot: *mut Slot| {
             // SAFETY: a value of a living array, which is ours alone.
-            match unsafe { C::behind(low, *slot) } {
+            match unsafe { C::behind(word, *slot) } {
                 Behind::Array(array) => arrays.push(array),
                 // SAFETY: as above; moved to where it is looked at next.
-                Behind::Key => values.push((low, unsafe { *slot })),
+                Behind::Key => values.push((word, unsafe { *slot })),
             }
         };
         top.clear(account, &mut look);
         loop {
-            for (low, mut value) in values.drain(..) {
-                f(low, &raw mut value, account);
+            for (word, mut value) in values.drain(..) {
+                f(word, &raw mut value, account);
             }
             let Some(array) = arrays.pop() else { return };
-            let mut look = |low, slot: *mut Slot| {
+            let mut look = |word, slot: *mut Slot| {
                 // SAFETY: as above.
-                match unsafe { C::behind(low, *slot) } {
+                match unsafe { C::behind(word, *slot) } {
                     Behind::Array(array) => arrays.push(array),
                     // SAFETY: as above.
-                    Behind::Key => values.push((low, unsafe { *slot })),
+                    Behind::Key => values.push((word, unsafe { *slot })),
                 }
             };
             // SAFETY: an array whose word is gone.
