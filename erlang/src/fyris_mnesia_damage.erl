@@ -5,7 +5,7 @@
 %% @hidden
 -module(fyris_mnesia_damage).
 
--export([torn/2, salvaged/2, replaced/2, not_loaded/2, is_forced/1]).
+-export([torn/2, salvaged/2, replaced/2, not_loaded/2, load_without/2, is_forced/1]).
 
 %% @doc Keeps what is about to be cut from the end of a log, and says so.
 -spec torn(atom(), none | {term(), non_neg_integer(), non_neg_integer()}) -> ok.
@@ -51,5 +51,42 @@ not_loaded(Tab, Damaged) ->
                      "mnesia:force_load_table(~tp) loads what is whole~n", [Tab, places(Damaged), Tab]),
     Controller = whereis(mnesia_controller),
     Controller ! {loader_done, self(), false, Tab, false, false, false, undefined, {not_loaded, damaged}},
+    spawn(fun() -> given_up(Tab) end),
     unlink(Controller),
     exit(normal).
+
+%% Two nodes that are about to load a table from their discs at one time do not both do it: the second one leaves it to
+%% the first, and goes on when that has loaded it, or is down (`late_load_filter' and `drop_loaders' in
+%% mnesia_controller.erl of OTP 25 to 29). That this node does not load it is no message of Mnesia's, so each other one
+%% is made to do what it would do if this node were down. Which node leaves it to which is settled under this lock.
+given_up(Tab) ->
+    mnesia:transaction(
+      fun() ->
+              Nodes = mnesia_lib:val({current, db_nodes}),
+              mnesia:lock({global, mnesia_late_disc_load, Nodes}, write),
+              [rpc:call(Node, ?MODULE, load_without, [Tab, node()]) || Node <- Nodes -- [node()]]
+      end).
+
+%% @doc Leaves the loading of a table no longer to another node; if that was the last one, the table is loaded here.
+-spec load_without(atom(), node()) -> ok.
+load_without(Tab, Node) ->
+    _ = sys:replace_state(mnesia_controller, fun(State) -> drop_loader(Tab, Node, State) end),
+    ok.
+
+%% The tables that are left to others are the one tree of the controller's state that has records `late_load', of which
+%% the nodes are the last element.
+drop_loader(Tab, Node, State) ->
+    list_to_tuple([drop_from(Tab, Node, Part) || Part <- tuple_to_list(State)]).
+
+drop_from(Tab, Node, {Size, Root} = Tree) when is_integer(Size), tuple_size(Root) =:= 4 ->
+    case gb_trees:lookup(Tab, Tree) of
+        {value, Late} when element(1, Late) =:= late_load ->
+            Loaders = element(tuple_size(Late), Late),
+            Loaders =:= [Node] andalso
+                gen_server:cast(mnesia_controller, {disc_load, Tab, {element(3, Late), last_loader_down, Node}}),
+            gb_trees:update(Tab, setelement(tuple_size(Late), Late, Loaders -- [Node]), Tree);
+        _ ->
+            Tree
+    end;
+drop_from(_, _, Part) ->
+    Part.
