@@ -9,8 +9,8 @@
 //! | [`ReadMany`] | several keys and ranges of keys | each key at the moment when it is read, but list inserts whole |
 //!
 //! A view is asked for its reader of several keys by [`View::read_many`], which takes a place in the order of list
-//! inserts; the live one is in [`live`]. A call of several steps chooses by [`Hold`](crate::table::Hold) whether it keeps that place by one
-//! pin or unpins between two steps.
+//! inserts; the live one is in [`live`]. A call of several steps chooses by [`Hold`](crate::table::Hold) whether it keeps
+//! that place by one pin or unpins between two steps.
 //!
 //! The contents that a view hands out stay readable while the pin lives. Between two steps a caller keeps keys, nothing
 //! of a view.
