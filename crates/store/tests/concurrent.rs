@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 use common::{int, tuple};
-use fyris::{CounterOp, MatchSpec, Options, Store, Table};
+use fyris::{CounterOp, MatchSpec, Options, Protection, Setting, Store, Table};
 use fyris_term::Term;
 
 fn pair(key: i64, value: i64) -> Term {
@@ -93,6 +93,39 @@ fn what_is_deleted_at_once_is_counted_once() {
                 "round {round} of {table:?}"
             );
         }
+    }
+}
+
+/// Lists with the same keys, in a table that is emptied over and over and changes its protection: none waits for one
+/// that waits for it.
+#[test]
+fn lists_end_beside_whatever_changes_the_table() {
+    const EACH: usize = if cfg!(fyris_small) { 50 } else { 300 };
+    let list: Vec<_> = (0..200).map(|key| pair(key, 1 << 50)).collect();
+    for table in &tables()[..4] {
+        let inserting = AtomicUsize::new(3);
+        thread::scope(|s| {
+            for _ in 0..3 {
+                s.spawn(|| {
+                    (0..EACH).for_each(|_| table.insert_list(&list).unwrap());
+                    inserting.fetch_sub(1, Ordering::Relaxed);
+                });
+            }
+            s.spawn(|| {
+                while inserting.load(Ordering::Relaxed) > 0 {
+                    table.delete_all_objects().unwrap();
+                }
+            });
+            s.spawn(|| {
+                while inserting.load(Ordering::Relaxed) > 0 {
+                    let public = [Setting::Protection(Protection::Public)];
+                    table.setopts(&public).unwrap();
+                    thread::yield_now();
+                }
+            });
+        });
+        let left = table.len();
+        assert!(left == 0 || left == list.len() || table.table_type().is_bag());
     }
 }
 

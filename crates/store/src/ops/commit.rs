@@ -42,7 +42,8 @@ pub(crate) trait Admission {
 /// The reaction to another commit that holds one of the keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Patience {
-    /// Wait until that is decided, however long it is.
+    /// Wait until that is decided, however long it is: only where each step has a section of its own. The other commit
+    /// may be waiting for a change of the table, which waits for the sections.
     Waits,
     /// Wait about as long as a short list takes, and then do nothing.
     GivesUp,
@@ -240,7 +241,7 @@ where
                 Some(Placing::All) => return Ok(Outcome::Committed),
                 Some(Placing::More) => {}
                 Some(Placing::Failed) => break,
-                // Outside of the section: it decides without needing anything of ours.
+                // Outside of the section: see `Patience`.
                 Some(Placing::Met(cell)) => match patience {
                     Patience::Waits => cell.get().wait(),
                     Patience::GivesUp if cell.get().wait_a_little() => {}

@@ -36,7 +36,7 @@ impl Admission for Steps<'_> {
     }
 }
 
-/// All steps are in the section of this write.
+/// All steps are in the section of this write, so none may wait ([`Patience::GivesUp`]).
 impl Admission for Writer<'_> {
     fn step<R>(&self, f: impl FnOnce(&Writer<'_>) -> R) -> Result<Option<R>> {
         Ok(Some(f(self)))
@@ -59,25 +59,34 @@ impl Table {
     ) -> Result<Option<bool>> {
         let content = || self.write_under(pin, |content, _| Ok(content));
         let mut list = with_data!(content()?, b => b.list(records?, only_new));
-        let mut in_steps = || {
-            let steps = Steps {
-                table: self,
-                pin,
-                content: content()?,
-            };
-            with_data!(steps.content, b => b.insert_list(&mut list, patience, &steps))
-        };
-        let mut outcome = in_steps();
-        for _ in 1..TRIES {
-            if outcome == Ok(Outcome::Moved) {
-                outcome = in_steps();
+        let outcome = loop {
+            let mut outcome = Ok(Outcome::Moved);
+            for _ in 0..TRIES {
+                if outcome == Ok(Outcome::Moved) {
+                    outcome = content().and_then(|content| {
+                        let steps = Steps {
+                            table: self,
+                            pin,
+                            content,
+                        };
+                        with_data!(content, b => b.insert_list(&mut list, patience, &steps))
+                    });
+                }
             }
-        }
-        if outcome == Ok(Outcome::Moved) {
-            outcome = self.write_under(pin, |content, writer| {
-                with_data!(content, b => b.insert_list(&mut list, patience, writer))
+            if outcome != Ok(Outcome::Moved) {
+                break outcome;
+            }
+            let briefly = match cfg!(fyris_mutant = "store_list_waits_inside") {
+                true => patience,
+                false => Patience::GivesUp,
+            };
+            let in_one = self.write_under(pin, |content, writer| {
+                with_data!(content, b => b.insert_list(&mut list, briefly, writer))
             });
-        }
+            if in_one != Ok(Outcome::GaveUp) || patience == Patience::GivesUp {
+                break in_one;
+            }
+        };
         if outcome != Ok(Outcome::Committed) {
             list.retire(pin);
         }

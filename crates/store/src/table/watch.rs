@@ -2,8 +2,9 @@
 //!
 //! Invariant **NOTICE**: a watch whose [count](WriteWatch::count) is as it was before its holder read the table has seen
 //! every write that had returned by then. A write sees in the state that it loads in its section whether the table is
-//! watched (see [`crate::life`]), and then counts itself before it returns, as the end of a table does. To begin a watch waits for the writes that
-//! may not have seen it, so what those have written is there for who reads the table afterwards.
+//! watched (see [`crate::life`]), and then counts itself before it returns, as the end of a table does. To begin a watch
+//! waits for the writes that may not have seen it, so what those have written is there for who reads the table
+//! afterwards.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
