@@ -26,8 +26,15 @@ loaded_from_another_node(Dir) ->
     ?assertMatch({timeout, [t]}, mnesia(A, wait_for_tables, [[t], 1_000])),
     ?assert(told(A, "is damaged")),
     {ok, Bytes} = file:read_file(file(Dir, 1, "t.FYL")),
+    %% A adopts the table once more when B comes, and is held at that until B has left the loading to it.
+    on(peer(A), sys, suspend, [fyris_mnesia_keeper]),
     started([B]),
-    yes = mnesia(B, force_load_table, [t]),
+    until(fun() -> on(peer(A), ?MODULE, left_to, [t]) =:= [[]] end),
+    Test = self(),
+    spawn_link(fun() -> Test ! {forced, mnesia(B, force_load_table, [t])} end),
+    until(fun() -> on(peer(B), ?MODULE, left_to, [t]) =:= [[name(A)]] end),
+    on(peer(A), sys, resume, [fyris_mnesia_keeper]),
+    yes = receive {forced, Answer} -> Answer end,
     loaded(Nodes, [t, u]),
     [full(N, Tab) || N <- Nodes, Tab <- [t, u]],
     ?assertEqual([{ok, Bytes}], kept(Dir, 1, "t.FYL")),
@@ -107,6 +114,12 @@ damaged(Dir, I, Name) ->
     Bytes = <<Before/binary, (Byte bxor 4), After/binary>>,
     ok = file:write_file(file(Dir, I, Name), Bytes),
     Bytes.
+
+%% The nodes to which Mnesia here leaves the loading of a table that it is about to load; `[]' if it is not.
+left_to(Tab) ->
+    Queues = [Queue || {N, _} = Queue <- tuple_to_list(sys:get_state(mnesia_controller)), is_integer(N)],
+    [element(tuple_size(Late), Late)
+     || Queue <- Queues, {value, Late} <- [gb_trees:lookup(Tab, Queue)], element(1, Late) =:= late_load].
 
 %% What Mnesia reports on a node.
 watched({Peer, _}) -> ok = on(Peer, ?MODULE, watch, []).
