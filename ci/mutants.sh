@@ -20,6 +20,7 @@ record_names_each       |                    | -p fyris-term --test native_recor
 key_record_hidden_alike |                    | -p fyris-term --test native_records
 term_keys_unread        |                    | -p fyris-term --lib value::build
 key_part_goes_on        |                    | -p fyris-term --lib key::parts
+term_fork_unheld        |                    | -p fyris-term --test fork
 etf_owed_forgotten      |                    | -p fyris-term --test etf_properties
 etf_string_limit        |                    | -p fyris-term --test golden_etf
 hash_unpublished        | --cfg loom --cfg fyris_small    | -p fyris-index --test loom

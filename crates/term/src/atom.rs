@@ -17,14 +17,17 @@
 //! # From name to number: readers share
 //!
 //! Names are spread over 16 tables by hash, each behind a reader-writer lock. A known name (almost always) takes the
-//! shared side; only a new one takes the exclusive side of one table, and then the lock that hands out numbers.
+//! shared side; only a new one takes the exclusive side of one table, and then the lock that hands out numbers. A
+//! thread that forks the process holds them all meanwhile ([`fork`]).
 
 use std::collections::HashMap;
 use std::hash::BuildHasher;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{LazyLock, Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::{LazyLock, Mutex, OnceLock, PoisonError, RwLock, RwLockWriteGuard};
 
 use rapidhash::fast::RandomState;
+
+use crate::fork;
 
 /// An interned name of at most 255 characters: a small number in this process.
 ///
@@ -63,7 +66,7 @@ const CHUNKS: usize = 15;
 const SHARDS: usize = 16;
 
 type Slot = OnceLock<&'static str>;
-type Shard = RwLock<HashMap<&'static str, u32, RandomState>>;
+type ByName = HashMap<&'static str, u32, RandomState>;
 
 struct Table {
     chunks: [OnceLock<Box<[Slot]>>; CHUNKS],
@@ -71,11 +74,24 @@ struct Table {
     count: AtomicU32,
     /// Held while a number is given out.
     growing: Mutex<()>,
-    shards: [Shard; SHARDS],
+    shards: [RwLock<ByName>; SHARDS],
     hasher: RandomState,
 }
 
-static TABLE: LazyLock<Table> = LazyLock::new(Table::new);
+static TABLE: LazyLock<Table> = LazyLock::new(|| {
+    fork::watch();
+    Table::new()
+});
+
+/// The locks of all names; nobody else has a number or gives one out while they are held.
+pub(crate) type NamesHeld = [RwLockWriteGuard<'static, ByName>; SHARDS];
+
+/// Locks all names, in the order of their tables: nobody holds one and waits for another.
+pub(crate) fn hold() -> NamesHeld {
+    let locked =
+        |shard: &'static RwLock<ByName>| shard.write().unwrap_or_else(PoisonError::into_inner);
+    TABLE.shards.each_ref().map(locked)
+}
 
 /// Returns the chunk of a number and the place in it.
 fn place(id: u32) -> (usize, usize) {
@@ -96,7 +112,7 @@ impl Table {
         }
     }
 
-    fn shard(&self, name: &str) -> &Shard {
+    fn shard(&self, name: &str) -> &RwLock<ByName> {
         &self.shards[self.hasher.hash_one(name) as usize % SHARDS]
     }
 

@@ -48,6 +48,7 @@ mod blob;
 mod convert;
 mod copy;
 pub mod etf;
+mod fork;
 pub mod key;
 mod macros;
 mod map;

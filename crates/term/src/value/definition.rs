@@ -11,7 +11,8 @@ use super::tag;
 /// The most atoms of a definition that is kept: what hostile definitions can fill is bounded to some megabytes.
 const MAX_ATOMS: usize = 3 + 128;
 
-static TABLE: Interner<KnownDefinition, MAX_SHAPES, { 2 * MAX_SHAPES }> = Interner::new();
+pub(super) static TABLE: Interner<KnownDefinition, MAX_SHAPES, { 2 * MAX_SHAPES }> =
+    Interner::new();
 
 /// A definition that is kept, as a shape is: as long as there is room, and for ever (DECIDED_ONCE of
 /// [`shape`](super::shape)).

@@ -63,6 +63,8 @@
 //! - **READING_BOUNDED**: reading trusts no count beyond the bytes that are there. Corrupt bytes are an error; never a
 //!   panic.
 
+use std::sync::MutexGuard;
+
 pub use build::{Build, build, build_each, build_term};
 pub use decode::decode;
 pub(crate) use definition::KnownDefinition;
@@ -93,6 +95,14 @@ mod tag;
 mod token;
 mod view;
 mod writer;
+
+/// The locks under which shapes and definitions are made.
+pub(crate) type MadeHeld = [MutexGuard<'static, usize>; 2];
+
+/// Locks what values have in common, so that none of it is made meanwhile.
+pub(crate) fn hold() -> MadeHeld {
+    [shape::TABLE.hold(), definition::TABLE.hold()]
+}
 
 /// Binaries longer than this many bytes are kept beside the value.
 pub const MAX_INLINE_BINARY: usize = 255;

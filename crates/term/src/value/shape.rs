@@ -20,7 +20,7 @@
 use std::hash::BuildHasher;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{LazyLock, Mutex, OnceLock, PoisonError};
+use std::sync::{LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use rapidhash::fast::RandomState;
 
@@ -56,7 +56,7 @@ pub(super) struct Interner<T, const SHAPES: usize, const PLACES: usize> {
     hasher: LazyLock<RandomState>,
 }
 
-static TABLE: Interner<Shape, MAX_SHAPES, { 2 * MAX_SHAPES }> = Interner::new();
+pub(super) static TABLE: Interner<Shape, MAX_SHAPES, { 2 * MAX_SHAPES }> = Interner::new();
 
 /// What is kept once under a number, by the atoms that it is made of.
 pub(super) trait Numbered: Sized {
@@ -137,6 +137,12 @@ impl Shape {
 }
 
 impl<T: Numbered, const SHAPES: usize, const PLACES: usize> Interner<T, SHAPES, PLACES> {
+    /// Locks the table: nothing is made meanwhile.
+    pub(super) fn hold(&self) -> MutexGuard<'_, usize> {
+        // A thread that panicked (for want of memory) has published nothing.
+        self.count.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub(super) const fn new() -> Self {
         const { assert!(PLACES > SHAPES) };
         Interner {
@@ -176,8 +182,7 @@ impl<T: Numbered, const SHAPES: usize, const PLACES: usize> Interner<T, SHAPES, 
     /// Makes the shape of keys that have none yet, if there is room (DECIDED_ONCE).
     #[cold]
     fn make(&self, keys: &[Atom], hash: usize) -> Option<&T> {
-        // A thread that panicked (for want of memory) has published nothing.
-        let mut count = self.count.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut count = self.hold();
         let place = match self.find(keys, hash) {
             // Another thread was faster.
             Ok(shape) => return Some(shape),
