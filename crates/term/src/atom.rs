@@ -18,7 +18,7 @@
 //!
 //! Names are spread over 16 tables by hash, each behind a reader-writer lock. A known name (almost always) takes the
 //! shared side; only a new one takes the exclusive side of one table, and then the lock that hands out numbers. A
-//! thread that forks the process holds them all meanwhile ([`fork`]).
+//! thread that forks the process holds them all meanwhile (`fork.rs`).
 
 use std::collections::HashMap;
 use std::hash::BuildHasher;
