@@ -21,7 +21,7 @@ pub(crate) enum ShellError {
     Parse(#[from] fyris_term::text::ParseError),
     /// A query that does not parse.
     #[error("{0}")]
-    Syntax(super::query::SyntaxError),
+    Syntax(SyntaxError),
     /// The store refused.
     #[error("{0}")]
     Store(#[from] fyris::Error),
@@ -70,6 +70,18 @@ pub(crate) enum ShellError {
     /// Ctrl-C.
     #[error("interrupted")]
     Interrupted,
+}
+
+/// In a query, something else stands where `expected` should.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("column {column}: expected {expected}, found {found}")]
+pub(crate) struct SyntaxError {
+    /// From 1, in characters of the command.
+    pub(crate) column: usize,
+    pub(crate) expected: String,
+    pub(crate) found: String,
+    /// Could more text make it right?
+    pub(crate) incomplete: bool,
 }
 
 impl ShellError {

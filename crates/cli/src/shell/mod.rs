@@ -2,43 +2,33 @@
 //!
 //! The shell is one process of the store: it owns the tables it opens. Input comes from a terminal (line editing,
 //! history, completion), from `-e` commands, from a script, or from a pipe; all of them are the same lines, read by
-//! `command` and run by the rows of `verbs`. Results go to standard output, everything else to standard error.
+//! `input` and run by the rows of `commands/verbs.rs`. Results go to standard output, everything else to standard error.
+//!
+//! Each stands on those above it only: `error`, `interrupt` and `names`; `screen`, what is printed; `query`, the
+//! language of queries, and `gather`, groups and orders of what they find, beside `data`, files of rows; `session`, the
+//! tables; `commands`, what runs; `input`, from a line to a command.
 
-mod columns;
-mod command;
 mod commands;
-mod completion;
-mod csv_file;
-mod display;
-mod editor;
+mod data;
 mod error;
-mod format;
 mod gather;
-mod help;
-mod infer;
+mod input;
 mod interrupt;
-mod json_array;
-mod json_lines;
-mod kinds;
-mod pager;
-mod paint;
-mod progress;
+mod names;
 mod query;
-mod readings;
-mod rows;
+mod screen;
 mod session;
-mod verb;
-mod verbs;
 
 use std::io::{self, BufRead, IsTerminal};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use command::{Command, Commands, Line};
-use editor::{Input, Prompt};
+use commands::verbs;
 use error::ShellError;
-use format::Format;
+use input::command::{Commands, Line};
+use input::editor::{Input, Prompt};
+use screen::format::Format;
 use session::Session;
 
 /// Open, browse and change dumps of ETS tables.
@@ -206,11 +196,7 @@ impl Shell {
             return Ok(());
         };
         let (timed, begun) = (self.session.timing, Instant::now());
-        let done = match command {
-            Command::Words(verb, words) => verb.run_words(&mut self.session, &words),
-            Command::Terms(verb, terms) => verb.run_terms(&mut self.session, terms),
-            Command::Query(verb, request) => verb.run_query(&mut self.session, request),
-        };
+        let done = command.run(&mut self.session);
         if timed {
             eprintln!("time: {:.3?}", begun.elapsed());
         }

@@ -8,13 +8,12 @@ use fyris::dump::{self, LoadOptions, SaveOptions};
 use fyris::{Info, Options, Owner, Table};
 use fyris_term::{Atom, Term};
 
-use super::columns::Columns;
-use super::completion::{Known, Shared};
-use super::display::{self, Display};
 use super::error::ShellError;
-use super::format::Format;
 use super::interrupt;
-use super::progress::Progress;
+use super::names::{Columns, Known, Shared};
+use super::screen::display::{self, Display};
+use super::screen::format::Format;
+use super::screen::progress::Progress;
 
 /// The number of objects shown on a screen where no person can ask for more.
 pub(crate) const MANY: usize = 100;

@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 use fyris::Table;
 use fyris_term::{Atom, Term};
 
-use crate::shell::display;
+use crate::shell::data::kinds::Kinds;
 use crate::shell::error::ShellError;
-use crate::shell::format::{self, Format};
 use crate::shell::interrupt;
-use crate::shell::kinds::Kinds;
-use crate::shell::progress::Progress;
+use crate::shell::screen::display;
+use crate::shell::screen::format::{self, Format};
+use crate::shell::screen::progress::Progress;
 use crate::shell::session::Session;
 
 const EXPORT: &str = "export [TABLE] FILE|- [format csv|json] [columns NAME,NAME,...]";

@@ -6,12 +6,12 @@ use fyris::Table;
 use fyris_term::{Atom, Term};
 use tempfile::NamedTempFile;
 
-use crate::shell::csv_file::CsvFile;
-use crate::shell::display;
+use crate::shell::data::csv_file::CsvFile;
+use crate::shell::data::json_lines::JsonLines;
+use crate::shell::data::readings::Readings;
+use crate::shell::data::rows::{RowSource, Schema, Ticker};
 use crate::shell::error::ShellError;
-use crate::shell::json_lines::JsonLines;
-use crate::shell::readings::Readings;
-use crate::shell::rows::{RowSource, Schema, Ticker};
+use crate::shell::screen::display;
 use crate::shell::session::{self, Session, name_of};
 
 /// Rows inserted in one step while loading.

@@ -1,7 +1,7 @@
 //! Commands about the shell itself.
 
 use crate::shell::error::ShellError;
-use crate::shell::format::Format;
+use crate::shell::screen::format::Format;
 use crate::shell::session::Session;
 
 /// Runs `quit`.

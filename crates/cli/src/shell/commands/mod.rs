@@ -1,11 +1,15 @@
-//! The commands, grouped by subject.
+//! The commands, grouped by subject, over `session`; on these the list of all of them (`verbs`, with `help`), whose rows
+//! are of `verb`.
 
-pub(crate) mod browse;
-pub(crate) mod change;
-pub(crate) mod export;
-pub(crate) mod files;
-pub(crate) mod meta;
-pub(crate) mod patterns;
-pub(crate) mod ranges;
-pub(crate) mod select;
-pub(crate) mod tables;
+mod browse;
+mod change;
+mod export;
+mod files;
+mod help;
+mod meta;
+mod patterns;
+mod ranges;
+mod select;
+mod tables;
+pub(crate) mod verb;
+pub(crate) mod verbs;

@@ -6,9 +6,9 @@ use fyris::{Object, Prefix, RangeCursor, RangeOptions, Table};
 use fyris_term::Term;
 
 use super::browse::is_word;
-use crate::shell::display;
 use crate::shell::error::ShellError;
 use crate::shell::interrupt;
+use crate::shell::screen::display;
 use crate::shell::session::{MANY, Session};
 
 const RANGE: &str =

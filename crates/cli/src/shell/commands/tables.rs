@@ -3,8 +3,8 @@
 use fyris::InfoValue;
 use fyris_term::Term;
 
-use crate::shell::display;
 use crate::shell::error::ShellError;
+use crate::shell::screen::display;
 use crate::shell::session::{self, Session, name_of};
 
 /// Runs `tables`.

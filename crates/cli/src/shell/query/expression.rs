@@ -5,8 +5,8 @@
 
 use fyris_term::{Atom, Map, Term};
 
-use super::scan::Scanner;
-use super::shape::{Aggregates, Aggregation};
+use super::scan::{Scanner, is_dollar};
+use super::shape::{Aggregates, Aggregation, call, element};
 use crate::shell::error::ShellError;
 
 /// Levels of nesting.
@@ -271,8 +271,7 @@ impl<'s, 'a> Expressions<'s, 'a> {
             return None;
         }
         self.scan.skip(name.len());
-        let number = Term::Int(place as i64 + 1);
-        Some(call("element", vec![number, Term::atom("$_")]))
+        Some(element(place))
     }
 
     /// Returns whether a word stands here, and `(` behind it.
@@ -411,18 +410,6 @@ impl<'s, 'a> Expressions<'s, 'a> {
 
 /// A function that reads the parts of a bracket.
 type Part<'s, 'a> = fn(&mut Expressions<'s, 'a>) -> Result<Term, ShellError>;
-
-/// Returns whether the text begins with one of `$1`, `$_` and `$$`, and not with a character.
-pub(super) fn is_dollar(rest: &str) -> bool {
-    rest[1..].starts_with(|c: char| c.is_ascii_digit() || c == '_' || c == '$')
-}
-
-/// The expression of a call.
-pub(super) fn call(name: &str, arguments: Vec<Term>) -> Term {
-    let mut parts = vec![Term::atom(name)];
-    parts.extend(arguments);
-    Term::tuple(parts)
-}
 
 /// Applies a sign to an operand; before a number it is the number's.
 fn prefixed(operator: &str, operand: Term) -> Term {

@@ -31,11 +31,9 @@ mod expression;
 mod request;
 mod scan;
 mod shape;
-mod syntax_error;
 
 #[cfg(test)]
 mod tests;
 
 pub(crate) use request::{Does, Request, parse, words};
 pub(crate) use shape::{Aggregation, Groups, Shape};
-pub(crate) use syntax_error::SyntaxError;

@@ -5,8 +5,8 @@ use fyris_term::Term;
 use super::expression::{Dollars, Expressions};
 use super::scan::Scanner;
 use super::shape::{Shape, ShapeParts};
-use crate::shell::columns::Columns;
 use crate::shell::error::ShellError;
+use crate::shell::names::Columns;
 
 /// A query as it was asked for.
 #[derive(Debug, Clone, PartialEq)]

@@ -3,9 +3,7 @@
 use fyris_term::Term;
 use fyris_term::text::parse_prefix;
 
-use super::expression::is_dollar;
-use super::syntax_error::SyntaxError;
-use crate::shell::error::ShellError;
+use crate::shell::error::{ShellError, SyntaxError};
 
 /// The number of characters of the text that are shown as found.
 const SHOWN: usize = 20;
@@ -184,4 +182,9 @@ fn dollar_inside(term: &str) -> Option<usize> {
         }
     }
     None
+}
+
+/// Returns whether the text begins with one of `$1`, `$_` and `$$`, and not with a character.
+pub(super) fn is_dollar(rest: &str) -> bool {
+    rest[1..].starts_with(|c: char| c.is_ascii_digit() || c == '_' || c == '$')
 }

@@ -7,7 +7,6 @@
 
 use fyris_term::{Map, Term};
 
-use super::expression::call;
 use crate::shell::error::ShellError;
 
 /// A function of all objects of a group.
@@ -224,8 +223,15 @@ fn ungrouped(name: &str) -> ShellError {
     ))
 }
 
-/// The expression of an element of the tuple, counted from 0.
-fn element(place: usize) -> Term {
+/// The expression of a call.
+pub(super) fn call(name: &str, arguments: Vec<Term>) -> Term {
+    let mut parts = vec![Term::atom(name)];
+    parts.extend(arguments);
+    Term::tuple(parts)
+}
+
+/// The expression of an element of the object or tuple, counted from 0.
+pub(super) fn element(place: usize) -> Term {
     call(
         "element",
         vec![Term::Int(place as i64 + 1), Term::atom("$_")],

@@ -3,8 +3,8 @@
 use fyris_term::Term;
 
 use super::request::{Does, Request};
-use crate::shell::columns::Columns;
 use crate::shell::error::ShellError;
+use crate::shell::names::Columns;
 
 fn parse(text: &str, at: usize, does: Does) -> Result<Request, ShellError> {
     super::parse(text, at, does, &Columns::default())

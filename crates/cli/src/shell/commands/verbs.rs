@@ -1,11 +1,11 @@
 //! The commands of the shell, one row each: name, usage, help and what runs.
 
-use super::commands::{browse, change, export, files, meta, patterns, ranges, select, tables};
-use super::error::ShellError;
 use super::help;
-use super::query::Does;
-use super::session::Session;
 use super::verb::{Handler, Verb};
+use super::{browse, change, export, files, meta, patterns, ranges, select, tables};
+use crate::shell::error::ShellError;
+use crate::shell::query::Does;
+use crate::shell::session::Session;
 
 use Handler::{Query, Terms, Words};
 

@@ -2,7 +2,7 @@
 
 use fyris_term::Term;
 
-use super::format::Format;
+use crate::shell::screen::format::Format;
 
 /// The kinds of terms that a column holds.
 #[derive(Clone, Copy, Debug, Default)]

@@ -7,10 +7,10 @@ use std::path::Path;
 
 use fyris_term::Term;
 
-use super::error::ShellError;
 use super::infer::ColumnType;
-use super::interrupt;
-use super::progress::Progress;
+use crate::shell::error::ShellError;
+use crate::shell::interrupt;
+use crate::shell::screen::progress::Progress;
 
 /// The number of rows between two looks at Ctrl-C and the progress bar.
 const BREATH: u64 = 512;

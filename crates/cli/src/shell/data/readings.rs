@@ -2,8 +2,8 @@
 
 use fyris_term::{Atom, Term};
 
-use super::error::ShellError;
 use super::rows::Schema;
+use crate::shell::error::ShellError;
 
 /// What a text is read as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

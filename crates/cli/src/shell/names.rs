@@ -1,6 +1,8 @@
-//! Names of elements: the columns of the files that tables were loaded from, for queries and exports.
+//! Names that a line may use: of tables, and of their elements, which are the columns of the files that they were
+//! loaded from.
 
 use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
 
 use fyris_term::Term;
 
@@ -47,3 +49,17 @@ impl Columns {
         names.map_or(&[], Vec::as_slice)
     }
 }
+
+/// Names that there are at the moment.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Known {
+    /// Tables.
+    pub(crate) tables: Vec<String>,
+    /// Columns of tables.
+    pub(crate) columns: Columns,
+    /// Items of `info`.
+    pub(crate) items: Vec<&'static str>,
+}
+
+/// Names that the session knows and the editor asks for.
+pub(crate) type Shared = Arc<Mutex<Known>>;

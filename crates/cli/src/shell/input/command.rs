@@ -7,21 +7,11 @@
 use fyris_term::Term;
 use fyris_term::text::{self, ParseError};
 
-use super::columns::Columns;
-use super::error::ShellError;
-use super::query::{self, Does, Request};
-use super::verb::{Handler, Verb};
-use super::verbs;
-
-/// A command ready to run.
-pub(crate) enum Command {
-    /// Arguments are words.
-    Words(&'static Verb, Vec<String>),
-    /// Arguments are terms.
-    Terms(&'static Verb, Vec<Term>),
-    /// The argument is a query.
-    Query(&'static Verb, Request),
-}
+use crate::shell::commands::verb::{Command, Handler, Verb};
+use crate::shell::commands::verbs;
+use crate::shell::error::ShellError;
+use crate::shell::names::Columns;
+use crate::shell::query::{self, Does, Request};
 
 /// A parsed line.
 pub(crate) enum Line {
@@ -83,20 +73,21 @@ pub(crate) fn parse(input: &str, columns: &Columns) -> Result<Line, ShellError> 
     let (name, rest) = split_verb(input);
     let verb = verbs::find(name)?;
     let called = rest.starts_with('(');
-    match verb.handler {
-        Handler::Words(_) if called => words_of_call(verb, input, rest),
-        Handler::Words(_) => Ok(Line::Command(Command::Words(verb, words(rest)?))),
-        Handler::Terms(_) => match terms(input, rest, called) {
-            Ok(terms) => Ok(Line::Command(Command::Terms(verb, terms))),
-            Err(ShellError::Parse(e)) if e.is_incomplete() => Ok(Line::Incomplete),
-            Err(e) => Err(e),
-        },
-        Handler::Query(_, does) => match query(verb, input, rest, does, columns) {
-            Ok(request) => Ok(Line::Command(Command::Query(verb, request))),
-            Err(ShellError::Parse(e)) if e.is_incomplete() => Ok(Line::Incomplete),
-            Err(ShellError::Syntax(e)) if e.incomplete => Ok(Line::Incomplete),
-            Err(e) => Err(e),
-        },
+    let command = match verb.handler {
+        Handler::Words(run) if called => {
+            words_of_call(input, rest).map(|words| Command::Words(run, words))
+        }
+        Handler::Words(run) => words(rest).map(|words| Command::Words(run, words)),
+        Handler::Terms(run) => terms(input, rest, called).map(|terms| Command::Terms(run, terms)),
+        Handler::Query(run, does) => {
+            query(verb, input, rest, does, columns).map(|request| Command::Query(run, request))
+        }
+    };
+    match command {
+        Ok(command) => Ok(Line::Command(command)),
+        Err(ShellError::Parse(e)) if e.is_incomplete() => Ok(Line::Incomplete),
+        Err(ShellError::Syntax(e)) if e.incomplete => Ok(Line::Incomplete),
+        Err(e) => Err(e),
     }
 }
 
@@ -195,15 +186,8 @@ fn incomplete() -> ParseError {
 }
 
 /// Parses a call whose arguments are words: `ets:file2tab("x.ets").`
-fn words_of_call(verb: &'static Verb, input: &str, rest: &str) -> Result<Line, ShellError> {
-    match terms(input, rest, true) {
-        Ok(terms) => {
-            let words = terms.iter().map(word).collect::<Result<_, _>>()?;
-            Ok(Line::Command(Command::Words(verb, words)))
-        }
-        Err(ShellError::Parse(e)) if e.is_incomplete() => Ok(Line::Incomplete),
-        Err(e) => Err(e),
-    }
+fn words_of_call(input: &str, rest: &str) -> Result<Vec<String>, ShellError> {
+    terms(input, rest, true)?.iter().map(word).collect()
 }
 
 /// Returns the text of a term where a word is expected: an atom, a string or a binary of text.

@@ -5,11 +5,11 @@ use std::io::{self, IsTerminal, Write};
 use fyris_term::Term;
 use fyris_term::text::{self, PrintOptions};
 
-use super::error::ShellError;
 use super::format::Format;
-use super::interrupt;
 use super::pager::Pager;
 use super::paint::Paint;
+use crate::shell::error::ShellError;
+use crate::shell::interrupt;
 
 /// The most lines one object may take in a listing; `lookup` shows it whole.
 const LINES_IN_LISTING: usize = 12;

@@ -14,10 +14,10 @@ use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::error::ShellError;
 use super::infer;
 use super::json_array::{self, Elements, Stop};
 use super::rows::{ROW_LIMIT, RowSource, Schema, Ticker};
+use crate::shell::error::ShellError;
 
 /// The greatest depth of brackets in a line, its own included: a term with room to spare, and a small stack.
 const DEPTH_LIMIT: usize = 500;

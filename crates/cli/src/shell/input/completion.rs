@@ -3,13 +3,11 @@
 //! `TABLE`, `TYPE`, `ITEM` and the like in a usage are names of a kind, and its words in lower case are meant as they
 //! are: so a command that says how it is written is completed.
 
-use std::sync::{Arc, Mutex};
-
-use super::columns::Columns;
 use super::command;
-use super::query::{self, Aggregation};
-use super::verb::{Handler, Verb};
-use super::verbs::{self, VERBS};
+use crate::shell::commands::verb::{Handler, Verb};
+use crate::shell::commands::verbs::{self, VERBS};
+use crate::shell::names::Known;
+use crate::shell::query::{self, Aggregation};
 
 /// Types of tables.
 const TYPES: [&str; 4] = ["set", "ordered_set", "bag", "duplicate_bag"];
@@ -22,20 +20,6 @@ const OPTIONS: [&str; 5] = [
     "private",
     "compressed",
 ];
-
-/// Names that there are at the moment.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Known {
-    /// Tables.
-    pub(crate) tables: Vec<String>,
-    /// Columns of tables.
-    pub(crate) columns: Columns,
-    /// Items of `info`.
-    pub(crate) items: Vec<&'static str>,
-}
-
-/// Names that the session knows and the editor asks for.
-pub(crate) type Shared = Arc<Mutex<Known>>;
 
 /// What may stand at the end of a line.
 #[derive(Debug)]

@@ -10,9 +10,9 @@ use rustyline::history::DefaultHistory;
 use rustyline::validate::{ValidationContext, ValidationResult, Validator};
 use rustyline::{CompletionType, Config, Context, Editor, Helper};
 
-use super::columns::Columns;
 use super::command::Commands;
-use super::completion::{self, Shared};
+use super::completion;
+use crate::shell::names::{Columns, Shared};
 
 /// Input from the prompt.
 pub(crate) enum Input {

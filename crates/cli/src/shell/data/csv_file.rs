@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 use csv::{ByteRecord, Position, ReaderBuilder};
 use fyris_term::Term;
 
-use super::error::ShellError;
 use super::infer::ColumnType;
 use super::rows::{ROW_LIMIT, RowSource, Schema, Ticker};
+use crate::shell::error::ShellError;
 
 /// The longest header line that is looked at for the separator, in bytes.
 const HEADER_LIMIT: u64 = 1 << 16;

@@ -11,8 +11,8 @@ use rustix::termios::{
 };
 use unicode_width::UnicodeWidthStr;
 
-use super::error::ShellError;
-use super::interrupt;
+use crate::shell::error::ShellError;
+use crate::shell::interrupt;
 
 /// The longest wait for the rest of a key that sends several bytes, in nanoseconds.
 const REST_OF_KEY: i64 = 20_000_000;

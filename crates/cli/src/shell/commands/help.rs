@@ -1,8 +1,8 @@
 //! The text of `help`.
 
+use super::verb::Verb;
 use crate::shell::error::ShellError;
 use crate::shell::session::Session;
-use crate::shell::verb::Verb;
 
 /// The column of summaries in the list of commands.
 const SUMMARY: usize = 30;

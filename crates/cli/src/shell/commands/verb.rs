@@ -1,0 +1,58 @@
+//! A command of the shell: how it is written, and with its arguments.
+
+use fyris_term::Term;
+
+use crate::shell::error::ShellError;
+use crate::shell::query::{Does, Request};
+use crate::shell::session::Session;
+
+/// The function that runs, by the kind of its arguments: words, terms or a query.
+pub(crate) enum Handler {
+    /// File names and the like.
+    Words(fn(&mut Session, &[String]) -> Result<(), ShellError>),
+    /// Erlang terms.
+    Terms(fn(&mut Session, Vec<Term>) -> Result<(), ShellError>),
+    /// A query.
+    Query(fn(&mut Session, Request) -> Result<(), ShellError>, Does),
+}
+
+/// A command of the shell.
+pub(crate) struct Verb {
+    /// Its name.
+    pub(crate) name: &'static str,
+    /// Names that mean the same, `ets`'s among them.
+    pub(crate) also: &'static [&'static str],
+    /// The syntax.
+    pub(crate) usage: &'static str,
+    /// The summary for `help`.
+    pub(crate) help: &'static str,
+    /// The function that runs.
+    pub(crate) handler: Handler,
+}
+
+/// A command with its arguments, ready to run.
+pub(crate) enum Command {
+    /// Arguments are words.
+    Words(
+        fn(&mut Session, &[String]) -> Result<(), ShellError>,
+        Vec<String>,
+    ),
+    /// Arguments are terms.
+    Terms(
+        fn(&mut Session, Vec<Term>) -> Result<(), ShellError>,
+        Vec<Term>,
+    ),
+    /// The argument is a query.
+    Query(fn(&mut Session, Request) -> Result<(), ShellError>, Request),
+}
+
+impl Command {
+    /// Runs the command.
+    pub(crate) fn run(self, session: &mut Session) -> Result<(), ShellError> {
+        session.run(|session| match self {
+            Command::Words(run, words) => run(session, &words),
+            Command::Terms(run, terms) => run(session, terms),
+            Command::Query(run, request) => run(session, request),
+        })
+    }
+}
