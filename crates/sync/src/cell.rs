@@ -6,7 +6,7 @@
 #[cfg(loom)]
 pub use loom::cell::UnsafeCell;
 
-/// As [`std::cell::UnsafeCell`], with the pointer handed to a closure.
+/// A cell of the standard library whose pointer is handed to a closure, so that loom's cell can stand in its place.
 #[cfg(not(loom))]
 #[derive(Debug, Default)]
 #[repr(transparent)]

@@ -73,7 +73,7 @@ mod direct {
 
     /// # Safety
     ///
-    /// As [`super::free`].
+    /// `ptr` comes from [`allocate`] with the same size, and is freed once.
     #[inline]
     pub(super) unsafe fn free(ptr: *mut u8, _: usize) {
         // SAFETY: `ptr` comes from `mi_malloc`, by the caller's contract.
@@ -82,7 +82,7 @@ mod direct {
 
     /// # Safety
     ///
-    /// As [`super::usable_size`].
+    /// `ptr` comes from [`allocate`] with the same size, and has not been freed.
     #[inline]
     pub(super) unsafe fn usable_size(ptr: *mut u8, _: usize) -> usize {
         // SAFETY: `ptr` comes from `mi_malloc`, by the caller's contract.
@@ -107,7 +107,7 @@ mod system {
 
     /// # Safety
     ///
-    /// As [`super::free`].
+    /// `ptr` comes from [`allocate`] with the same size, and is freed once.
     pub(super) unsafe fn free(ptr: *mut u8, size: usize) {
         if let Some(layout) = layout(size) {
             // SAFETY: allocated with this layout, by the caller's contract.
@@ -117,7 +117,7 @@ mod system {
 
     /// # Safety
     ///
-    /// As [`super::usable_size`].
+    /// `ptr` comes from [`allocate`] with the same size, and has not been freed.
     pub(super) unsafe fn usable_size(_: *mut u8, size: usize) -> usize {
         size.next_multiple_of(16)
     }

@@ -1,9 +1,10 @@
 //! The statistics collecting lock over a reader-writer lock: for base nodes of contention adapting trees that are read
 //! often, as the 2014 paper proposes in its section 8.
 //!
-//! It counts as [`StatLock`] does, and knows when its node is dead. A reader that gets the lock at once leaves the word
-//! alone, so that readers write no line in common beyond what the lock below makes them write. So reading moves the
-//! statistic only where readers wait for writers, or where a reader takes several such locks one after another.
+//! It weighs waits against acquisitions like [`StatLock`], and knows when its node is dead. A reader that gets the lock
+//! at once leaves the word alone, so that readers write no line in common beyond what the lock below makes them write.
+//! So reading moves the statistic only where readers wait for writers, or where a reader takes several such locks one
+//! after another.
 //!
 //! # Invariant
 //!

@@ -12,7 +12,7 @@ pub(super) fn millis() -> u64 {
     now.tv_sec as u64 * 1000 + now.tv_nsec as u64 / 1_000_000 + 1
 }
 
-/// As above.
+/// Returns milliseconds since the first call, 1 or more.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn millis() -> u64 {
     use std::sync::OnceLock;

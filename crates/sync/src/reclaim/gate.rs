@@ -185,7 +185,7 @@ mod order {
 
 /// # Safety
 ///
-/// As [`Entered::retire`] says.
+/// `bag` comes from `Box::into_raw`, and this is called once for it.
 unsafe fn let_go(bag: *mut Bag, _: &Collector) {
     // SAFETY: forwarded.
     bag::put_off(unsafe { Box::from_raw(bag) });

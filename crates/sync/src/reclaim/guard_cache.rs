@@ -309,7 +309,8 @@ impl<G, B> Slot<G, B> {
     }
 }
 
-/// Orders the accesses of a thread that pins or unpins: a barrier for the compiler only, as [`heavy`] does the rest.
+/// Orders the accesses of a thread that pins or unpins: a barrier for the compiler only where [`heavy`] makes one in
+/// every thread, else a fence.
 #[inline]
 pub(super) fn light() {
     if FENCED {

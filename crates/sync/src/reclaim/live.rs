@@ -436,7 +436,8 @@ impl Drop for LocalPin {
 impl LocalPin {
     /// # Safety
     ///
-    /// As [`super::Guard::retire`].
+    /// `ptr` is unreachable for threads that pin from now on, is retired once, and may be reclaimed on any thread and
+    /// at any later time: reclaiming it does not use a value that the block borrows.
     #[inline]
     pub(super) unsafe fn retire<T: Retire>(&self, ptr: *mut T) {
         let slot = self.slot();
@@ -500,7 +501,8 @@ pub(super) fn enter_owned() -> OwnedPin {
 impl OwnedPin {
     /// # Safety
     ///
-    /// As [`super::Guard::retire`].
+    /// `ptr` is unreachable for threads that pin from now on, is retired once, and may be reclaimed on any thread and
+    /// at any later time: reclaiming it does not use a value that the block borrows.
     pub(super) unsafe fn retire<T: Retire>(&self, ptr: *mut T) {
         // Its thread must know that it is to hand something in when it ends. SAFETY: as in `settle`.
         let slot = unsafe { &*slot() };
@@ -533,7 +535,7 @@ impl Drop for OwnedPin {
 
 /// # Safety
 ///
-/// As [`Retire::reclaim`].
+/// Only the caller can still reach the block, which is a `T`, and it is reclaimed once.
 unsafe fn reclaim<T: Retire>(ptr: *mut ()) {
     // SAFETY: forwarded.
     unsafe { T::reclaim(ptr.cast()) }

@@ -75,7 +75,7 @@ fn settled(model: &impl Fn()) {
 
 /// # Safety
 ///
-/// As [`Retire::reclaim`].
+/// Only the caller can still reach the block, which is a `T`, and it is reclaimed once.
 unsafe fn reclaim<T: Retire>(block: *mut ()) {
     // SAFETY: forwarded.
     unsafe { T::reclaim(block.cast()) }
@@ -126,7 +126,8 @@ pub(super) fn enter_owned() -> ModelPin {
 impl ModelPin {
     /// # Safety
     ///
-    /// As [`super::Guard::retire`].
+    /// `ptr` is unreachable for threads that pin from now on, is retired once, and may be reclaimed on any thread and
+    /// at any later time: reclaiming it does not use a value that the block borrows.
     pub(super) unsafe fn retire<T: Retire>(&self, ptr: *mut T) {
         // SeqCst: pairs with the fence in `enter`.
         fence(Ordering::SeqCst);

@@ -124,7 +124,7 @@ unsafe impl ReadIndicator for Groups {
     #[inline]
     fn arrive(&self, place: usize) {
         let groups = self.made().unwrap_or_else(|| self.make());
-        // SeqCst: see `ReadIndicator`.
+        // SeqCst, as `ReadIndicator` asks: pairs with the load in `is_empty`.
         groups[place & (groups.len() - 1)]
             .0
             .fetch_add(1, Ordering::SeqCst);
@@ -133,7 +133,7 @@ unsafe impl ReadIndicator for Groups {
     #[inline]
     fn depart(&self, place: usize) -> bool {
         let groups = self.made().expect("a reader arrived");
-        // SeqCst: see `ReadIndicator`. It releases: pairs with the Acquire in `is_empty`.
+        // SeqCst, as `ReadIndicator` asks. It releases: pairs with the Acquire in `is_empty`.
         groups[place & (groups.len() - 1)]
             .0
             .fetch_sub(1, Ordering::SeqCst)
@@ -147,7 +147,7 @@ unsafe impl ReadIndicator for Groups {
             MOST
         };
         let groups = self.made().unwrap_or(&[]).iter().take(checked);
-        // SeqCst: see `ReadIndicator`. It acquires: pairs with the Release in `depart`.
+        // SeqCst, as `ReadIndicator` asks. It acquires: pairs with the Release in `depart`.
         groups
             .into_iter()
             .all(|group| group.0.load(Ordering::SeqCst) == 0)

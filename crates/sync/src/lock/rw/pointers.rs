@@ -81,7 +81,8 @@ impl Pointers {
     /// Puts `new` into the word of `place` if there is one that holds `old`.
     #[inline]
     fn replace(&self, place: usize, old: usize, new: usize) -> bool {
-        // SeqCst: see `ReadIndicator`. Relaxed: then the counter is used, which orders.
+        // SeqCst, as `ReadIndicator` asks: pairs with the loads in `is_empty`. Relaxed: then the counter is used, which
+        // orders.
         let replace = |word: &PlaceWord| {
             (word.0).compare_exchange(old, new, Ordering::SeqCst, Ordering::Relaxed)
         };
@@ -118,20 +119,20 @@ unsafe impl ReadIndicator for Pointers {
     #[inline]
     fn arrive(&self, place: usize) {
         if !self.replace(place, 0, self.name()) {
-            // SeqCst: see `ReadIndicator`.
+            // SeqCst, as `ReadIndicator` asks: pairs with the load in `is_empty`.
             self.counted.fetch_add(1, Ordering::SeqCst);
         }
     }
 
     #[inline]
     fn depart(&self, place: usize) -> bool {
-        // SeqCst: see `ReadIndicator`. It releases: pairs with the Acquire in `is_empty`, as the word's does.
+        // SeqCst, as `ReadIndicator` asks. It releases: pairs with the Acquire in `is_empty`, as the word's does.
         self.replace(place, self.name(), 0) || self.counted.fetch_sub(1, Ordering::SeqCst) == 1
     }
 
     fn is_empty(&self) -> bool {
         let counted = || {
-            // SeqCst: see `ReadIndicator`. It acquires: pairs with the Release in `depart`.
+            // SeqCst, as `ReadIndicator` asks. It acquires: pairs with the Release in `depart`.
             self.counted.load(Ordering::SeqCst) == 0
         };
         if cfg!(fyris_mutant = "rw_counter_first") && !counted() {

@@ -166,7 +166,8 @@ impl<R: Readers> RawFair<R> {
             .with(|queue| self.finish_drain(queue, &mut granted));
     }
 
-    /// As [`RawFair::help`], under the latch. What was seen before may have been true of an earlier claim.
+    /// Under the latch, gives the lock to the writer that waits for the readers to go, if they are gone: asked anew, as
+    /// what was seen before the latch may have been true of an earlier claim.
     fn finish_drain(&self, queue: &mut Queue, granted: &mut Granted) {
         // Relaxed: changed under the latch only.
         if self.word.load(Ordering::Relaxed) & DRAIN == 0 || !self.readers.is_empty(&self.word) {
@@ -256,7 +257,8 @@ impl<R: Readers> RawFair<R> {
         true
     }
 
-    /// As [`RawFair::drain`]: asks for a signal and waits for that.
+    /// Asks the last reader for a signal (`DRAIN`), and waits for that. Returns false if the deadline passed first: the
+    /// claim is gone then, and the bit `back` in its place.
     fn drain_asleep(&self, deadline: Option<Instant>, back: u64) -> bool {
         let node = Node::new(Kind::Writer);
         let mut granted = Granted::none();
