@@ -171,7 +171,8 @@ impl<E: Entry> LinearBuckets<E> {
 
     /// # Safety
     ///
-    /// As [`LinearBuckets::chain_mut`]; the segment of the position is there.
+    /// The caller holds the lock of this bucket's hashes for writing as long as it uses the result, has no other
+    /// reference to its chain meanwhile, and the segment of the position is there.
     #[expect(clippy::mut_from_ref, reason = "the lock is elsewhere")]
     unsafe fn at(&self, position: u64) -> &mut Cell<E> {
         // SAFETY: the caller's contract.

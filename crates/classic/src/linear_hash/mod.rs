@@ -298,7 +298,8 @@ where
         at - 1
     }
 
-    /// Appends the entries with hashes from `first` to `last` that `keep` accepts, as [`Index::scan`] does.
+    /// Appends the entries with hashes from `first` to `last` that `keep` accepts, lock by lock, until there are `want`
+    /// of them; returns whether there may be more.
     fn scan_hashes(
         &self,
         (first, last): (u64, u64),

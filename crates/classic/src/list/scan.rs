@@ -13,7 +13,8 @@ impl<E: Entry, B: Buckets, S: BuildHasher> ListTable<E, B, S>
 where
     E::Key: Hash + Ord,
 {
-    /// See [`fyris_index::Index::scan`]. The caller is pinned.
+    /// Appends the entries between two bounds, by order and key, about `want` of them; returns whether there may be
+    /// more. The caller is pinned.
     pub(super) fn scan_range(
         &self,
         (from, to): Range<'_, E::Key>,
@@ -36,8 +37,8 @@ where
         }
     }
 
-    /// Appends the entries of a range of orders that `keep` accepts, as [`fyris_index::Index::scan`] does. The caller
-    /// is pinned.
+    /// Appends the entries of a range of orders that `keep` accepts, by order and key, until there are `want` of them
+    /// and an order is complete; returns whether there may be more. The caller is pinned.
     pub(super) fn scan_orders(
         &self,
         orders: RangeInclusive<u64>,
@@ -84,7 +85,8 @@ where
         false
     }
 
-    /// See [`fyris_index::Index::split`]. The caller is pinned.
+    /// Appends the first entry from each of `parts - 1` evenly spaced orders on: places to cut a scan at. None if there
+    /// are fewer entries than parts. The caller is pinned.
     pub(super) fn split_orders(&self, parts: usize, out: &mut Batch<E>) {
         if self.count() < parts {
             return;

@@ -17,7 +17,8 @@ use super::repair::{Work, repair};
 type Spine<'g> = SmallVec<[LockedAvlNode<'g>; 8]>;
 
 impl<E: Entry<Key: TreeKey>, const SNAPSHOTS: bool> RelaxedAvl<E, SNAPSHOTS> {
-    /// See [`Index::upsert`](fyris_index::Index::upsert).
+    /// Finds the key, or its place, and lets `f` decide about it with the node locked; begins again from the root where
+    /// the node that was found is gone by then.
     pub(super) fn change<R>(
         &self,
         key: &E::Key,

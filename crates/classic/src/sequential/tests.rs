@@ -93,7 +93,7 @@ trait Tested<K: Small>: SequentialTree<Entry = Pair<K>> + Default {
     /// Splits at a key, checks both parts, and joins them again.
     fn split_and_join(&mut self, _: &mut Model, _: u16) {}
 
-    /// Works as [`SplitTree::middle`].
+    /// Returns two neighbours in about the middle; `None` for a tree that cannot be split.
     fn middle(&self, _: &Model) -> Option<(u16, u16)> {
         None
     }

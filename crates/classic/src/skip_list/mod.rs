@@ -169,7 +169,8 @@ impl<E: Entry, S> SkipList<E, S> {
         }
     }
 
-    /// See [`descend`]. The caller is pinned.
+    /// Goes down from the head to level `bottom`, as far right before the place on each level as it can (see
+    /// [`descend`]). The caller is pinned.
     #[inline]
     fn descend<'g>(
         &'g self,

@@ -33,12 +33,12 @@ where
         successors(at.next(level), move |node| node.next(level))
     }
 
-    /// See [`fyris_index::OrderedIndex::seek`].
+    /// Returns the first live entry at or above the bound (above for `Excluded`).
     pub(super) fn first_behind(&self, from: Bound<&E::Key>) -> Option<E> {
         Self::behind(self.last_before(&Cut::begin(from), 0), 0).find_map(SkipNodeRef::entry)
     }
 
-    /// See [`fyris_index::Index::scan`].
+    /// Appends the live entries of a range upwards until there are `want` of them; returns whether there may be more.
     pub(super) fn scan_up(
         &self,
         (from, to): Range<'_, E::Key>,
@@ -60,7 +60,8 @@ where
         false
     }
 
-    /// See [`fyris_index::OrderedIndex::scan_back`]: run by run, each from a node of a level upwards, turned round.
+    /// Appends the entries of a range downwards: run by run, each from a node of a level upwards, turned round. Returns
+    /// whether there may be more.
     pub(super) fn scan_down(
         &self,
         (from, to): Range<'_, E::Key>,
@@ -111,7 +112,7 @@ where
         (0..self.levels()).rev().find(has_least).unwrap_or(0)
     }
 
-    /// See [`fyris_index::Index::split`]: every so many nodes of a level that has enough of them.
+    /// Appends `parts - 1` entries at most to cut a scan at: every so many nodes of a level that has enough of them.
     pub(super) fn cut(&self, parts: usize, out: &mut Batch<E>) {
         let level = self.level_with(parts.saturating_mul(CHOICE));
         let nodes = Self::behind(self.head(), level);
@@ -121,7 +122,7 @@ where
         }
     }
 
-    /// See [`fyris_index::OrderedIndex::estimated_rank`]: the part of the nodes of a level.
+    /// Returns about which part of the entries lies below the bound: the part of the nodes of a level.
     pub(super) fn rank(&self, bound: Bound<&E::Key>) -> f64 {
         let place = Cut::begin(bound);
         let is_before = |node: &SkipNodeRef<'_>| Place::<E>::side(&place, *node) == Ordering::Less;
