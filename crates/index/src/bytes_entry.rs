@@ -124,7 +124,7 @@ impl<V> BytesRef<V> {
     ///
     /// # Safety
     ///
-    /// As [`BytesRef::bytes`].
+    /// The entry is not freed during `'g`.
     #[inline]
     pub(crate) unsafe fn value<'g>(self) -> &'g V {
         // SAFETY: as in `bytes`.
@@ -135,7 +135,7 @@ impl<V> BytesRef<V> {
     ///
     /// # Safety
     ///
-    /// As [`BytesRef::bytes`].
+    /// The entry is not freed during `'g`.
     #[inline]
     pub(crate) unsafe fn pair<'g>(self) -> (&'g [u8], &'g V) {
         // SAFETY: the caller's contract.

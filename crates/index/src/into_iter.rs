@@ -25,7 +25,7 @@ pub trait OwnedPair {
     ///
     /// # Safety
     ///
-    /// As [`OwnedPair::into_pair`].
+    /// Only the caller can reach the pair, and uses it no more.
     #[doc(hidden)]
     unsafe fn let_go(self);
 }

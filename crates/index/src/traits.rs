@@ -217,7 +217,8 @@ pub trait OrderedIndex<E: Entry>: Index<E> {
     /// Returns the last entry at or below the bound (below for `Excluded`; the last of all for `Unbounded`).
     fn seek_back(&self, from: Bound<&E::Key>, pin: &impl Guard) -> Option<E>;
 
-    /// Appends the entries of a range from its end downwards, and otherwise as [`Index::scan`] does.
+    /// Appends the entries of a range from its end downwards; returns whether there may be more, after at least `want`
+    /// of them and at least one ([`Index::scan`], turned round).
     fn scan_back(
         &self,
         range: Range<'_, E::Key>,

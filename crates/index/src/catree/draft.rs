@@ -59,7 +59,7 @@ pub(super) struct Draft<K: TreeKey + ?Sized> {
     children: [MaybeUninit<*mut Node>; ROOM],
     /// The first `len - 1` are initialised.
     key_prefixes: [MaybeUninit<u64>; ROOM],
-    /// As `key_prefixes`.
+    /// The first `len - 1` are initialised: the separators between the children.
     seps: [MaybeUninit<K::Sep>; ROOM],
 }
 

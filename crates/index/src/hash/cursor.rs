@@ -27,7 +27,8 @@ where
         })
     }
 
-    /// Works as [`Self::bucket_batch`], with the entries of the bucket read by `read`.
+    /// Appends what `read` reads of the bucket of `from`, but no entries of hashes below. Returns where the next bucket
+    /// begins, `None` after the last.
     #[inline]
     fn batch(
         &self,
@@ -57,7 +58,8 @@ impl<E: Entry, S: BuildHasher> HashIndex<E, S>
 where
     E::Key: Hash + Ord,
 {
-    /// Works as [`Self::bucket_batch`]; the entries come in the order of (hash, key).
+    /// Appends the entries of one bucket whose hashes are `from` or above, in the order of (hash, key). Returns where
+    /// the next bucket begins, `None` after the last.
     #[inline]
     pub(super) fn ordered_batch(&self, from: u64, out: &mut Batch<E>) -> Option<u64> {
         self.batch(from, out, |bucket, out| {

@@ -352,7 +352,7 @@ unsafe fn dispose_of_tables<E: Entry>(table: *mut Table) {
 ///
 /// # Safety
 ///
-/// As [`dispose_of_tables`].
+/// `table` was the root of an index that no other thread can reach, and is not its root any more.
 unsafe fn tables(mut table: *mut Table) -> impl Iterator<Item = Box<Table>> {
     std::iter::from_fn(move || {
         // SAFETY: tables come from `Box::into_raw`; those before the root were retired, the root
@@ -388,7 +388,7 @@ unsafe fn dispose<E: Entry>(bucket: &Bucket) {
 ///
 /// # Safety
 ///
-/// As [`dispose`].
+/// No other thread can reach the bucket, and it is done once.
 unsafe fn free_chain(bucket: &Bucket) {
     let chain: SmallVec<[*mut Bucket; 4]> = bucket.overflow_chain().collect();
     for overflow in chain {

@@ -21,7 +21,8 @@ impl<E: Entry, S: BuildHasher> HashIndex<E, S>
 where
     E::Key: Hash + Eq + Ord,
 {
-    /// See [`crate::Index::scan`]. The caller is pinned.
+    /// Appends the entries between two bounds in the order of (hash, key), bucket by bucket, until there are `want` of
+    /// them; returns whether there may be more. The caller is pinned.
     pub(super) fn scan_buckets(
         &self,
         (from, to): Range<'_, E::Key>,
@@ -53,7 +54,8 @@ where
         }
     }
 
-    /// See [`crate::Index::split`]. The caller is pinned.
+    /// Appends the first entry from each of `parts - 1` evenly spaced hashes on: places to cut a scan at. None if there
+    /// are fewer entries than parts. The caller is pinned.
     pub(super) fn split_at_hashes(&self, parts: usize, out: &mut Batch<E>) {
         if self.count() < parts {
             return;

@@ -2,7 +2,8 @@
 
 use super::bucket::InlineBucket;
 
-/// As `fyris_sync::alloc::Pages`, of buckets; what is discarded reads as zeros, as if given back.
+/// An array of buckets with the methods of `fyris_sync::alloc::Pages`; what is discarded reads as zeros, as if given
+/// back.
 pub(super) struct Pages(Box<[InlineBucket]>);
 
 impl Pages {
@@ -14,7 +15,7 @@ impl Pages {
         ))
     }
 
-    /// As above.
+    /// Makes `bytes` of buckets that are not live: here, too, of zeros.
     pub(super) fn try_fresh(bytes: usize) -> Option<Self> {
         Self::try_zeroed(bytes)
     }
@@ -35,7 +36,7 @@ impl Pages {
 
     /// # Safety
     ///
-    /// As `fyris_sync::alloc::Pages::discard`.
+    /// No thread relies on the content.
     pub(super) unsafe fn discard(&self) {
         self.0.iter().for_each(InlineBucket::zero);
     }

@@ -129,7 +129,8 @@ impl Library {
 ///
 /// # Safety
 ///
-/// As [`Library::load`].
+/// The library keeps the promises that `fyris_index.h` asks of it: loading it runs its code, as using its functions
+/// does, and these touch no memory but their own and what they are given.
 unsafe fn open(path: String, file: &Path) -> Result<Library, Fault> {
     // With all its symbols now: one that is missing is an error here, and not the end of the process at a call.
     let how = RTLD_NOW | RTLD_LOCAL;

@@ -52,7 +52,9 @@ impl Direction {
 }
 
 impl<E: PlugEntry> LibraryIndex<E> {
-    /// Works as [`Index::scan`](crate::Index::scan), from the end of the range where the direction begins.
+    /// Appends the entries of a range, from the end where the direction begins, at least `want` if there are so many;
+    /// returns whether there may be more. Goes by the library's answers if these stand the checks, else by our own
+    /// record.
     pub(super) fn walk(
         &self,
         direction: Direction,

@@ -61,7 +61,7 @@ impl<'m, K: ?Sized, V, S: MapStorage<K, V>, H> PinnedMap<'m, K, V, S, H> {
     pinned_methods! {
         map, asked: [Hash + Eq], given: MakeEntry;
 
-        /// See [`Map::len`].
+        /// Returns how many pairs there are: [`Map::len`].
         ///
         /// ```
         /// let map = fyris_index::ConcurrentMap::from([(1, "one"), (2, "two")]);
@@ -69,7 +69,7 @@ impl<'m, K: ?Sized, V, S: MapStorage<K, V>, H> PinnedMap<'m, K, V, S, H> {
         /// ```
         unpinned len() -> usize;
 
-        /// See [`Map::exact_len`].
+        /// Returns how many pairs there were at one moment during the call: [`Map::exact_len`].
         ///
         /// ```
         /// let map = fyris_index::ConcurrentMap::from([(1, "one"), (2, "two")]);
@@ -77,7 +77,7 @@ impl<'m, K: ?Sized, V, S: MapStorage<K, V>, H> PinnedMap<'m, K, V, S, H> {
         /// ```
         unpinned exact_len() -> usize;
 
-        /// See [`Map::is_empty`].
+        /// Returns whether there are no pairs, never true while there is a pair throughout: [`Map::is_empty`].
         ///
         /// ```
         /// assert!(fyris_index::ConcurrentMap::<u32, u32>::new().pin().is_empty());
@@ -95,7 +95,7 @@ where
     pinned_methods! {
         map, asked: [Hash + Eq], given: MakeEntry;
 
-        /// See [`Map::get`].
+        /// Returns the value of a key: [`Map::get`].
         ///
         /// ```
         /// let map = fyris_index::ConcurrentMap::from([("Ada".to_owned(), 36)]);
@@ -106,7 +106,7 @@ where
         /// ```
         asked get() -> Option<&'g V>;
 
-        /// See [`Map::get_key_value`].
+        /// Returns the stored key and the value of a key: [`Map::get_key_value`].
         ///
         /// ```
         /// let map = fyris_index::BytesMap::from([("Ada", 36)]);
@@ -114,7 +114,7 @@ where
         /// ```
         asked get_key_value() -> Option<(&'g K, &'g V)>;
 
-        /// See [`Map::contains_key`].
+        /// Returns whether a key is there: [`Map::contains_key`].
         ///
         /// ```
         /// let map = fyris_index::BytesMap::from([("Ada", 36)]);
@@ -122,7 +122,7 @@ where
         /// ```
         asked contains_key() -> bool;
 
-        /// See [`Map::insert`].
+        /// Puts a value under a key and returns the value that was there: [`Map::insert`].
         ///
         /// ```
         /// let map = fyris_index::ConcurrentMap::new();
@@ -131,7 +131,7 @@ where
         /// ```
         given insert(value: V) -> Option<&'g V>;
 
-        /// See [`Map::remove`].
+        /// Takes a key out and returns its value: [`Map::remove`].
         ///
         /// ```
         /// let map = fyris_index::ConcurrentMap::from([(1, "one")]);
@@ -140,7 +140,7 @@ where
         /// ```
         asked remove() -> Option<&'g V>;
 
-        /// See [`Map::remove_entry`].
+        /// Takes a key out and returns the stored key and its value: [`Map::remove_entry`].
         ///
         /// ```
         /// let map = fyris_index::BytesMap::from([("Ada", 36)]);
@@ -148,7 +148,8 @@ where
         /// ```
         asked remove_entry() -> Option<(&'g K, &'g V)>;
 
-        /// See [`Map::compute`].
+        /// Replaces, inserts or removes a key's value by the action that the closure returns for the present one;
+        /// returns the value that the closure's last call saw and the one that it left: [`Map::compute`].
         ///
         /// ```
         /// use fyris_index::{Action, ConcurrentMap};
@@ -164,7 +165,7 @@ where
         /// ```
         given compute(; f: impl FnMut(Option<&'g V>) -> Action<V>) -> Computed<'g, V>;
 
-        /// See [`Map::get_or_insert`].
+        /// Returns the value of a key, which is put there first if there is none: [`Map::get_or_insert`].
         ///
         /// ```
         /// let map = fyris_index::ConcurrentMap::new();
@@ -173,7 +174,7 @@ where
         /// ```
         given get_or_insert(value: V) -> &'g V;
 
-        /// See [`Map::get_or_insert_with`].
+        /// Returns the value of a key, which the closure makes first if there is none: [`Map::get_or_insert_with`].
         ///
         /// ```
         /// let squares = fyris_index::ConcurrentMap::new();
@@ -183,7 +184,8 @@ where
         /// ```
         given get_or_insert_with(; make: impl FnOnce() -> V) -> &'g V;
 
-        /// See [`Map::update`].
+        /// Replaces a key's value by one made of it; returns the new value, `None` if the key is absent:
+        /// [`Map::update`].
         ///
         /// ```
         /// let ages = fyris_index::ConcurrentMap::from([("Ada", 36)]);
@@ -193,7 +195,8 @@ where
         /// ```
         asked update(; f: impl FnMut(&'g V) -> V) -> Option<&'g V> where [S: RemakeEntry<K, V>];
 
-        /// See [`Map::update_or_insert`].
+        /// Replaces a key's value by one made of it, or puts `value` there if there is none; returns the value that is
+        /// there then: [`Map::update_or_insert`].
         ///
         /// ```
         /// let counts = fyris_index::ConcurrentMap::new();
@@ -203,7 +206,7 @@ where
         /// ```
         given update_or_insert(; f: impl FnMut(&'g V) -> V, value: V) -> &'g V where [V: Clone];
 
-        /// See [`Map::iter`].
+        /// Returns an iterator over all pairs, in no order that means anything: [`Map::iter`].
         ///
         /// ```
         /// let map = fyris_index::ConcurrentMap::from([(1, 10), (2, 20)]);
@@ -213,7 +216,7 @@ where
         /// ```
         pinned iter() -> MapIter<'g, K, V, S, H>;
 
-        /// See [`Map::keys`].
+        /// Returns an iterator over all keys, in no order that means anything: [`Map::keys`].
         ///
         /// ```
         /// let map = fyris_index::ConcurrentMap::from([(1, 10), (2, 20)]);
@@ -221,7 +224,7 @@ where
         /// ```
         pinned keys() -> MapKeys<'g, K, V, S, H>;
 
-        /// See [`Map::values`].
+        /// Returns an iterator over all values, in no order that means anything: [`Map::values`].
         ///
         /// ```
         /// let map = fyris_index::ConcurrentMap::from([(1, 10), (2, 20)]);
@@ -229,7 +232,7 @@ where
         /// ```
         pinned values() -> MapValues<'g, K, V, S, H>;
 
-        /// See [`Map::retain`].
+        /// Takes out every pair that the closure says no to: [`Map::retain`].
         ///
         /// ```
         /// let map = fyris_index::ConcurrentMap::from([(1, 10), (2, 20)]);
@@ -239,7 +242,7 @@ where
         /// ```
         pinned retain(; keep: impl FnMut(&K, &V) -> bool);
 
-        /// See [`Map::clear`].
+        /// Takes everything out that is there throughout: [`Map::clear`].
         ///
         /// ```
         /// let map = fyris_index::ConcurrentMap::from([(1, 10), (2, 20)]);

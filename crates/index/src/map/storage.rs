@@ -28,7 +28,7 @@ pub trait SealedMapStorage<K: ?Sized, V> {
     ///
     /// # Safety
     ///
-    /// As [`SealedMapStorage::pair`].
+    /// The entry is not freed during `'g`.
     unsafe fn value<'g>(entry: Self::Entry) -> &'g V
     where
         K: 'g;

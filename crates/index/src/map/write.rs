@@ -212,7 +212,8 @@ where
     }
 
     /// Replaces a key's value by one made of it; returns the new value, `None` if the key is absent. O(1) without the
-    /// closure, which is called as [`Map::compute`] says. Consistency as there. The stored key is cloned.
+    /// closure, which runs with no lock held, and again if the value changes meanwhile. Linearizable, see
+    /// [`Map::compute`]. The stored key is cloned.
     ///
     /// ```
     /// let map = fyris_index::ConcurrentMap::from([("key", 1)]);
@@ -248,8 +249,8 @@ where
     }
 
     /// Replaces a key's value by one made of it, or puts `value` there if there is none; returns the value that is
-    /// there then. The stored key is replaced too. O(1) without the closure, which is called as [`Map::compute`] says.
-    /// Consistency as there.
+    /// there then. The stored key is replaced too. O(1) without the closure, which runs with no lock held, and again if
+    /// the value changes meanwhile. Linearizable, see [`Map::compute`].
     ///
     /// ```
     /// let words = fyris_index::ConcurrentMap::new();

@@ -232,7 +232,8 @@ impl<'p, I: Item> View<'p, I> {
         item.with(|p| unsafe { (*p).assume_init_ref() })
     }
 
-    /// Returns the entry that is equal to `probe`: its key prefix and item. As [`View::search`], without the position.
+    /// Returns the entry that is equal to `probe`: its key prefix and item. Cheaper than [`View::search`]: no place is
+    /// counted.
     #[inline(always)]
     pub(super) fn lookup<L: Lanes>(self, probe: &impl Probe<I::Key>) -> Option<(u64, &'p I)> {
         let key_prefix = probe.key_prefix(self.leaf.skip());
@@ -264,7 +265,8 @@ impl<'p, I: Item> View<'p, I> {
         }
     }
 
-    /// Works like [`View::search`].
+    /// Returns the place of `probe`, compared by `L`: the number of entries below it, and whether the next one is
+    /// equal.
     #[inline(always)]
     pub(super) fn search_by<L: Lanes>(self, probe: &impl Probe<I::Key>) -> (usize, bool) {
         let key_prefix = probe.key_prefix(self.leaf.skip());

@@ -21,7 +21,8 @@ impl<E: Entry> Ordered<E>
 where
     E::Key: TreeKey,
 {
-    /// See [`crate::Index::scan`]: each leaf as it was at one moment.
+    /// Appends the entries of a range upwards, each leaf as it was at one moment, until there are `want` of them;
+    /// returns whether there may be more.
     pub(super) fn scan_leaves(
         &self,
         (from, to): Range<'_, E::Key>,
@@ -52,7 +53,8 @@ where
         }
     }
 
-    /// See [`crate::Index::split`]. O(parts), plus inner nodes.
+    /// Appends the first entries of leaves that cut the tree into `parts` of about the same number of nodes. O(parts),
+    /// plus inner nodes.
     pub(super) fn split_at_nodes(&self, parts: usize, pin: &impl Guard, out: &mut Batch<E>) {
         let nodes = self.tree.row(parts, pin);
         for part in 1..parts {
@@ -63,7 +65,8 @@ where
         }
     }
 
-    /// See [`crate::OrderedIndex::scan_back`].
+    /// Appends the entries of a range downwards, each leaf as it was at one moment, until there are `want` of them;
+    /// returns whether there may be more.
     pub(super) fn scan_leaves_back(
         &self,
         (from, to): Range<'_, E::Key>,
@@ -94,8 +97,8 @@ where
         }
     }
 
-    /// See [`crate::OrderedIndex::estimated_rank`]: a guess from one descent, that takes the children of a node to be
-    /// equally full.
+    /// Returns about which part of the entries lies below the bound: a guess from one descent, that takes the children
+    /// of a node to be equally full.
     pub(super) fn rank(&self, bound: Bound<&E::Key>, pin: &impl Guard) -> f64 {
         match bound {
             Bound::Unbounded => self.tree.estimated_rank(&End::First, false, pin),
@@ -155,7 +158,8 @@ impl<I: Item> LeafTree<I> {
         row
     }
 
-    /// See [`Ordered::rank`]; with `past`, the entry at the probe counts as below.
+    /// Returns about which part of the entries lies below the probe; with `past`, the entry at the probe counts as
+    /// below.
     fn estimated_rank(&self, probe: &impl Probe<I::Key>, past: bool, pin: &impl Guard) -> f64 {
         let mut piece = Piece::<I>::Inner(self.root(pin));
         // The shares below the piece's ends: what is behind everything is at 1.0, whatever is rounded on the way.

@@ -13,7 +13,7 @@ use super::SharedLine;
 /// A line, two words a register.
 type LineRegisters = [uint64x2_t; 4];
 
-/// See [`super::equal`].
+/// Returns a mask whose bit `2 * i` tells whether word `i` equals `key`; each word is loaded Relaxed.
 #[inline(always)]
 pub(super) fn equal(words: &[AtomicU64; 8], key: u64) -> u64 {
     // SAFETY: see the module.
@@ -33,7 +33,7 @@ fn equal_by_neon(words: &[AtomicU64; 8], key: u64) -> u64 {
     ))
 }
 
-/// See [`super::tagged`].
+/// Returns a mask whose bit `2 * i` tells whether the upper 16 bits of word `i` are `tag`; each word is loaded Relaxed.
 #[cfg(not(fyris_small))]
 #[inline(always)]
 pub(super) fn tagged(line: &SharedLine, tag: u16) -> u64 {

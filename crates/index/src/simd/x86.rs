@@ -8,7 +8,7 @@ use fyris_sync::atomic::AtomicU64;
 use super::SharedLine;
 use super::{Lanes, Line, is};
 
-/// See [`super::equal`].
+/// Returns a mask whose bit `2 * i` tells whether word `i` equals `key`; each word is loaded Relaxed.
 #[inline(always)]
 pub(super) fn equal(words: &[AtomicU64; 8], key: u64) -> u64 {
     let mask: u32;
@@ -46,7 +46,7 @@ pub(super) fn equal(words: &[AtomicU64; 8], key: u64) -> u64 {
     u64::from(mask & mask >> 1) & 0x5555
 }
 
-/// See [`super::tagged`].
+/// Returns a mask whose bit `2 * i` tells whether the upper 16 bits of word `i` are `tag`; each word is loaded Relaxed.
 #[cfg(not(fyris_small))]
 #[inline(always)]
 pub(super) fn tagged(line: &SharedLine, tag: u16) -> u64 {

@@ -62,7 +62,7 @@ impl<'m, K: TreeKey + ?Sized, V, S: Storage<K, V>> PinnedTree<'m, K, V, S> {
     pinned_methods! {
         tree, asked: [TreeKey<Sep = K::Sep>], given: MakeItem;
 
-        /// See [`TreeMap::get`].
+        /// Returns the value of a key: [`TreeMap::get`].
         ///
         /// ```
         /// let tree = fyris_index::ConcurrentTree::from([("Ada".to_owned(), 36)]);
@@ -73,7 +73,7 @@ impl<'m, K: TreeKey + ?Sized, V, S: Storage<K, V>> PinnedTree<'m, K, V, S> {
         /// ```
         asked get() -> Option<&'g V>;
 
-        /// See [`TreeMap::get_key_value`].
+        /// Returns the stored key and the value of a key: [`TreeMap::get_key_value`].
         ///
         /// ```
         /// let tree = fyris_index::InlineTree::from([(1_u32, 10)]);
@@ -81,7 +81,7 @@ impl<'m, K: TreeKey + ?Sized, V, S: Storage<K, V>> PinnedTree<'m, K, V, S> {
         /// ```
         asked get_key_value() -> Option<(S::Key<'g>, &'g V)>;
 
-        /// See [`TreeMap::contains_key`].
+        /// Returns whether a key is there: [`TreeMap::contains_key`].
         ///
         /// ```
         /// let tree = fyris_index::BytesTree::from([("Ada", 36)]);
@@ -89,7 +89,7 @@ impl<'m, K: TreeKey + ?Sized, V, S: Storage<K, V>> PinnedTree<'m, K, V, S> {
         /// ```
         asked contains_key() -> bool;
 
-        /// See [`TreeMap::insert`].
+        /// Puts a pair in and returns the value that it replaces: [`TreeMap::insert`].
         ///
         /// ```
         /// let tree = fyris_index::ConcurrentTree::new();
@@ -98,7 +98,7 @@ impl<'m, K: TreeKey + ?Sized, V, S: Storage<K, V>> PinnedTree<'m, K, V, S> {
         /// ```
         given insert(value: V) -> Option<&'g V>;
 
-        /// See [`TreeMap::remove`].
+        /// Takes a key out and returns its value: [`TreeMap::remove`].
         ///
         /// ```
         /// let tree = fyris_index::ConcurrentTree::from([(1, "one")]);
@@ -107,7 +107,7 @@ impl<'m, K: TreeKey + ?Sized, V, S: Storage<K, V>> PinnedTree<'m, K, V, S> {
         /// ```
         asked remove() -> Option<&'g V>;
 
-        /// See [`TreeMap::remove_entry`].
+        /// Takes a key out and returns the stored key and its value: [`TreeMap::remove_entry`].
         ///
         /// ```
         /// let tree = fyris_index::BytesTree::from([("Ada", 36)]);
@@ -115,7 +115,8 @@ impl<'m, K: TreeKey + ?Sized, V, S: Storage<K, V>> PinnedTree<'m, K, V, S> {
         /// ```
         asked remove_entry() -> Option<(S::Key<'g>, &'g V)>;
 
-        /// See [`TreeMap::compute`].
+        /// Replaces, inserts or removes the value of a key by the action that the closure returns for the present one;
+        /// returns the value that the closure's last call saw and the one that it left: [`TreeMap::compute`].
         ///
         /// ```
         /// use fyris_index::{Action, ConcurrentTree};
@@ -127,7 +128,7 @@ impl<'m, K: TreeKey + ?Sized, V, S: Storage<K, V>> PinnedTree<'m, K, V, S> {
         /// ```
         given compute(; f: impl FnMut(Option<&'g V>) -> Action<V>) -> Computed<'g, V>;
 
-        /// See [`TreeMap::get_or_insert`].
+        /// Returns the value of a key, which is put there first if there is none: [`TreeMap::get_or_insert`].
         ///
         /// ```
         /// let tree = fyris_index::ConcurrentTree::new();
@@ -136,7 +137,7 @@ impl<'m, K: TreeKey + ?Sized, V, S: Storage<K, V>> PinnedTree<'m, K, V, S> {
         /// ```
         given get_or_insert(value: V) -> &'g V;
 
-        /// See [`TreeMap::get_or_insert_with`].
+        /// Returns the value of a key, which the closure makes first if there is none: [`TreeMap::get_or_insert_with`].
         ///
         /// ```
         /// let squares = fyris_index::ConcurrentTree::new();
@@ -146,7 +147,8 @@ impl<'m, K: TreeKey + ?Sized, V, S: Storage<K, V>> PinnedTree<'m, K, V, S> {
         /// ```
         given get_or_insert_with(; make: impl FnOnce() -> V) -> &'g V;
 
-        /// See [`TreeMap::update`].
+        /// Replaces a key's value by one made of it; returns the new value, `None` if the key is absent:
+        /// [`TreeMap::update`].
         ///
         /// ```
         /// let ages = fyris_index::BytesTree::from([("Ada", 36)]);
@@ -156,7 +158,8 @@ impl<'m, K: TreeKey + ?Sized, V, S: Storage<K, V>> PinnedTree<'m, K, V, S> {
         /// ```
         asked update(; f: impl FnMut(&'g V) -> V) -> Option<&'g V> where [S: RemakeItem<K, V>];
 
-        /// See [`TreeMap::update_or_insert`].
+        /// Replaces a key's value by one made of it, or puts `value` there if there is none; returns the value that is
+        /// there then: [`TreeMap::update_or_insert`].
         ///
         /// ```
         /// let counts = fyris_index::InlineTree::new();
@@ -166,7 +169,7 @@ impl<'m, K: TreeKey + ?Sized, V, S: Storage<K, V>> PinnedTree<'m, K, V, S> {
         /// ```
         given update_or_insert(; f: impl FnMut(&'g V) -> V, value: V) -> &'g V where [V: Clone];
 
-        /// See [`TreeMap::first`].
+        /// Returns the first pair: [`TreeMap::first`].
         ///
         /// ```
         /// let tree = fyris_index::ConcurrentTree::from([(2, "two"), (1, "one")]);
@@ -174,7 +177,7 @@ impl<'m, K: TreeKey + ?Sized, V, S: Storage<K, V>> PinnedTree<'m, K, V, S> {
         /// ```
         pinned first() -> Option<(S::Key<'g>, &'g V)>;
 
-        /// See [`TreeMap::last`].
+        /// Returns the last pair: [`TreeMap::last`].
         ///
         /// ```
         /// let tree = fyris_index::ConcurrentTree::from([(2, "two"), (1, "one")]);
@@ -182,7 +185,7 @@ impl<'m, K: TreeKey + ?Sized, V, S: Storage<K, V>> PinnedTree<'m, K, V, S> {
         /// ```
         pinned last() -> Option<(S::Key<'g>, &'g V)>;
 
-        /// See [`TreeMap::pop_first`].
+        /// Takes the first pair out and returns it: [`TreeMap::pop_first`].
         ///
         /// ```
         /// let queue = fyris_index::InlineTree::from([(20_u32, 'b'), (10, 'a')]);
@@ -192,7 +195,7 @@ impl<'m, K: TreeKey + ?Sized, V, S: Storage<K, V>> PinnedTree<'m, K, V, S> {
         /// ```
         pinned pop_first() -> Option<(S::Key<'g>, &'g V)>;
 
-        /// See [`TreeMap::pop_last`].
+        /// Takes the last pair out and returns it: [`TreeMap::pop_last`].
         ///
         /// ```
         /// let queue = fyris_index::InlineTree::from([(20_u32, 'b'), (10, 'a')]);
@@ -200,7 +203,7 @@ impl<'m, K: TreeKey + ?Sized, V, S: Storage<K, V>> PinnedTree<'m, K, V, S> {
         /// ```
         pinned pop_last() -> Option<(S::Key<'g>, &'g V)>;
 
-        /// See [`TreeMap::iter`].
+        /// Returns an iterator over all pairs, in order, from either end: [`TreeMap::iter`].
         ///
         /// ```
         /// let tree = fyris_index::ConcurrentTree::from([(2, 20), (1, 10)]);
@@ -208,7 +211,7 @@ impl<'m, K: TreeKey + ?Sized, V, S: Storage<K, V>> PinnedTree<'m, K, V, S> {
         /// ```
         pinned iter() -> TreeIter<'g, K, V, S>;
 
-        /// See [`TreeMap::keys`].
+        /// Returns an iterator over all keys, in order, from either end: [`TreeMap::keys`].
         ///
         /// ```
         /// let tree = fyris_index::ConcurrentTree::from([(2, 20), (1, 10)]);
@@ -216,7 +219,7 @@ impl<'m, K: TreeKey + ?Sized, V, S: Storage<K, V>> PinnedTree<'m, K, V, S> {
         /// ```
         pinned keys() -> TreeKeys<'g, K, V, S>;
 
-        /// See [`TreeMap::values`].
+        /// Returns an iterator over all values in the order of their keys, from either end: [`TreeMap::values`].
         ///
         /// ```
         /// let tree = fyris_index::ConcurrentTree::from([(2, 20), (1, 10)]);
@@ -225,7 +228,7 @@ impl<'m, K: TreeKey + ?Sized, V, S: Storage<K, V>> PinnedTree<'m, K, V, S> {
         pinned values() -> TreeValues<'g, K, V, S>;
     }
 
-    /// See [`TreeMap::range`].
+    /// Returns an iterator over the pairs whose keys lie in `bounds`, in order, from either end: [`TreeMap::range`].
     ///
     /// ```
     /// let tree: fyris_index::InlineTree<u32, u32> = (0..100).map(|n| (n, n * n)).collect();
@@ -245,7 +248,7 @@ impl<'m, K: TreeKey + ?Sized, V, S: Storage<K, V>> PinnedTree<'m, K, V, S> {
     pinned_methods! {
         tree, asked: [TreeKey<Sep = K::Sep>], given: MakeItem;
 
-        /// See [`TreeMap::retain`].
+        /// Takes out every pair that the closure says no to: [`TreeMap::retain`].
         ///
         /// ```
         /// let tree = fyris_index::ConcurrentTree::from([(1, 10), (2, 20)]);
@@ -255,7 +258,7 @@ impl<'m, K: TreeKey + ?Sized, V, S: Storage<K, V>> PinnedTree<'m, K, V, S> {
         /// ```
         pinned retain(; keep: impl FnMut(&K, &V) -> bool);
 
-        /// See [`TreeMap::clear`].
+        /// Takes out every pair that is there throughout; a pair that comes meanwhile may stay: [`TreeMap::clear`].
         ///
         /// ```
         /// let tree = fyris_index::ConcurrentTree::from([(1, 10), (2, 20)]);
@@ -264,7 +267,7 @@ impl<'m, K: TreeKey + ?Sized, V, S: Storage<K, V>> PinnedTree<'m, K, V, S> {
         /// ```
         pinned clear();
 
-        /// See [`TreeMap::len`].
+        /// Returns the number of pairs; exact while no thread writes: [`TreeMap::len`].
         ///
         /// ```
         /// let tree = fyris_index::ConcurrentTree::from([(1, 10), (2, 20)]);
@@ -272,7 +275,7 @@ impl<'m, K: TreeKey + ?Sized, V, S: Storage<K, V>> PinnedTree<'m, K, V, S> {
         /// ```
         unpinned len() -> usize;
 
-        /// See [`TreeMap::exact_len`].
+        /// Returns the number of pairs at one moment during the call: [`TreeMap::exact_len`].
         ///
         /// ```
         /// let tree = fyris_index::ConcurrentTree::from([(1, 10), (2, 20)]);
@@ -280,7 +283,7 @@ impl<'m, K: TreeKey + ?Sized, V, S: Storage<K, V>> PinnedTree<'m, K, V, S> {
         /// ```
         unpinned exact_len() -> usize;
 
-        /// See [`TreeMap::is_empty`].
+        /// Returns whether there are no pairs, never true while there is a pair throughout: [`TreeMap::is_empty`].
         ///
         /// ```
         /// assert!(fyris_index::ConcurrentTree::<u32, u32>::new().pin().is_empty());

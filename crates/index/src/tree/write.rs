@@ -237,7 +237,8 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
     }
 
     /// Replaces a key's value by one made of it; returns the new value, `None` if the key is absent. O(log n) without
-    /// the closure, which is called as [`TreeMap::compute`] says. Consistency as there. The stored key is cloned.
+    /// the closure, which runs outside all locks, and again if the pair changes meanwhile. Linearizable, see
+    /// [`TreeMap::compute`]. The stored key is cloned.
     ///
     /// ```
     /// let tree = fyris_index::ConcurrentTree::from([(1, 10)]);
@@ -270,8 +271,8 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
     }
 
     /// Replaces a key's value by one made of it, or puts `value` there if there is none; returns the value that is
-    /// there then. The stored key is replaced too. O(log n) without the closure, which is called as
-    /// [`TreeMap::compute`] says. Consistency as there.
+    /// there then. The stored key is replaced too. O(log n) without the closure, which runs outside all locks, and
+    /// again if the pair changes meanwhile. Linearizable, see [`TreeMap::compute`].
     ///
     /// ```
     /// let words = fyris_index::BytesTree::new();
