@@ -111,7 +111,7 @@ impl<'a> Matcher<'_, 'a> {
         true
     }
 
-    /// Matches the tuple of a term; see [`Matcher::object`].
+    /// Matches the elements of a term, which is a tuple: the cheap tests first, then those that the clause uses.
     #[inline]
     fn tuple(&mut self, clause: &'a Clause, elements: Span, used: u32, terms: &'a [Term]) -> bool {
         if terms.len() != elements.len as usize {
@@ -397,7 +397,8 @@ impl<'a> Matcher<'_, 'a> {
         if matches { behind(values) } else { None }
     }
 
-    /// Opens a value for a pattern with parts; see [`Matcher::value`].
+    /// Opens the value at the front of `values` for a pattern with parts, and moves `values` behind its head: the parts
+    /// are to be matched. `None` if it does not match.
     fn opened(&mut self, pattern: Pattern, values: &mut &'a [u8]) -> Option<Option<Rest<'a>>> {
         let patterns = &self.program.patterns;
         let rest = match (pattern, value::view(values).ok()?) {
@@ -508,7 +509,7 @@ impl<'a> Matcher<'_, 'a> {
         }
     }
 
-    /// Opens a term for a pattern with parts; see [`Matcher::term_or_rest`].
+    /// Opens a term for a pattern with parts, which are to be matched. `None` if it does not match.
     fn opened_term(&mut self, pattern: Pattern, term: &'a Term) -> Option<Option<Rest<'a>>> {
         let patterns = &self.program.patterns;
         let rest = match (pattern, term) {
@@ -534,7 +535,7 @@ impl<'a> Matcher<'_, 'a> {
         Some(Some(rest))
     }
 
-    /// Matches the elements of a tuple; see [`Matcher::elements`].
+    /// Matches the elements of a tuple of terms up to the first with parts: most have none, and then nothing is left.
     #[inline]
     fn terms(
         &mut self,

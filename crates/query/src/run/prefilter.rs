@@ -63,7 +63,7 @@ impl Prefilter {
         true
     }
 
-    /// Appends the value of a term that passes; see [`Prefilter::push`].
+    /// Appends the value of a term that passes; returns `false`, and appends nothing, if only the slow path can.
     #[inline(always)]
     pub(crate) fn push_term(&self, term: &Term, values: &mut Vec<Term>) -> bool {
         let (PrefilterValue::Element(element), Term::Tuple(elements)) = (self.value, term) else {

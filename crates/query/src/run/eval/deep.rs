@@ -36,7 +36,8 @@ impl OpenNode {
 }
 
 impl<'a> Evaluation<'_, 'a> {
-    /// Returns the value of a call or a structure, as [`Evaluation::value`] does.
+    /// Returns the value of a call or a structure, `None` if it fails: on a stack of its own, as it may be nested
+    /// deeper than the thread's has room for.
     #[cold]
     #[inline(never)]
     pub(super) fn deep(&self, outermost: Id) -> Option<Value<'a>> {
