@@ -313,7 +313,8 @@ pub(super) fn make<W: Weigh>(
     )
 }
 
-/// Makes a branch of these children as [`make`] does, in this form, which has room for all.
+/// Makes a branch of this form, which has room for all these children. Their keys have the bits of `key` above its
+/// level; each child's digit is above that of the one before.
 fn make_as<W: Weigh>(
     form: Form,
     children: impl Iterator<Item = (usize, Jp)>,

@@ -27,11 +27,11 @@ pub(super) unsafe fn close<T>(from: *const T, to: *mut T, len: usize, at: usize)
     unsafe { close_bytes(from.cast(), to.cast(), size_of::<T>(), len, at) }
 }
 
-/// Does the same with items of `size` bytes.
+/// Moves `len` items of `size` bytes, but the one at an index, to where `to` is.
 ///
 /// # Safety
 ///
-/// As there.
+/// There are so many items at `from`, and room for all but one at `to`; the two are the same, or do not overlap.
 #[inline(always)]
 pub(super) unsafe fn close_bytes(from: *const u8, to: *mut u8, size: usize, len: usize, at: usize) {
     // SAFETY: the caller's contract.

@@ -65,7 +65,7 @@ pub(super) unsafe fn read<const W: usize>(keys: *const u8, i: usize) -> u64 {
 ///
 /// # Safety
 ///
-/// As there.
+/// There are `i + 1` keys of `width` bytes at `keys`.
 #[inline(always)]
 pub(super) unsafe fn read_any(keys: *const u8, width: usize, i: usize) -> u64 {
     // SAFETY: the caller's contract.
@@ -88,18 +88,18 @@ pub(super) unsafe fn write<const W: usize>(keys: *mut u8, i: usize, key: u64) {
 ///
 /// # Safety
 ///
-/// As there.
+/// There is room for `i + 1` keys of `width` bytes at `keys`.
 #[inline(always)]
 pub(super) unsafe fn write_any(keys: *mut u8, width: usize, i: usize, key: u64) {
     // SAFETY: the caller's contract.
     with_width!(width, W => unsafe { write::<W>(keys, i, key) });
 }
 
-/// Moves `len` keys as [`gap::open`] does, and puts one in at an index.
+/// Moves `len` keys to where `to` is, which may be where they are, and puts one more in at an index.
 ///
 /// # Safety
 ///
-/// As there.
+/// There are so many keys at `from`, and room for one more at `to`; the two are the same, or do not overlap.
 #[inline(always)]
 pub(super) unsafe fn insert(
     from: *const u8,
@@ -116,11 +116,11 @@ pub(super) unsafe fn insert(
     });
 }
 
-/// Moves `len` keys but one as [`gap::close`] does.
+/// Moves `len` keys, but the one at an index, to where `to` is, which may be where they are.
 ///
 /// # Safety
 ///
-/// As there.
+/// There are so many keys at `from`, and room for all but one at `to`; the two are the same, or do not overlap.
 #[inline(always)]
 pub(super) unsafe fn remove(from: *const u8, to: *mut u8, width: usize, len: usize, at: usize) {
     // SAFETY: the caller's contract.
@@ -158,11 +158,11 @@ pub(super) unsafe fn search<const W: usize>(
     (from, last == key)
 }
 
-/// Works like [`search`] for a width that is not a constant.
+/// Returns the number of keys below `key`, and whether the next one equals it, for a width that is not a constant.
 ///
 /// # Safety
 ///
-/// As there.
+/// There are `len` sorted keys of `width` bytes at `keys`, at least one.
 #[inline]
 pub(super) unsafe fn search_any(
     keys: *const u8,

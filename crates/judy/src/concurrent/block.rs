@@ -125,7 +125,8 @@ unsafe fn free_node<T>(node: *mut T) {
 ///
 /// # Safety
 ///
-/// As [`put_away`].
+/// `node` comes from [`make`] or [`allocate_node`], is unreachable for threads that pin from now on (for all but the
+/// caller if there is no pin), and is put away once.
 pub(super) unsafe fn put_away_node<T>(node: *mut T, pin: Option<&LocalGuard>) {
     let Some(pin) = pin else {
         // SAFETY: the caller's contract.
