@@ -30,7 +30,7 @@ pub(crate) fn clear() {
 
 /// Returns true once Ctrl-C has been pressed since [`clear`].
 pub(crate) fn raised() -> bool {
-    // Relaxed: see `clear`.
+    // Relaxed: a flag between a signal handler and polls, by which nothing else is published.
     RAISED
         .get()
         .is_some_and(|flag| flag.load(Ordering::Relaxed))
