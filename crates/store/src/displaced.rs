@@ -328,7 +328,8 @@ fn more(old: Option<Content>, new: Option<Content>) -> i64 {
 }
 
 impl TableData<Exact, HashIndex<Slot<Exact>>> {
-    /// Works as [`TableData::write`], for a key that is hashed and compared in a register.
+    /// Runs `f` on what a key holds, for a key that is hashed and compared in a register; does as it says, with the
+    /// slot protected, accounts for what that displaces, and retires it. Again, where the write has to be done again.
     #[inline]
     pub(crate) fn write_short<R>(
         &self,

@@ -103,7 +103,7 @@ pub(crate) fn record_of(object: &(impl AsObject + ?Sized), keypos: usize) -> Res
     }
 }
 
-/// Works as [`record_of`], with scratch memory of the caller's.
+/// Returns the record of an object, written in scratch memory of the caller's. O(size).
 #[inline]
 pub(crate) fn record_in(
     scratch: &mut Scratch,

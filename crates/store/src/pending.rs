@@ -125,9 +125,10 @@ pub(crate) fn terms_of(terms: &CellTerms, place: impl FnOnce() -> usize) -> Term
 /// One key's part of a commit: 8-byte aligned.
 pub(crate) struct Pending {
     decision: *const Decision,
-    /// Bits of a content, or zero. Written before the cell is put in a slot, and under its protection (THROUGH).
+    /// What the key holds: bits of a content, or zero. Written before the cell is put in a slot, and under its
+    /// protection (THROUGH).
     old: AtomicU64,
-    /// As `old`.
+    /// What the key will hold if the commit is decided for: bits of a content, or zero. Written as `old` is.
     new: AtomicU64,
 }
 
@@ -395,7 +396,7 @@ impl CommitPart {
     /// Called when every slot has been gone over.
     pub(crate) fn drifted(&self) -> (i64, i64, i64) {
         let (more, fewer, bytes) = &self.drift;
-        // Relaxed, all: see `CommitPart::drift`.
+        // Relaxed, all: every slot has been gone over, which orders what its writers noted in `drift` before (THROUGH).
         let number = |of: &AtomicI64| of.load(Ordering::Relaxed);
         (number(more), number(fewer), number(bytes))
     }

@@ -137,7 +137,7 @@ impl Inner {
         }
     }
 
-    /// Works as [`Inner::find`], for a table that was alive at that moment.
+    /// Returns the table that a reference stands for, and that was alive, at some moment of the call. No lock.
     pub(crate) fn find_living<'g>(
         &self,
         table: TableRef,

@@ -207,7 +207,7 @@ impl Content {
     ///
     /// # Safety
     ///
-    /// As [`Entry::retire`].
+    /// It is in no slot any more, and is retired once.
     #[inline]
     pub(crate) unsafe fn retire(self, pin: &impl Guard) {
         match self.owned() {
@@ -282,7 +282,8 @@ impl<K> Slot<K> {
         self.as_pending()?.get().read()
     }
 
-    /// Reads the entry as [`Slot::read`] does, and becomes the content read; if there is none it stays a pending cell.
+    /// Returns the content for a reader, which never waits, and becomes that content; if there is none it stays a
+    /// pending cell.
     #[inline]
     pub(crate) fn resolve(&mut self) -> Option<Content> {
         if self.0.get() & TAG == PENDING {

@@ -162,7 +162,7 @@ fn whole(read: impl Fn(&Case) -> i64 + Sync) {
     }
 }
 
-/// Works as [`whole`], of ordered sets.
+/// Tests a whole call that needs an order, of ordered sets of several batches.
 fn in_order(read: impl Fn(&Case) -> i64 + Sync) {
     for case in cases(700, false).iter().chain(&cases(700, true)) {
         if case
@@ -448,7 +448,8 @@ fn what_lists_and_writers_of_a_bag_put_in_is_there() {
     }
 }
 
-/// As above, where an object replaces the one before: the last list stays but for what was written behind it.
+/// Lists and writers count together where an object replaces the one before: the last list stays but for what was
+/// written behind it.
 #[test]
 fn lists_and_writers_of_a_set_are_counted() {
     const KEYS: i64 = 60;

@@ -218,7 +218,7 @@ pub(crate) fn each(content: Content, f: impl FnMut(Content)) {
     }
 }
 
-/// Works as [`each`]; of a chain it may leave out objects with other fingerprints.
+/// Shows `f` the objects of a key in insertion order; of a chain it may leave out those with other fingerprints.
 pub(crate) fn each_alike(content: Content, alike: &Fingerprints, f: impl FnMut(Content)) {
     if !content.is_chain() || *alike == ANY {
         return each(content, f);

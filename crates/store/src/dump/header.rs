@@ -162,7 +162,7 @@ impl Header {
         })
     }
 
-    /// Works as [`Header::info`], with 0 for the size, which takes no part in making the table.
+    /// Returns the description, checked, but with 0 for the size, which takes no part in making the table.
     pub(super) fn info_but_size(&self) -> Result<DumpInfo, Damage> {
         Ok(DumpInfo {
             name: self.value("name", |t| match t {

@@ -55,8 +55,9 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// As [`DumpError`] lists them. Without [`LoadOptions::verify`] damage behind the description is no
-    /// error, but told in [`Loaded::damage`].
+    /// [`DumpError`] lists them: the file cannot be read, is no dump or is damaged, the table cannot be made, or does
+    /// not take an object. Without [`LoadOptions::verify`] damage behind the description is no error, but told in
+    /// [`Loaded::damage`].
     pub fn file2tab(
         &self,
         caller: ProcessId,
@@ -183,7 +184,7 @@ impl Owner {
 ///
 /// # Errors
 ///
-/// As [`Store::file2tab`], as far as the description goes.
+/// [`DumpError`], if the file cannot be read, is no dump, or is damaged up to the end of the description.
 pub fn tabfile_info(path: impl AsRef<Path>) -> Result<Header, DumpError> {
     let path = path.as_ref();
     let (file, length) = open(path)?;

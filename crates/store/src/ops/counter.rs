@@ -292,8 +292,9 @@ where
         })
     }
 
-    /// Works as [`TableData::count_small`], for several steps in order, whose results it puts into `new`. `false` where
-    /// that returns `None`, and for a position that there is not.
+    /// Runs steps in order on integers of the object with the key, and puts their results into `new`. `false`, and
+    /// nothing has changed, where [`TableData::count_small`] would return `None` for one, and for a position that there
+    /// is not.
     pub(crate) fn count_all_small(
         &self,
         key: &K::Key,

@@ -43,7 +43,8 @@ pub(crate) trait Navigate<K: KeyKind> {
     /// Returns the objects of slot `slot`, each by itself; `None` one past the last slot.
     fn slot(&self, slot: usize, pin: &impl Guard) -> Result<Option<Vec<Content>>>;
 
-    /// Works as [`Index::scan`], with `back` from the end where there is an order.
+    /// Appends the entries of a range in the index's order (with `back` from the end, where keys have an order), at
+    /// least `want` if there are so many, up to a key to go on behind; returns whether there may be more.
     fn scan(
         &self,
         range: Range<'_, K::Key>,
@@ -53,7 +54,7 @@ pub(crate) trait Navigate<K: KeyKind> {
         out: &mut Batch<Slot<K>>,
     ) -> bool;
 
-    /// Works as [`Index::split`].
+    /// Appends entries, fewer than `parts`, whose keys cut the index into parts of about the same size.
     fn split(&self, parts: usize, pin: &impl Guard, out: &mut Batch<Slot<K>>);
 
     /// Returns about which part of the keys lies in a range; all of them where there is no order.

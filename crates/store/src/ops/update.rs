@@ -99,8 +99,9 @@ where
         })
     }
 
-    /// Works as [`TableData::overwrite`], for several elements: pairs of position and bytes, of which the last of a
-    /// position counts.
+    /// Puts bytes that refer to no blob in the place of several elements, given as pairs of position and bytes, of
+    /// which the last of a position counts. `None`, and nothing has changed, where [`TableData::overwrite`] would
+    /// return that for one.
     pub(crate) fn overwrite_all<'b>(
         &self,
         key: &K::Key,

@@ -120,7 +120,8 @@ impl Continuation {
         Ok(Continuation(query.for_table(table).limit(limit)))
     }
 
-    /// Works on the next chunk, as [`Query::step`] does; returns `false` when [`Continuation::finish`] has all of it.
+    /// Works on the next chunk, for about `objects` objects; returns `false` when [`Continuation::finish`] has all of
+    /// it.
     ///
     /// ```
     /// # use fyris::{Continuation, MatchSpec, Options, Store, term};

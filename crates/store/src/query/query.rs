@@ -264,8 +264,9 @@ impl Query {
         Ok(!work.scan.is_done())
     }
 
-    /// Works as [`Query::step`] of a select, for a caller with terms of its own: shows `f` every object that matches,
-    /// with the value; `None` stands for the object itself, where the specification always asks for that.
+    /// A step of a select for a caller with terms of its own: visits about `objects` objects and shows `f` every one
+    /// that matches, with the value; `None` stands for the object itself, where the specification always asks for that.
+    /// Returns `false` when there is nothing left to do.
     ///
     /// `f` says `true` when it wants no more: in an `ordered_set` the next step begins with the object behind this one;
     /// in other tables `f` is still shown the rest of the batch under way, `objects` or 256 of them at most and a

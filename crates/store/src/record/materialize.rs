@@ -111,7 +111,7 @@ pub(crate) fn materialize(word: u64) -> RecordPtr {
     }
 }
 
-/// Works as [`materialize`], in a thread whose cursor is gone already: on a place that goes with the pin.
+/// Materializes an inline object in a thread whose cursor is gone already: on a place that goes with the pin.
 #[cold]
 fn materialize_late(word: u64) -> RecordPtr {
     let place = Box::into_raw(Box::<MaterializedRecord>::new_uninit()).cast::<MaterializedRecord>();

@@ -312,7 +312,7 @@ impl RecordPtr {
         usize::from(head[1]) == key.len && differs == 0
     }
 
-    /// Works as [`RecordPtr::has_key`], in the long form.
+    /// Returns whether the key of a record in the long form is this one.
     fn has_key_far(self, key: ShortKey) -> bool {
         // SAFETY: the caller of `has_key` knows that the record is not freed meanwhile.
         let bytes = unsafe { self.exact() }.bytes();

@@ -38,8 +38,8 @@ impl<'g> Object<'g> {
         }
     }
 
-    /// Works as [`Object::get_in`], in another representation; `foreign` makes it of a term, which is what is found in
-    /// the key and in a list of bytes.
+    /// Returns the part of the object that a path leads to ([`Object::get_in`]), in another representation; `foreign`
+    /// makes it of a term, which is what is found in the key and in a list of bytes.
     pub fn build_in<B: Build>(
         &self,
         path: &[Term],
@@ -103,7 +103,8 @@ impl<'g> Object<'g> {
         })
     }
 
-    /// Works as [`Pairs::get`], for a key that bytes do not tell from others.
+    /// Returns the bytes from the value of a key of a map on: pair by pair, for a key that bytes do not tell from
+    /// others.
     fn value_behind(&self, mut pairs: Pairs<'g>, key: &Term) -> Option<&'g [u8]> {
         while let Some((mut here, value)) = pairs.next_pair().ok()? {
             if self.decode(&mut here) == *key {

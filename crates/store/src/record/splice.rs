@@ -147,7 +147,8 @@ pub(crate) fn overwritten(
     spliced(old, &[(place_of(old, keypos, position)?, bytes)])
 }
 
-/// Works as [`overwritten`], for several elements: pairs of position and bytes, of which the last of a position counts.
+/// Returns a copy of `old` with other bytes for several elements: pairs of position and bytes, of which the last of a
+/// position counts. `None` where [`overwritten`] would return that for one.
 pub(crate) fn all_overwritten<'b>(
     old: RecordPtr,
     keypos: usize,
@@ -192,8 +193,8 @@ pub(crate) fn counted(
     spliced(old, &[(place, IntBytes::new(*new).as_bytes())])
 }
 
-/// Works as [`counted`], for several steps one after another: pairs of position and step. What each step made is put
-/// into `all`.
+/// Returns a copy of `old` with what several steps, one after another, make of its integers: pairs of position and
+/// step. What each made is put into `all`. `None` where [`counted`] would return that for one.
 pub(crate) fn all_counted<S: Fn(i64) -> Option<i64>>(
     old: RecordPtr,
     keypos: usize,

@@ -253,7 +253,8 @@ impl Loader<'_> {
         }
     }
 
-    /// Inserts an object that is a term already, as [`Loader::end_soon`] does; an object that was begun is discarded.
+    /// Inserts an object that is a term already, perhaps a little later, and at the latest by [`Loader::flush`]; an
+    /// object that was begun is discarded.
     ///
     /// ```
     /// # use fyris::{Options, Store, term};

@@ -236,7 +236,7 @@ impl Table {
         self.read_under(&pin(), f)
     }
 
-    /// Works as [`Table::read`], under a pin of the caller's.
+    /// Reads, under a pin of the caller's: `f` gets the view of the table.
     ///
     /// If the table's name, protection or owner changes meanwhile, what was read counts only if the caller may still
     /// read: see [`crate::life`]. `f` is not called again.
@@ -293,7 +293,7 @@ impl Table {
         self.write_under(&pin(), f)
     }
 
-    /// Works as [`Table::write`], under a pin of the caller's.
+    /// Writes, under a pin of the caller's: `f` gets the content, and writes it as it is told.
     ///
     /// Changes of the table's name, protection and owner wait until `f` has returned, so it must run no code that
     /// could wait for them.

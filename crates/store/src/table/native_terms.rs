@@ -80,7 +80,7 @@ impl Batch {
     ///
     /// # Errors
     ///
-    /// As [`AsObject::write`].
+    /// [`crate::Error::NotATuple`], [`crate::Error::BadKeyPosition`], and what else writing the object fails with.
     pub fn push(&mut self, object: &(impl AsObject + ?Sized), keypos: usize) -> Result<()> {
         self.records
             .push(record_in(&mut self.scratch, object, keypos)?);
@@ -223,7 +223,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// As [`AsObject::write`].
+    /// [`crate::Error::NotATuple`], [`crate::Error::BadKeyPosition`], and what else writing the object fails with.
     #[inline]
     pub fn insert_object(&self, object: &(impl AsObject + ?Sized), pin: &LocalGuard) -> Result<()> {
         // Before the write, for which others may wait; but one that may not write is told that first.
@@ -247,7 +247,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// As [`AsObject::write`].
+    /// [`crate::Error::NotATuple`], [`crate::Error::BadKeyPosition`], and what else writing the object fails with.
     pub fn insert_new_object(&self, object: &(impl AsObject + ?Sized)) -> Result<bool> {
         let new = record_of(object, self.keypos());
         self.write(|data, writer| Ok(data.insert_new_one(new?, writer)))
@@ -355,7 +355,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// As [`AsObject::write`].
+    /// [`crate::Error::NotATuple`], [`crate::Error::BadKeyPosition`], and what else writing the object fails with.
     pub fn delete_like(&self, object: &(impl AsObject + ?Sized)) -> Result<()> {
         let like = record_of(object, self.keypos());
         self.write(|data, writer| {
@@ -415,7 +415,8 @@ impl Table {
         })
     }
 
-    /// Works as [`Table::take`]; `f` sees the objects, in insertion order, after they were taken out.
+    /// Removes the objects with the key in one atomic step; `f` sees them, in insertion order, after they were taken
+    /// out.
     ///
     /// ```
     /// # use fyris::{Options, Store, term};
@@ -460,7 +461,8 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// As [`Table::next`].
+    /// Except in an `ordered_set`, [`crate::Error::NoSuchKey`] if the step's key is not there, and no fix vouches for
+    /// it.
     pub fn step_with<R>(
         &self,
         step: Step<'_>,
@@ -473,7 +475,7 @@ impl Table {
         Ok(self.show(content, f))
     }
 
-    /// Works as [`Table::update_counter`].
+    /// Runs the steps in order on one object, in one atomic and isolated step; returns the new values in order.
     ///
     /// ```
     /// # use fyris::{CounterOp, Options, Store, term};
@@ -502,7 +504,8 @@ impl Table {
         })
     }
 
-    /// Works as [`Table::update_element`].
+    /// Replaces elements, given as pairs of position and value, in one atomic step; `false` if there is no object with
+    /// the key. A position given twice takes the last value.
     ///
     /// ```
     /// # use fyris::{Options, Store, term};
@@ -530,7 +533,7 @@ impl Table {
         })
     }
 
-    /// Works as [`Table::update_counter`] for one step of integers of 64 bits.
+    /// Runs one step of integers of 64 bits on the object with the key, in one atomic step; returns the new value.
     ///
     /// `None` if the integer or the sum takes more than 64 bits, if it is no integer, or if the object holds
     /// resources: nothing has changed then, and [`Table::update_counter_with`] is to be asked.
@@ -566,8 +569,9 @@ impl Table {
         })
     }
 
-    /// Works as [`Table::count_small`], for several steps in order, whose results it puts into `new`, which is as long.
-    /// `false` where that returns `None`, and for a position that there is not.
+    /// Runs several steps of integers of 64 bits in order on the object with the key, in one atomic step, and puts
+    /// their results into `new`, which is as long. `false`, and nothing has changed, where [`Table::count_small`] would
+    /// return `None` for one, and for a position that there is not.
     ///
     /// # Errors
     ///
@@ -595,8 +599,9 @@ impl Table {
         })
     }
 
-    /// Works as [`Table::update_element`] for one element, in the form of values (as
-    /// [`ValueWriter`](fyris_term::value::ValueWriter) writes it, without blobs).
+    /// Replaces one element of the object with the key, in one atomic step, by one in the form of values (as
+    /// [`ValueWriter`](fyris_term::value::ValueWriter) writes it, without blobs); `Some(false)` if there is no such
+    /// object.
     ///
     /// `None` if the element that goes holds large binaries, or the object resources: nothing has changed then, and
     /// [`Table::update_element_with`] is to be asked.
@@ -621,8 +626,9 @@ impl Table {
         })
     }
 
-    /// Works as [`Table::overwrite`], for several elements: pairs of position and bytes, of which the last of a
-    /// position counts.
+    /// Replaces several elements of the object with the key, in one atomic step: pairs of position and bytes, of which
+    /// the last of a position counts. Returns `None` where [`Table::overwrite`] would for one of them: nothing has
+    /// changed then.
     ///
     /// # Errors
     ///
@@ -643,7 +649,7 @@ impl Table {
         })
     }
 
-    /// Works as [`Table::slot`]; `f` sees the objects.
+    /// Shows `f` the objects in slot `slot`, from 0; `None` exactly one past the last slot.
     ///
     /// ```
     /// # use fyris::{Options, Store, term};
@@ -674,8 +680,8 @@ impl Table {
         Ok(f(contents.map(objects).as_deref()))
     }
 
-    /// Calls `f` on the objects with the key, in insertion order. Works as [`Table::get_all`], without allocation where
-    /// a key has one object.
+    /// Calls `f` on the objects with the key, in insertion order; on none if it has none. Allocates nothing where a key
+    /// has one object. Linearizable.
     ///
     /// ```
     /// # use fyris::{Options, Store, pin, term};
@@ -701,8 +707,8 @@ impl Table {
         Ok(self.show(content, f))
     }
 
-    /// Works as [`Table::lookup_with`], but of many objects `f` need not see those whose values do not begin with
-    /// `prefix`: as [`Table::delete_of_key`].
+    /// Calls `f` on the objects with the key, in insertion order; of many it need not see those whose values do not
+    /// begin with `prefix`: whole terms and headers of terms, for [`Table::delete_of_key`] the same.
     ///
     /// # Errors
     ///

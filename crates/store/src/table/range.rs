@@ -297,8 +297,8 @@ impl Table {
         Ok(self.cursor_of(prefix.span()?, options.reverse))
     }
 
-    /// Returns the object with the lowest key at or above this one. O(log n). As [`Table::next`], it may miss a key
-    /// that comes while it looks.
+    /// Returns the object with the lowest key at or above this one. O(log n). It may miss a key that comes while it
+    /// looks.
     ///
     /// ```
     /// # use fyris::{Options, Store, term};

@@ -48,7 +48,7 @@ pub struct WriteWatch {
 }
 
 impl Table {
-    /// Begins to watch the table for writes. Waits for the writes under way, as [`Table::safe_fixtable`] does.
+    /// Begins to watch the table for writes. Waits for the writes under way, which began before they had to count.
     ///
     /// ```
     /// # use fyris::{Options, Store, term};

@@ -213,7 +213,7 @@ impl Table {
         self.write(|_, writer| self.delete_all(writer).map(|_| ()))
     }
 
-    /// Works as [`Table::delete_all_objects`]; returns how many objects there were.
+    /// Empties the table in one atomic and isolated step; returns how many objects there were.
     ///
     /// Writes that found the old content go on with it, and are before this in the order of things: so the objects are
     /// counted when they have ended. That is waited for outside of this write's own section, for else two that do this

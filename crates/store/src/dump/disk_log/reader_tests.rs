@@ -37,7 +37,7 @@ fn read_all(file: &[u8]) -> Result<Vec<Vec<u8>>, LogError> {
     Ok(items)
 }
 
-/// Works as [`read_all`], but passes over damage: returns the items, and the number of bytes passed over.
+/// Reads a whole file, and passes over damage: returns the items, and the number of bytes passed over.
 fn salvage(file: &[u8], length: Option<u64>) -> (Vec<Vec<u8>>, u64) {
     let mut reader = LogReader::new(file, length, MAX).unwrap();
     let (mut items, mut skipped) = (Vec::new(), 0);
