@@ -174,7 +174,7 @@ impl Segment {
     ///
     /// # Errors
     ///
-    /// As [`Segment::checkout`].
+    /// Those of making a segment: [`Error::NoSpace`], [`Error::Unsupported`] and what else [`Segment::checkout`] lists.
     ///
     /// ```
     /// use fyris_segment::{Error, Options, Segment};
@@ -653,7 +653,8 @@ impl Segment {
     ///
     /// # Errors
     ///
-    /// As [`Segment::checkout`]; [`Error::NotFound`] if the name was unlinked.
+    /// [`Error::NotFound`] if the name was unlinked, and what else opening the segment fails with
+    /// ([`Segment::checkout`]).
     pub fn reattach(&mut self) -> Result<()> {
         if !self.is_forked() {
             return Ok(());
@@ -708,7 +709,8 @@ impl Origin {
     ///
     /// # Errors
     ///
-    /// As [`Segment::checkout`]; [`Error::NotFound`] if the name was unlinked.
+    /// [`Error::NotFound`] if the name was unlinked, and what else opening the segment fails with
+    /// ([`Segment::checkout`]).
     pub fn checkout(&self) -> Result<Segment> {
         let trunk = Trunk::open(&self.place, &self.options.clone().exclusive(false))?;
         Segment::attach(trunk, 0, &self.options)

@@ -205,7 +205,8 @@ impl<T: Reattach> Shared<T> {
     ///
     /// # Errors
     ///
-    /// As [`Shared::lock`], and those of `operation`.
+    /// [`Error::Busy`] if another thread is inside, or this one is already; [`Error::Forked`] if this is a forked child
+    /// and a thread of the parent was inside; and those of `operation`.
     pub fn with<R>(
         &self,
         operation: impl FnOnce(&mut T) -> std::result::Result<R, T::Error>,

@@ -143,7 +143,7 @@ impl Drop for Desk<'_> {
 pub(super) struct Standing {
     /// The lowest place that holds the log; the maximum if none does.
     pub(super) place: u64,
-    /// As `place`, but waiting also for processes that merge: their base is about to move.
+    /// The lowest place or base: waiting also for processes that merge, whose base is about to move.
     pub(super) low: u64,
     /// The snapshots kept, ascending.
     pub(super) snapshots: Vec<u64>,

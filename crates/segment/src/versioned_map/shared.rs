@@ -90,8 +90,9 @@ impl VersionedMap {
     ///
     /// # Errors
     ///
-    /// As [`Segment::checkout`] and [`VersionedMap::open`]. Options that a map cannot have are refused before anything
-    /// is made: [`private`](Options::private), and a [`unit`](Options::unit) above 8.
+    /// Those of the segment ([`Segment::checkout`]), and of a segment that holds no map ([`VersionedMap::open`]).
+    /// Options that a map cannot have are refused before anything is made: [`private`](Options::private), and a
+    /// [`unit`](Options::unit) above 8.
     pub fn checkout(
         name: impl AsRef<Path>,
         size: usize,
@@ -667,7 +668,8 @@ impl VersionedMap {
     ///
     /// # Errors
     ///
-    /// As [`Segment::reattach`] and [`VersionedMap::update`].
+    /// Those of checking the segment out ([`Segment::reattach`]), and [`Merged`](MapError::Merged) if the map was
+    /// merged by other means.
     pub fn reattach(&mut self) -> MapResult<()> {
         if !self.segment().is_forked() {
             return Ok(());

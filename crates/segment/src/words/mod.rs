@@ -40,7 +40,7 @@ pub(crate) const WORDS: usize = PAGE / 8;
 #[repr(align(4096))]
 pub(crate) struct ZeroPage([u8; PAGE]);
 
-/// See [`ZeroPage`].
+/// The one page of zeros of this process.
 pub(crate) static ZERO: ZeroPage = ZeroPage([0; PAGE]);
 
 impl ZeroPage {

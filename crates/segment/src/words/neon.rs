@@ -12,11 +12,11 @@ const PAIR: usize = 2;
 /// A cache line, two words a register.
 type Line = [uint64x2_t; LINE / PAIR];
 
-/// See [`super::diff_copy`].
+/// Copies page `from` to `out` and returns in which words it differs from `base`.
 ///
 /// # Safety
 ///
-/// As there; the processor has NEON.
+/// Three pages (invariant PAGES), `out` writable and none of the others; the processor has NEON.
 #[target_feature(enable = "neon")]
 pub(super) unsafe fn diff_copy(
     from: *const u8,
@@ -36,11 +36,11 @@ pub(super) unsafe fn diff_copy(
     mask
 }
 
-/// See [`super::diff`].
+/// Returns the mask of the words in which two pages differ.
 ///
 /// # Safety
 ///
-/// As there; the processor has NEON.
+/// Two pages (invariant PAGES); the processor has NEON.
 #[target_feature(enable = "neon")]
 pub(super) unsafe fn diff(from: *const u8, base: *const u8) -> Mask {
     let mut mask = Mask::default();
@@ -52,11 +52,11 @@ pub(super) unsafe fn diff(from: *const u8, base: *const u8) -> Mask {
     mask
 }
 
-/// See [`super::copy`].
+/// Copies page `from` to `out`.
 ///
 /// # Safety
 ///
-/// As there; the processor has NEON.
+/// Two different pages (invariant PAGES), `out` writable; the processor has NEON.
 #[target_feature(enable = "neon")]
 pub(super) unsafe fn copy(from: *const u8, out: *mut u8, next: [*const u8; 2]) {
     for line in 0..WORDS / LINE {
@@ -66,11 +66,12 @@ pub(super) unsafe fn copy(from: *const u8, out: *mut u8, next: [*const u8; 2]) {
     }
 }
 
-/// See [`super::merge`].
+/// Merges pages by words: `out` gets those of `incoming` where `local` equals `base`, elsewhere those of `local`.
+/// Returns how many differ on both sides.
 ///
 /// # Safety
 ///
-/// As there; the processor has NEON.
+/// Four pages (invariant PAGES), `out` writable and none of the others; the processor has NEON.
 #[target_feature(enable = "neon")]
 pub(super) unsafe fn merge(
     local: *const u8,

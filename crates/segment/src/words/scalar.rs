@@ -2,17 +2,17 @@
 
 use super::{Mask, WORDS, load, store};
 
-/// See [`Mask::count`].
+/// Returns the number of bits that are set.
 #[inline]
 pub(super) fn count(mask: &Mask) -> usize {
     mask.0.iter().map(|w| w.count_ones() as usize).sum()
 }
 
-/// See [`super::diff_copy`].
+/// Copies page `from` to `out` and returns in which words it differs from `base`.
 ///
 /// # Safety
 ///
-/// As there.
+/// Three pages (invariant PAGES), `out` writable and none of the others.
 pub(super) unsafe fn diff_copy(
     from: *const u8,
     base: *const u8,
@@ -33,11 +33,11 @@ pub(super) unsafe fn diff_copy(
     mask
 }
 
-/// See [`super::diff`].
+/// Returns the mask of the words in which two pages differ.
 ///
 /// # Safety
 ///
-/// As there.
+/// Two pages (invariant PAGES).
 pub(super) unsafe fn diff(from: *const u8, base: *const u8) -> Mask {
     let mut mask = Mask::default();
     for word in 0..WORDS {
@@ -49,11 +49,11 @@ pub(super) unsafe fn diff(from: *const u8, base: *const u8) -> Mask {
     mask
 }
 
-/// See [`super::copy`].
+/// Copies page `from` to `out`.
 ///
 /// # Safety
 ///
-/// As there.
+/// Two different pages (invariant PAGES), `out` writable.
 pub(super) unsafe fn copy(from: *const u8, out: *mut u8, _: [*const u8; 2]) {
     for word in 0..WORDS {
         // SAFETY: in the page; pages by the caller's promise.
@@ -61,11 +61,12 @@ pub(super) unsafe fn copy(from: *const u8, out: *mut u8, _: [*const u8; 2]) {
     }
 }
 
-/// See [`super::merge`].
+/// Merges pages by words: `out` gets those of `incoming` where `local` equals `base`, elsewhere those of `local`.
+/// Returns how many differ on both sides.
 ///
 /// # Safety
 ///
-/// As there.
+/// Four pages (invariant PAGES), `out` writable and none of the others.
 pub(super) unsafe fn merge(
     local: *const u8,
     base: *const u8,

@@ -8,17 +8,17 @@ use super::{Mask, WORDS, prefetch};
 const WIDE: usize = 8;
 const HALF: usize = 4;
 
-/// See [`Mask::count`].
+/// Returns the number of bits that are set.
 #[target_feature(enable = "popcnt")]
 pub(super) fn count(mask: &Mask) -> usize {
     super::scalar::count(mask)
 }
 
-/// See [`super::diff_copy`].
+/// Copies page `from` to `out` and returns in which words it differs from `base`.
 ///
 /// # Safety
 ///
-/// As there; the processor has AVX-512F.
+/// Three pages (invariant PAGES), `out` writable and none of the others; the processor has AVX-512F.
 #[target_feature(enable = "avx512f")]
 pub(super) unsafe fn diff_copy_512(
     from: *const u8,
@@ -45,11 +45,11 @@ pub(super) unsafe fn diff_copy_512(
     mask
 }
 
-/// See [`super::diff`].
+/// Returns the mask of the words in which two pages differ.
 ///
 /// # Safety
 ///
-/// As there; the processor has AVX-512F.
+/// Two pages (invariant PAGES); the processor has AVX-512F.
 #[target_feature(enable = "avx512f")]
 pub(super) unsafe fn diff_512(from: *const u8, base: *const u8) -> Mask {
     let mut mask = Mask::default();
@@ -67,11 +67,11 @@ pub(super) unsafe fn diff_512(from: *const u8, base: *const u8) -> Mask {
     mask
 }
 
-/// See [`super::copy`].
+/// Copies page `from` to `out`.
 ///
 /// # Safety
 ///
-/// As there; the processor has AVX-512F.
+/// Two different pages (invariant PAGES), `out` writable; the processor has AVX-512F.
 #[target_feature(enable = "avx512f")]
 pub(super) unsafe fn copy_512(from: *const u8, out: *mut u8, next: [*const u8; 2]) {
     let (from, out) = (from.cast::<__m512i>(), out.cast::<__m512i>());
@@ -82,11 +82,11 @@ pub(super) unsafe fn copy_512(from: *const u8, out: *mut u8, next: [*const u8; 2
     }
 }
 
-/// See [`super::diff_copy`].
+/// Copies page `from` to `out` and returns in which words it differs from `base`.
 ///
 /// # Safety
 ///
-/// As there; the processor has AVX2.
+/// Three pages (invariant PAGES), `out` writable and none of the others; the processor has AVX2.
 #[target_feature(enable = "avx2")]
 pub(super) unsafe fn diff_copy_256(
     from: *const u8,
@@ -108,11 +108,11 @@ pub(super) unsafe fn diff_copy_256(
     mask
 }
 
-/// See [`super::diff`].
+/// Returns the mask of the words in which two pages differ.
 ///
 /// # Safety
 ///
-/// As there; the processor has AVX2.
+/// Two pages (invariant PAGES); the processor has AVX2.
 #[target_feature(enable = "avx2")]
 pub(super) unsafe fn diff_256(from: *const u8, base: *const u8) -> Mask {
     let mut mask = Mask::default();
@@ -132,11 +132,11 @@ fn differ_256(a: __m256i, b: __m256i) -> u64 {
     u64::from(!equal as u8 & 0xf)
 }
 
-/// See [`super::copy`].
+/// Copies page `from` to `out`.
 ///
 /// # Safety
 ///
-/// As there; the processor has AVX2.
+/// Two different pages (invariant PAGES), `out` writable; the processor has AVX2.
 #[target_feature(enable = "avx2")]
 pub(super) unsafe fn copy_256(from: *const u8, out: *mut u8, next: [*const u8; 2]) {
     let (from, out) = (from.cast::<__m256i>(), out.cast::<__m256i>());
@@ -147,11 +147,12 @@ pub(super) unsafe fn copy_256(from: *const u8, out: *mut u8, next: [*const u8; 2
     }
 }
 
-/// See [`super::merge`].
+/// Merges pages by words: `out` gets those of `incoming` where `local` equals `base`, elsewhere those of `local`.
+/// Returns how many differ on both sides.
 ///
 /// # Safety
 ///
-/// As there; the processor has AVX-512F.
+/// Four pages (invariant PAGES), `out` writable and none of the others; the processor has AVX-512F.
 #[target_feature(enable = "avx512f")]
 pub(super) unsafe fn merge_512(
     local: *const u8,
@@ -178,11 +179,12 @@ pub(super) unsafe fn merge_512(
     conflicts as usize
 }
 
-/// See [`super::merge`].
+/// Merges pages by words: `out` gets those of `incoming` where `local` equals `base`, elsewhere those of `local`.
+/// Returns how many differ on both sides.
 ///
 /// # Safety
 ///
-/// As there; the processor has AVX2.
+/// Four pages (invariant PAGES), `out` writable and none of the others; the processor has AVX2.
 #[target_feature(enable = "avx2")]
 pub(super) unsafe fn merge_256(
     local: *const u8,
