@@ -15,15 +15,15 @@ use fyris_sync::atomic::{AtomicU64, Ordering};
 pub const THREADS: usize = 128;
 /// Synchronization points that a file keeps; later ones are in the hash only.
 pub const EVENTS: usize = 1 << 20;
-/// Regions with different names that a record keeps, and the bytes of a name.
+/// Regions with different names that a record keeps.
 pub const REGIONS: usize = 256;
-/// See [`REGIONS`].
+/// The bytes of a region's name.
 pub const NAME: usize = 32;
 /// Different conflicts that a record keeps.
 pub const CONFLICTS: usize = 1024;
-/// Modules (the program and its libraries) that a record keeps, and the bytes of a path.
+/// Modules (the program and its libraries) that a record keeps.
 pub const MODULES: usize = 64;
-/// See [`MODULES`].
+/// The bytes of a module's path.
 pub const PATH: usize = 256;
 /// The first eight bytes: `FYDTHRD4`.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"FYDTHRD4");
@@ -77,11 +77,11 @@ pub struct Header {
     pub took: Number,
     /// Bytes in a row that two threads wrote at once, counted each time.
     pub races: Number,
-    /// Rows in use of `conflicts`, `modules`, and `names`.
+    /// Rows in use of `conflicts`.
     pub conflict_rows: Number,
-    /// See `conflict_rows`.
+    /// Rows in use of `modules`.
     pub module_rows: Number,
-    /// See `conflict_rows`.
+    /// Rows in use of `names`.
     pub regions: Number,
     /// For each slot of threads.
     pub threads: [Row; THREADS],
@@ -97,9 +97,9 @@ pub struct Header {
 #[derive(Debug)]
 #[repr(C)]
 pub struct ModuleRecord {
-    /// The lowest address, and the one behind the highest.
+    /// The lowest address.
     pub start: Number,
-    /// See `start`.
+    /// The address behind the highest.
     pub end: Number,
     /// An address in memory minus that in the file.
     pub bias: Number,
@@ -115,13 +115,13 @@ pub struct ConflictRecord {
     pub address: Number,
     /// The number of bytes.
     pub len: Number,
-    /// The thread that committed first, and the place in the program where it did.
+    /// The thread that committed first.
     pub first: Number,
-    /// See `first`.
+    /// The place in the program where that thread committed.
     pub first_site: Number,
-    /// The thread whose bytes stayed, and the place in the program where it found out.
+    /// The thread whose bytes stayed.
     pub second: Number,
-    /// See `second`.
+    /// The place in the program where that thread found out.
     pub second_site: Number,
     /// The times that this was found.
     pub count: Number,

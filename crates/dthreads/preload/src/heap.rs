@@ -194,7 +194,8 @@ fn in_turn(len: usize, take: fn(usize) -> Option<usize>) -> Option<usize> {
     })
 }
 
-/// Works as [`grow`], and says so if the heap may not be as long.
+/// Takes `len` bytes, whole pages, from the segment's end, and says so if the heap may not be as long. The token is
+/// here.
 pub(crate) fn pages_in_turn(len: usize) -> Option<usize> {
     let start = grow(len);
     // A program may ask for less and less until it gets it.

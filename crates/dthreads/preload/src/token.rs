@@ -86,7 +86,7 @@ fn note(event: &mut log::Event) {
 }
 
 impl Turn {
-    /// Works as [`Turn::pass`], however few calls the turn has had.
+    /// Ends the call: commits and passes the token on, however few calls the turn has had, unless it is kept otherwise.
     pub(crate) fn pass_now(self) {
         LOCAL.points.set(control().points.get());
         self.pass();
