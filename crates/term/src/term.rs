@@ -236,7 +236,8 @@ impl Term {
     ///
     /// # Panics
     ///
-    /// As [`Atom::word`]; see [`Atom::new`] for names that come from outside.
+    /// If the name has more than 255 characters, or is new and there are [`MAX_ATOMS`](crate::atom::MAX_ATOMS);
+    /// [`Atom::new`] is for names that come from outside.
     pub fn atom(name: &str) -> Term {
         Term::Atom(Atom::word(name))
     }

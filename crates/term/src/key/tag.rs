@@ -60,9 +60,9 @@ pub(super) const FRACTION: u8 = 0xFF;
 pub(super) const ESCAPED: u8 = 0xFF;
 /// The mark that the last byte of a bitstring is a whole one.
 pub(super) const WHOLE_BYTE: u8 = 8;
-/// Whether anything but zeros follows eight bytes of a big number.
+/// Nothing but zeros follows eight bytes of a big number.
 pub(super) const ONLY_ZEROS: u8 = 0x00;
-/// See [`ONLY_ZEROS`].
+/// Something else than zeros follows them.
 pub(super) const MORE: u8 = 0x01;
 /// The longest integral part, in bytes, that a float can have.
 pub(super) const FLOAT_BYTES: usize = 128;

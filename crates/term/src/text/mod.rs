@@ -129,8 +129,8 @@ pub fn print_w(term: &Term) -> String {
     text
 }
 
-/// As `io:format("~tw")`, but for binaries that are printable text, which are written as text: `<<"abc">>`.
-/// [`Term::parse`] reads either.
+/// Writes one line, like `io:format("~tw")`, but binaries that are printable text as text: `<<"abc">>`. [`Term::parse`]
+/// reads either.
 impl fmt::Display for Term {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let style = write::Style {
@@ -141,7 +141,7 @@ impl fmt::Display for Term {
     }
 }
 
-/// As `Display`: Erlang's syntax says more than Rust's would.
+/// Writes Erlang's syntax, like `Display`: it says more than Rust's would.
 impl fmt::Debug for Term {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
