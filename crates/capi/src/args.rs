@@ -122,11 +122,11 @@ impl<T> Known<T> {
         Ok(Known(pointer))
     }
 
-    /// Works as [`Known::new`] for an answer that nobody need want.
+    /// Refuses a struct that does not say its size; `None` for one that is not there: nobody need want the answer.
     ///
     /// # Safety
     ///
-    /// As there.
+    /// OUT, with a `usize` as the first field, which is set.
     pub(crate) unsafe fn wanted(pointer: *mut T, name: &str) -> Outcome<Option<Known<T>>> {
         match pointer.is_null() {
             true => Ok(None),

@@ -50,7 +50,7 @@ fn said_by(source: &str) -> String {
     said_by_with(source, &[])
 }
 
-/// Works as [`said_by`], with arguments for the program.
+/// Compiles a program with the static library, runs it with arguments in a folder of its own, and returns what it said.
 fn said_by_with(source: &str, arguments: &[&Path]) -> String {
     let folder = tempfile::tempdir().expect("a folder");
     let program = folder.path().join("program");

@@ -102,7 +102,7 @@ pub unsafe extern "C" fn fyris_batch_get(
     })
 }
 
-/// Works as `within` for an entry.
+/// Runs a search on a batch, and puts the entry found into the caller's place.
 ///
 /// # Safety
 ///

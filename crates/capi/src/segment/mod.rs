@@ -100,7 +100,7 @@ unsafe fn with<T>(
     Ok(segment.0.with(operation)?)
 }
 
-/// Works as [`with`], for an operation that may find conflicts, which go to `conflicts` unless that is null.
+/// Runs an operation that may find conflicts on a segment; they go to `conflicts` unless that is null.
 ///
 /// # Safety
 ///
