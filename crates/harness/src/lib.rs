@@ -77,7 +77,7 @@ pub use report::Line;
 ///
 /// # Errors
 ///
-/// See [`BenchError`].
+/// [`BenchError`] lists them: no such suite, nothing to run, a wrong answer, or what the system refused.
 pub fn run(args: &BenchArgs, registry: &Registry) -> Result<Vec<Line>, BenchError> {
     let entry = suites::find(args.suite)?;
     if let Some(part) = &args.child {

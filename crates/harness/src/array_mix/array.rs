@@ -8,14 +8,14 @@ pub trait Array {
     ///
     /// # Errors
     ///
-    /// Those of the subject, here and below.
+    /// Those of the subject.
     fn lookup(&mut self, at: usize) -> Result<u64, BenchError>;
 
     /// Adds one to the element at `at`, whatever others do meanwhile.
     ///
     /// # Errors
     ///
-    /// See [`Array::lookup`].
+    /// Those of the subject.
     fn write(&mut self, at: usize) -> Result<(), BenchError>;
 
     /// Returns the greatest element of one state of the array; `None` if the subject gave up, as one that never saw
@@ -23,14 +23,14 @@ pub trait Array {
     ///
     /// # Errors
     ///
-    /// See [`Array::lookup`].
+    /// Those of the subject.
     fn query(&mut self) -> Result<Option<u64>, BenchError>;
 
     /// Returns the sum of all elements, when all workers have finished.
     ///
     /// # Errors
     ///
-    /// See [`Array::lookup`].
+    /// Those of the subject.
     fn total(&mut self) -> Result<u64, BenchError>;
 }
 
@@ -40,21 +40,21 @@ pub trait SharedArray: Array + Sized {
     ///
     /// # Errors
     ///
-    /// See [`Array::lookup`].
+    /// Those of the subject.
     fn make(name: &str, elements: usize) -> Result<Self, BenchError>;
 
     /// Returns the array that another process made.
     ///
     /// # Errors
     ///
-    /// See [`Array::lookup`].
+    /// Those of the subject.
     fn join(name: &str, elements: usize) -> Result<Self, BenchError>;
 
     /// Takes the name away, when all have joined.
     ///
     /// # Errors
     ///
-    /// See [`Array::lookup`].
+    /// Those of the subject.
     fn unlink(name: &str) -> Result<(), BenchError>;
 }
 
