@@ -88,7 +88,7 @@ fn step_from(way: Way, key: &KeyBuf) -> Step<'_> {
     }
 }
 
-/// Works as `ets` has it: in an `ordered_set`, where any key will do, this one does not.
+/// Refuses `'$end_of_table'` in an `ordered_set`, where any other key will do, as `ets` does; returns the key.
 fn check_end(env: Env, table: &Table, key: Term) -> Reply {
     let is_end = key == atom::end_of_table(env);
     if is_end && table.table_type() == TableType::OrderedSet {

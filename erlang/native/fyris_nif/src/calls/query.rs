@@ -185,7 +185,8 @@ fn list_slice(env: Env, query: &mut Query, tail: Term) -> Result<(bool, Term), F
     Ok((more, list))
 }
 
-/// Implements `chunk(Table, Spec, Verb, Limit)`: returns the first chunk, as [`chunk_step`] does.
+/// Implements `chunk(Table, Spec, Verb, Limit)`: returns the first `{Results, Continuation}`, `'$end_of_table'`, or
+/// `[more | Place]` for [`chunk_step`].
 pub(super) fn chunk(env: Env, args: &[Term]) -> Reply {
     let verb = Verb::of(env, args[2])?;
     let (spec, offered) = read_spec(env, args[1], verb)?;

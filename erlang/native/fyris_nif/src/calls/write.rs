@@ -203,7 +203,8 @@ fn overwrite(
     Ok(table.update_element_with(key, &[(position, value?)])?)
 }
 
-/// Works as [`Table::overwrite`]; `None` also if the value is none that can be put in so.
+/// Replaces one element by the value's bytes; `None`, and nothing has changed, if the value or the object is none for
+/// which that can be done ([`Table::overwrite`]).
 fn overwrite_any(
     env: Env,
     table: &Table,
@@ -217,7 +218,8 @@ fn overwrite_any(
     })
 }
 
-/// Works as [`overwrite`], for a list; `None` if it, or a value in it, is none that can be put in so.
+/// Replaces the elements that a list names, in one step; `None`, and nothing has changed, if it is no such list, or if
+/// a value in it or the object is none for which that can be done.
 fn overwrite_all(
     env: Env,
     table: &Table,

@@ -97,7 +97,7 @@ pub(crate) fn met(term: Term) -> Option<Atom> {
     }
 }
 
-/// Works as [`from_machine`], of a term that is an atom.
+/// Returns our atom for a term that is an atom of the machine's; an error if our table is full.
 #[inline]
 pub(crate) fn stored(env: Env, term: Term) -> Result<Atom, Error> {
     from_machine(env, term).ok_or_else(no_more)

@@ -107,7 +107,8 @@ impl Room {
         Some(Term(at.expose_provenance() | BOXED))
     }
 
-    /// Works as [`Room::large`], from bytes in two's complement, low ones first.
+    /// Returns an integer of more than 64 bits, from bytes in two's complement, low ones first; `None` where such look
+    /// otherwise than we know.
     pub(crate) fn large_from_bytes(&mut self, bytes: &[u8]) -> Option<Term> {
         let negative = bytes.last().is_some_and(|&top| top >= 0x80);
         let mut digits: SmallVec<[u64; FEW]> = SmallVec::new();

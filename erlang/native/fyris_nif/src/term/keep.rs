@@ -208,7 +208,7 @@ impl Holders {
         self.add_first()
     }
 
-    /// Works as [`Holders::add`], where the `Kept` is not retired.
+    /// Counts one more holder of a `Kept` that is not retired, and returns its keeper.
     fn add_first(&mut self) -> Keeper {
         self.count += 1;
         self.keeper.clone()

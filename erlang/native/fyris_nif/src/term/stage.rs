@@ -157,7 +157,8 @@ impl Stage<'_, '_> {
         self.parts(term, at, depth)
     }
 
-    /// Works as [`Stage::term`], for a term of several words. Its stack space is needed at every level of a deep term.
+    /// Writes a term of several words, `depth` levels down, and returns the place behind it. Its stack space is needed
+    /// at every level of a deep term.
     #[inline(never)]
     fn parts(&mut self, term: Term, at: usize, depth: usize) -> usize {
         match see(term) {
