@@ -199,7 +199,12 @@ impl<B: Base> Tree<B> {
     }
 
     /// Joins two neighbours, one of them the base node of `base_ref`, which is locked. Returns its lock if they stay
-    /// apart.
+    /// apart: if the neighbour's lock is not free, if contention made the neighbour small, if both have more entries
+    /// than fit together, or if the parent was replaced since the descent.
+    ///
+    /// Else all three are locked, from the bottom up, and alive. A node with the entries of both is made, and a copy of
+    /// the parent with one child less, which takes the parent's place by one store (`replace`); then the three die. If
+    /// the copy has few children it looks for a neighbour in its turn (`thin`).
     fn join_pair<'p>(
         &'p self,
         why: Why,

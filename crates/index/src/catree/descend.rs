@@ -146,8 +146,11 @@ impl<B: Base> Tree<B> {
         pin: &'p impl Guard,
     ) -> (BaseRef<'p, B>, HeldBase<'p, B>) {
         loop {
+            // * The lock is got and the node lives: it is in the tree and covers the probe, as its range never changes
+            //   (FROZEN_NODE). No other thread changes it or takes it out now.
+            // * It is dead: another thread has put others in its place before it let go of the lock. They are found
+            //   from the root. So each round has a split, a join or a rewrite by another thread behind it.
             let base_ref = self.find_base(probe, pin);
-            // A dead node has been replaced: its successor is found from the root.
             if let Some(held) = self.lock(base_ref.base) {
                 return (base_ref, held);
             }

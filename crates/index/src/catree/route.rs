@@ -29,8 +29,14 @@ impl<B: Base> Tree<B> {
     /// Puts `edit` in the place of the child `old` of level `level`, which the caller has locked and which is alive;
     /// the caller marks it dead and retires it afterwards.
     ///
-    /// Goes up as far as nodes have to be replaced: a node that gains a separator is replaced by a copy, one that would
-    /// grow too large by two.
+    /// Goes up as far as nodes have to be replaced, and holds the lock of each parent on the way (LOCK_ORDER):
+    /// * `old` is the root: what takes its place becomes the root, two nodes below a new one;
+    /// * one node for `old`: one store in the parent, which lives on;
+    /// * two nodes: the parent gains a separator, which it cannot in place. So a copy with one child more is to take
+    ///   the parent's place, or two copies if one would grow too large: the same again, a level higher.
+    ///
+    /// The store with which this ends shows everything at once. Then, on the way back, each parent that was copied is
+    /// marked dead and retired: it has not changed since it was locked (FROZEN_NODE).
     pub(super) fn replace<'p>(
         &'p self,
         probe: &impl Probe<B::Key>,

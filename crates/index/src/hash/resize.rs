@@ -103,7 +103,13 @@ where
         table.set_next(next);
     }
 
-    /// Does a chunk of the move from `table` to `next`, if any is left.
+    /// Does a chunk of the move from `table` to `next`, if any is left:
+    /// * units that no thread has taken on: the next chunk of these, wherever the caller's own key lies;
+    /// * none, but a panic has left one undone: that one;
+    /// * none at all: other threads are at the last ones. The caller waits for none of them, unless for the bucket of
+    ///   its own key.
+    ///
+    /// The thread that counts the last unit makes `next` the root.
     #[cold]
     pub(super) fn help(&self, table: &Table, next: &Table, pin: &impl Guard) {
         let units = table.len().min(next.len());
@@ -141,6 +147,12 @@ where
     }
 
     fn move_unit(&self, table: &Table, next: &Table, unit: usize, pin: &impl Guard) {
+        // 1. Lock the bucket that splits, or the two that merge: they hold still. No thread touches the buckets of the
+        //    next table that they move to before they say *moved* (FROZEN_BUCKET).
+        // 2. Find out where each word goes, and as what. If the user's hash function panics here, nothing was written.
+        // 3. Fill the buckets of the next table.
+        // 4. Mark each locked bucket as moved. The store that unlocks it shows what was filled: with it the keys have
+        //    moved. Readers that are still in the old chain find it frozen; it is retired.
         let grows = next.len() > table.len();
         let sources: SmallVec<[usize; 2]> = if grows {
             [unit].into_iter().collect()

@@ -48,6 +48,15 @@ where
         pin: &impl Guard,
         f: impl FnOnce(Option<E>) -> (Action<E>, R),
     ) -> R {
+        // The bucket that is locked is the live one of the hash: all who look for the key come to it, and only this
+        // thread changes it. `f` decides on what is found there, and then
+        // * put in the place of an entry: one store, of the word in the same slot (STABLE_SLOT);
+        // * put where there was none: one store, of the word in an empty slot of the chain, or of the link to a new
+        //   overflow bucket that has the last slot's entry and the new one;
+        // * remove: one store of zero; an overflow bucket that is empty then is unlinked and retired;
+        // * remove of nothing, or keep: no store, and the version stays.
+        // When it is unlocked, the counts may tell to begin a move to another size (`account`); writers that come later
+        // carry it out, a chunk each (`help`).
         let (table, mut locked) = self.lock(hash, pin);
         let tag = tag_of(hash, table.window());
         let found = locked.find(tag, |w| is_it(&Self::entry(w)));

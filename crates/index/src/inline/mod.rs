@@ -574,6 +574,14 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
     fn get_word_again(&self, hash: u64, key: u64) -> Option<u64> {
         let mut backoff = Backoff::new();
         loop {
+            // The live bucket of the hash is in the array of the present size or of the next (ONE_PLACE). Each is
+            // asked:
+            // * it answers: no pair came or went while it was read, so that was true at one moment (VERSION);
+            // * its header is zero, and the root is the same after that: nobody has ever written there (FRESH), so
+            //   there is no pair;
+            // * it is not live: its content is in the other array, or it has none yet;
+            // * another thread has finished a change of it meanwhile: to be read again.
+            // If none has answered, a move or a change was completed between two looks: again, from the root of now.
             let root = self.root();
             for bits in root.places() {
                 let bucket = self.space.bucket(bits, hash);
@@ -583,7 +591,6 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
                     _ => {}
                 }
             }
-            // It was moved or changed between two looks: look again where it is.
             backoff.wait();
         }
     }
@@ -638,6 +645,11 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
     #[cold]
     fn lock_while_moving(&self, hash: u64) -> (u32, LockedInline<'_>) {
         loop {
+            // * A move is under way: first a chunk of it, so that it ends.
+            // * The bucket of the present size, or else of the next, is live: once locked it is the one of the hash
+            //   (ONE_PLACE).
+            // * Neither is: the sizes have changed since they were looked at, or nobody has written here yet. Then it
+            //   is brought to life (FRESH), and all begins again from the root of now.
             let root = self.root();
             if root.is_moving() {
                 self.help(root);
@@ -647,7 +659,6 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
                     return (bits, locked);
                 }
             }
-            // The sizes have changed since they were looked at, or nobody has written here.
             self.freshen(root, (hash >> (64 - root.now())) as usize);
         }
     }

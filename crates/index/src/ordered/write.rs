@@ -49,6 +49,16 @@ impl<I: Item> LeafTree<I> {
         I::Key: Borrow<Q>,
         Q: TreeKey<Sep = <I::Key as TreeKey>::Sep> + ?Sized,
     {
+        // A leaf that was locked alive covers the key for good, and until it is unlocked only this thread changes it
+        // (FROZEN_NODE): what the search finds there holds while `f` decides. Then
+        // * put, and a slot is left: the entry goes into a slot that no word has named, and one store of the word shows
+        //   it, in the place of the old one if there was one (WRITTEN_ONCE);
+        // * put, and no slot is left: `renew` copies what lives, and the new entry, to one new leaf or to two. One
+        //   store of a child pointer shows them, and the old leaf dies as it was;
+        // * remove: one store of a word that does not name the entry any more. Its slot is not used again;
+        // * remove of nothing, or keep: nothing is stored.
+        // `settle` counts the acquisition and unlocks; a leaf that is contended, calm or nearly empty it first splits
+        // or joins.
         let probe = ByKey(key);
         let (leaf_ref, held) = self.lock_base(&probe, pin);
         let view = leaf_ref.base.view();
