@@ -296,7 +296,15 @@ fn hand_in(bag: Bag) {
     drop(guard);
 }
 
-/// Makes the rounds that are due, unless the thread is pinned and will do so when it unpins.
+/// Makes the rounds that are due, unless
+/// * the thread is pinned: its guard is marked, so the end of its outermost pin comes here;
+/// * a call further out on the stack is at it: that goes on until none is due.
+///
+/// A thread that ends gives its place back first; what is in its bag then goes on in the slot that stays. A round takes
+/// the bag of this thread, and if it is one of all (`look`) those of the threads that are not pinned (BAG). It retires
+/// them as one block, which waits for the pins of now, and takes away the guards of threads that are not pinned
+/// (FLUSH), so it waits for no others (`hand_in`). Where guards go blocks are reclaimed, which may run anything: retire
+/// more, and make another round due. Hence the loop.
 #[cold]
 #[inline(never)]
 fn settle() {

@@ -225,6 +225,12 @@ impl<R: Readers> RawFair<R> {
     fn write_slowly(&self, deadline: Option<Instant>) -> bool {
         let mut patience = Patience::new();
         loop {
+            // * No thread has the claim, reads upgradably or queues, and the exchange takes the claim: no reader gets
+            //   in from now on, and when those that are noted are gone the lock is this thread's (EXCLUSION). If the
+            //   word says that none is, it is at once.
+            // * There is a queue, or the patience is at its end: into the queue, whose head is let in by whoever takes
+            //   a claim away (HEAD).
+            // * Else again, after a longer pause.
             // Relaxed: `claim` compares it. Behind a queue only the queue leads to the lock.
             let seen = self.word.load(Ordering::Relaxed);
             let no_claim = if cfg!(fyris_mutant = "rw_writer_barges") {
@@ -243,6 +249,14 @@ impl<R: Readers> RawFair<R> {
 
     /// Waits until the readers are gone, with the claim of this thread keeping new ones away. Returns false if the
     /// deadline passed first: the claim is gone then, and the bit `back` in its place.
+    ///
+    /// It looks a few times. Then it sleeps (`drain_asleep`): it names itself the drainer, sets DRAIN, and looks once
+    /// more under the latch (`finish_drain`), as the last reader may have gone before the bit was there (ONE_SEES). A
+    /// reader that departs and sees DRAIN looks whether any is left (`help`); if none is, it takes the bit and the name
+    /// away and gives the signal. Then
+    /// * the signal comes: the lock is this thread's;
+    /// * the deadline passes: this thread takes its name, the bit and the claim back under the latch, and lets in who
+    ///   may go on now (`grant`). If its name is gone, its signal is on the way, and it waits for that.
     #[cold]
     pub(super) fn drain(&self, deadline: Option<Instant>, back: u64) -> bool {
         if cfg!(fyris_mutant = "rw_readers_unchecked") {
@@ -350,7 +364,12 @@ impl<R: Readers> RawFair<R> {
         let _granted = self.waiting.with(|queue| self.grant(queue));
     }
 
-    /// Takes from the head of the queue all that may have the lock together, and gives it to them.
+    /// Takes from the head of the queue all that may have the lock together, and gives it to them:
+    /// * a reader, if there is no claim, neither from before nor granted here: it is noted;
+    /// * an upgradable reader, if there is neither claim nor upgrader: it becomes the upgrader;
+    /// * a writer, likewise: it gets the claim, and is the drainer of the readers that are noted, also of those granted
+    ///   before it here;
+    /// * another head waits for the thread that has the lock, and all behind it wait for the head.
     ///
     /// While the queue is not empty the bits for the writer and the upgrader are only set under the latch, so what is
     /// decided here by a load still holds when the word is changed.
@@ -372,7 +391,6 @@ impl<R: Readers> RawFair<R> {
                     queue.drainer = queue.pop();
                     continue;
                 }
-                // The head waits for the thread that has the lock, the others wait for the head.
                 _ => break,
             }
             queue.pop().into_iter().for_each(|node| granted.push(node));
