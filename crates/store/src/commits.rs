@@ -116,6 +116,13 @@ impl CommitLog {
     /// Makes a commit happen, for all of its keys at once.
     pub(crate) fn append(&self, commit: &Commit, pin: &impl Guard) {
         loop {
+            // To become the last of the log is to commit. So each time
+            // * the last one now is made to appear, if the thread that has appended it has not got so far: commits
+            //   appear in the order of the log (ORDER);
+            // * the commit gets the number after it, and the way back to it;
+            // * the exchange succeeds: it has happened, for all keys at once. It appears, and the one before is the
+            //   log's no longer;
+            // * or it fails, as another commit has come between: again, behind that.
             // PROTECT: pairs with the exchange below.
             let last = self.last.load(PROTECT);
             // SAFETY: null, or retired after the exchange that takes it from `last` (RECLAIM).

@@ -103,6 +103,16 @@ where
         mut f: impl FnMut(Option<Content>) -> (Change, R),
     ) -> R {
         loop {
+            // With the slot protected it holds (`apply`)
+            // * a content, or nothing: `f` decides on that;
+            // * the cell of a decided commit: `f` decides on the content that won. If it changes that, the cell goes
+            //   too, and this thread retires the content that lost;
+            // * the cell of an undecided commit: `f` decides on the content that the key holds until then, and the
+            //   write is before the commit (THROUGH). The cell stays, and says what the key holds now and will hold;
+            //   or, where the commit asked for a new key or for what it had read, it is aborted, and the cell goes;
+            // * the same, but the commit is sealed, and is decided in a moment: nothing is done, `f` is not called.
+            //   That is waited for out of the slot, then all begins again.
+            // What goes is accounted for and retired when the slot has its new word (AFTER_STORE).
             let mut displaced = Displaced::default();
             let written = self.index.upsert(key, writer.pin, |slot| {
                 self.apply(slot, &mut displaced, &mut f, writer)

@@ -549,6 +549,10 @@ impl Commit {
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, sealed);
         let mut backoff = Backoff::new();
         loop {
+            // * Sealed, and no holder is left: all that writers have written through cells comes before the decision
+            //   (THROUGH).
+            // * A holder has aborted it, before the seal or under it.
+            // * Holders are left: they need some dozen nanoseconds, and new ones do not come.
             // Acquire: pairs with the Release where a `CommitHold` is dropped, and in `abort`.
             match block.state.load(Ordering::Acquire) {
                 SEALED => return true,

@@ -203,7 +203,9 @@ where
         })
     }
 
-    /// Clears up after the decision: puts what won in the places of cells, and accounts for it.
+    /// Clears up after the decision: puts what won in the places of cells, and accounts for it. Writers that met a
+    /// decided cell have done so before, for their keys; what they wrote through a cell before the decision is in the
+    /// part's drift.
     pub(crate) fn conclude(
         &self,
         work: &Writes,
@@ -235,13 +237,21 @@ where
     ) -> Result<Outcome> {
         let part = commit.part(part);
         while !commit.is_aborted() {
+            // A step puts cells in the slots of the next keys, in ascending order, and ends because
+            // * the table has another content by now: the commit cannot be here;
+            // * all keys have their cells: it can be decided;
+            // * it is long enough: on with the next one, so that who waits for this section gets a turn;
+            // * a key fails its condition: it is not to be, and the caller aborts it;
+            // * another commit, undecided, holds the next key: that is waited for, out of the section, while this one
+            //   holds only cells of smaller keys (ASCENDING); or, without patience, this one gives up.
+            // A writer of a key may abort it meanwhile, as its condition fails now: the loop sees that, or else `seal`
+            // will.
             let step = admission.step(|writer| self.place_some(work, part, placed, writer))?;
             match step {
                 None => return Ok(Outcome::Moved),
                 Some(Placing::All) => return Ok(Outcome::Committed),
                 Some(Placing::More) => {}
                 Some(Placing::Failed) => break,
-                // Outside of the section: see `Patience`.
                 Some(Placing::Met(cell)) => match patience {
                     Patience::Waits => cell.get().wait(),
                     Patience::GivesUp if cell.get().wait_a_little() => {}
@@ -291,6 +301,9 @@ where
         let key = |at: usize| work.keys.get(first + at).map(|&key| self.key_of(key));
         let (mut met, mut displaced) = (None, Cells::new());
         let done = self.index.upsert_run(key, writer.pin, |at, slot| {
+            // With the slot protected: the content that the key holds, or that has won there, becomes the old one of
+            // the cell, and the cell takes the slot; a decided cell that was there is this thread's to clear up. An
+            // undecided one of another commit, or a condition that fails, ends the run before this key.
             let old = match slot.map(Slot::settled) {
                 None => None,
                 Some(Settled::Content(content)) => content,
