@@ -90,7 +90,12 @@ pub(crate) fn seek<'g>(
     pin: &'g impl Guard,
 ) -> Front<'g> {
     loop {
-        // Where it fails another thread has changed a link.
+        // From link to link. The next node
+        // * is dead, as its own link is marked: the link that led to it is made to lead past it, by one exchange, and
+        //   who succeeds retires it (UNLINKED);
+        // * is at the place or behind it: the front is found;
+        // * is before it: on to its link.
+        // Where the exchange fails another thread has changed that link, or marked it: from the start again.
         if let Some(front) = try_seek(start, &is_behind, pin) {
             return front;
         }

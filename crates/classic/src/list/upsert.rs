@@ -18,8 +18,8 @@ enum KeyPlace<'g> {
     Absent,
 }
 
-/// Works like [`Index::upsert`](fyris_index::Index::upsert), for the entry of this order that `is_it` recognises, in
-/// the list that begins at `start`; returns also by how much the number of entries has changed.
+/// Runs `f` on the entry of this order that `is_it` recognises, in the list that begins at `start`, with its slot
+/// locked, does as it says, and returns its second result; also by how much the number of entries has changed.
 pub(super) fn upsert<E: Entry, R>(
     start: &Link,
     order: u64,
@@ -29,6 +29,14 @@ pub(super) fn upsert<E: Entry, R>(
 ) -> (R, i64) {
     let mut spare = None;
     loop {
+        // `seek` leads to the run of the hash, and unlinks dead nodes on the way. In the run
+        // * a node has the key: it is locked, when another writer has finished with it, and is the slot. If it has died
+        //   by then, again;
+        // * a node may have it, the placeholder of another thread: that is waited for, until it has an entry or is
+        //   dead; again;
+        // * no node has it: a placeholder, locked, goes in at the front, if the link there is as it was. Then no node
+        //   has come to the run since, as all come in there (FRONT): the key was absent, and no other thread puts it in
+        //   before this one is done (ONE_KEY). If the link has changed, again, with the same placeholder.
         let front = seek(start, |at| at >= order, pin);
         let locked = match find(&front, order, &is_it) {
             KeyPlace::Node(node) => node.lock().map(|handle| (node, handle)),

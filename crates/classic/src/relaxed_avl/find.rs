@@ -88,6 +88,12 @@ pub(super) fn find<'g, E: Entry>(
 ) -> Result<AvlNodeRef<'g>, At<'g>> {
     let mut backoff = Backoff::new();
     loop {
+        // Downwards, hand over hand: each step goes on with a version under which the key belongs to the node
+        // (HAND_OVER_HAND).
+        // * A child: on from there.
+        // * The node of the key, dead or alive: what it holds is the caller's to look at.
+        // * No child, and the node has not shrunk: the key belonged there, and was absent.
+        // * A version or a link has changed: the key may have come to belong elsewhere; from the root, after a pause.
         let mut at = At::top(holder);
         loop {
             match at.step(place) {
@@ -111,6 +117,9 @@ pub(super) fn find_own<'g, E: Entry>(
 ) -> Result<AvlNodeRef<'g>, At<'g>> {
     let mut backoff = Backoff::new();
     loop {
+        // As in `find`; but where the step comes to a node that a snapshot has too, a copy of that takes its place
+        // (FROZEN_SHARED), with the node above locked at the version that it had. Then the step is made again. If that
+        // node has changed, again from the root.
         let mut at = At::top(holder);
         loop {
             let above = at;

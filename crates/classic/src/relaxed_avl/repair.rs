@@ -70,6 +70,13 @@ fn shape_of(node: AvlNodeRef<'_>) -> Shape {
 pub(super) fn repair(mut work: Work<'_>, pin: &impl Guard) {
     let mut backoff = Backoff::new();
     while let Some(task) = work.0.pop() {
+        // The node that was added last comes first, so what lies below is put right before what lies above. It
+        // * is sound, or unlinked (then the thread that did that sees to what is left): nothing is to be done;
+        // * has a wrong height: it is measured, locked; if the height was wrong indeed, the parent is looked at later;
+        // * is tilted: it is rotated, or first the child that would rise, if that is not sound. What the rotation has
+        //   moved is looked at later.
+        // Where another thread has changed the place of the node, it is looked at again after a pause. Each change adds
+        // the nodes whose shape it may have spoilt, so none is left (REPAIRED).
         let node = match task {
             Task::Check(node) => Some(node),
             Task::CheckAbove(node) => node.parent(),

@@ -17,8 +17,8 @@ use super::repair::{Work, repair};
 type Spine<'g> = SmallVec<[LockedAvlNode<'g>; 8]>;
 
 impl<E: Entry<Key: TreeKey>, const SNAPSHOTS: bool> RelaxedAvl<E, SNAPSHOTS> {
-    /// Finds the key, or its place, and lets `f` decide about it with the node locked; begins again from the root where
-    /// the node that was found is gone by then.
+    /// Runs `f` on the entry of the key, or on its absence, with that locked; does as it says, and returns its second
+    /// result.
     pub(super) fn change<R>(
         &self,
         key: &E::Key,
@@ -28,6 +28,11 @@ impl<E: Entry<Key: TreeKey>, const SNAPSHOTS: bool> RelaxedAvl<E, SNAPSHOTS> {
         let place = ByKey::new(key);
         let mut backoff = Backoff::new();
         loop {
+            // * There is a node of the key, and when it is locked it still has its entry: it is the slot.
+            // * There is a gap, and when the node above it is locked it has not shrunk, and has no child there: the key
+            //   is absent, and stays so while that node is locked, as nobody else makes it shrink or links a child to
+            //   it.
+            // * Another thread has put a node in, or is taking this one out: again from the root.
             match find_own::<E>(self.holder(), &place, pin) {
                 Ok(node) => {
                     if let Some(locked) = node.lock()
@@ -42,7 +47,6 @@ impl<E: Entry<Key: TreeKey>, const SNAPSHOTS: bool> RelaxedAvl<E, SNAPSHOTS> {
                     }
                 }
             }
-            // Another thread has put a node in, or is taking this one out.
             backoff.wait();
         }
     }
@@ -109,8 +113,11 @@ fn take_out(node: AvlNodeRef<'_>, pin: &impl Guard) {
     }
 }
 
-/// Works like [`take_out`], but gives up where another thread has changed the place of the node, or where it has taken
-/// another dead node out of the way.
+/// Takes a dead node out, with its parent locked, unless another thread has changed the place of the node meanwhile:
+/// * it has one child at most: that takes its place;
+/// * it has two, and the next node is alive when it and all on the way to it are locked: a twin of that one takes the
+///   place, and both go;
+/// * the next node is dead: that one is taken out, whoever has killed it, and this one stays for another try.
 fn try_take_out<'g>(node: AvlNodeRef<'g>, pin: &impl Guard, work: &mut Work<'g>) -> Option<()> {
     let parent = node.parent()?.lock()?;
     let side = parent.node.side_of(node)?;

@@ -27,7 +27,8 @@ impl<E: Entry, S: BuildHasher> SkipList<E, S>
 where
     E::Key: TreeKey,
 {
-    /// See [`Index::upsert`](fyris_index::Index::upsert).
+    /// Runs `f` on the entry of the key, or on its absence, with that locked; does as it says, and returns its second
+    /// result.
     pub(super) fn change<R>(
         &self,
         key: &E::Key,
@@ -38,11 +39,15 @@ where
         let mut path = LevelPath([self.head(); HEIGHT]);
         let mut backoff = Backoff::new();
         loop {
+            // * There is a node of the key, and it is alive when it is locked: it is the slot.
+            // * It is dead: another thread is taking it out. No lock is held while that is waited for (DESCENDING);
+            //   again.
+            // * There is none: the node before the place is locked. If none has come there meanwhile, the key is absent
+            //   and stays so while that node is locked (LINKED); else again, to find the one that has come.
             if let Some(node) = self.find_path(&place, &mut path) {
                 if let Some(locked) = node.lock() {
                     return self.change_node(locked, &place, &mut path, pin, f);
                 }
-                // Dead: another thread is unlinking it.
                 backoff.wait();
                 continue;
             }
@@ -123,10 +128,13 @@ where
     ) -> LevelFront<'g> {
         let mut backoff = Backoff::new();
         loop {
+            // From the node that was noted on this level to the last one before the place, which
+            // * is dead: its way out may wait for nodes before it, so pause, and find the whole way anew;
+            // * is locked, and leads to the place or past it: the front, which holds as long as the lock does (LINKED);
+            // * is locked, but nodes have come behind it: on from there, without the lock.
             let (last, _) = walk::<E>(path.0[level], level, place);
             path.0[level] = last;
             let Some(last) = last.lock() else {
-                // Another thread is unlinking it, and may wait for nodes before it.
                 backoff.wait();
                 self.find_path(place, path);
                 continue;
