@@ -98,10 +98,20 @@ impl SharedTree {
         let mut path = SharedPath::new();
         path.push(self.root());
         loop {
+            // Down like a reader, to the lowest branch that the key belongs below, which is locked and looked at again.
+            // It
+            // * has left the tree: another has taken its place, found from the root (GONE);
+            // * is a bitmap leaf, or has a leaf or nothing where the key goes, and there is room: `f` decides, and one
+            //   store does it (LOCKED). It is the same where the branch below does not have the key's prefix: one store
+            //   puts a new branch above that (PREFIXED). Then the counts go up (`settle`, PASSED_ON), and after a
+            //   removal branches that have become small go (`thin`);
+            // * leads to a branch there by now, put there by another thread, or by this one for a leaf that was full:
+            //   on to that;
+            // * has no room for a child: a copy of a larger form takes its place, under its parent's lock too
+            //   (`widen`), unless another thread was faster; again from the root.
             descend(&mut path, key);
             let branch = path[path.len() - 1];
             if !branch.lock() {
-                // Another branch has taken its place.
                 path.truncate(1);
                 continue;
             }
