@@ -408,7 +408,15 @@ impl Segment {
         }
     }
 
-    /// Does steps 3 to 7, under the lock; returns the version of the commit.
+    /// Does steps 3 to 7, under the lock; returns the version of the commit:
+    /// * what was published and not applied, by a process that died, is applied first (`settled`);
+    /// * if the trunk has moved since step 1, that is [`Error::Behind`], and nothing has happened;
+    /// * if the log has no room, its tail moves, at worst past processes that lag, which are overrun (`make_room`);
+    /// * the entries are written, the store of the position is the commit, and heads and `applied` follow
+    ///   (`Trunk::publish`);
+    /// * the base of each page is now the frame that was published, and the slot moves its place and then its base
+    ///   there;
+    /// * the tail moves up behind the slowest process that holds the log (`advance`).
     fn finish(&mut self, trunk: &Trunk, lock: &Guard<'_>) -> Result<u64> {
         let mut bounds = trunk.settled(lock)?;
         self.check_current()?;

@@ -219,6 +219,12 @@ impl Segment {
         mut change: impl FnMut(&mut Words<'_>) -> std::result::Result<T, E>,
     ) -> std::result::Result<T, E> {
         for lost in 0.. {
+            // On the latest version, with nothing uncommitted, the closure runs. If it
+            // * fails or panics, or the commit fails: its changes are taken back (`Undo`);
+            // * has run, and no other process has committed since: its commit is the next, so it has seen what all
+            //   before it have committed;
+            // * has run, and another process was first: the changes are taken back, others may pass, and it runs again.
+            //   So each repetition has a commit of another process behind it.
             self.begin()?;
             let mut undo = Undo(self, true);
             let value = change(&mut Words(undo.0))?;

@@ -261,6 +261,11 @@ impl Segment {
         if !self.trunk.writable {
             return self.look();
         }
+        // The entries of the log lead from here to there, if the slot holds the log from here on (KEEP):
+        // * it does not, and it is too late to: the page heads lead there (`catch_up`);
+        // * it does, also after the entries were read: they are what they were. If the frames of the base are too, and
+        //   the place moves on by one exchange, they are merged, while the log may go on;
+        // * it was overrun or evicted meanwhile: what was read is worth nothing; `catch_up`.
         if !self.trunk.holds(self.slot, from) && !self.trunk.hold(self.slot, from) {
             return self.catch_up(policy);
         }

@@ -203,6 +203,16 @@ impl Trunk {
     /// below; keeps the frames that snapshots have, and hands the others to `free`, with the page of each if that is
     /// known. False if readers in place need more frames than can be kept beside the log: then the tail stays. For
     /// holders of the lock.
+    ///
+    /// 1. The places and bases of all slots say how far it may go.
+    /// 2. The gate is raised to there, so that no process begins to hold what is about to go. Then all slots are looked
+    ///    at again: one that was there before the gate brings gate and target back (GATE).
+    /// 3. Kept frames that no snapshot has any more are freed, whether the tail moves or not.
+    /// 4. What snapshots have of the frames that the passing entries replaced is kept beside the log. Where that is too
+    ///    much, snapshots are given up, those of the dead and then the lowest; if only pinned ones are left the tail
+    ///    stays.
+    /// 5. The tail is stored, and with that the entries are gone. Only then the other frames that they replaced are
+    ///    freed (KEEP).
     pub(crate) fn advance(
         &self,
         bounds: &mut Bounds,
