@@ -223,7 +223,7 @@ macro_rules! ordered_methods {
 pub trait DynIndex<E: Entry>: Send + Sync {
     index_methods!(declare);
 
-    /// Works like [`Index::upsert`]; `f` is called once.
+    /// Calls `f` once on the entry of the key, or on its absence, under the slot's protection, and does as it says.
     fn dyn_upsert(
         &self,
         key: &E::Key,
@@ -231,7 +231,7 @@ pub trait DynIndex<E: Entry>: Send + Sync {
         f: &mut dyn FnMut(Option<E>) -> Action<E>,
     );
 
-    /// Works like [`Index::memory`].
+    /// Returns the number of bytes that the index itself has allocated, without the memory behind the entries. O(1).
     fn dyn_memory(&self) -> usize;
 }
 

@@ -149,11 +149,12 @@ pub trait Index<E: Entry>: Send + Sync {
         self.len() == 0
     }
 
-    /// Works like [`Index::upsert`] for the first of some ascending keys, one at least, in their order: as many as the
-    /// index comes by at once. `f` returns the action for a key, given its place among them, or `None` to leave it and
-    /// all keys behind it alone. Returns the number of keys done.
+    /// Runs `f` on the entries of the first of some ascending keys, one at least, in their order: as many as the index
+    /// comes by at once. `f` returns the action for a key, given its place among them, or `None` to leave it and all
+    /// keys behind it alone. Returns the number of keys done.
     ///
-    /// Each key changes by itself, at the latest when the call returns; `f` must keep to the rules given there.
+    /// Each key changes by itself, at the latest when the call returns; `f` runs under the slot's protection, and must
+    /// keep to the rules of [`Index::upsert`].
     fn upsert_run<'k>(
         &self,
         keys: impl Fn(usize) -> Option<&'k E::Key>,

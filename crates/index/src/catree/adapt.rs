@@ -63,11 +63,13 @@ impl<B: Base> Tree<B> {
         }
     }
 
-    /// Works like [`Tree::settle`] for a base node that an operation over several of them has only read.
+    /// Counts the acquisition as one of several by an operation that has only read the nodes, adapts if it is time to,
+    /// and unlocks.
     ///
     /// # Safety
     ///
-    /// As for [`Tree::settle`].
+    /// `base_ref` was found in this tree by `probe`, under `pin`, and `held` is its lock. No reference to what only the
+    /// lock's holder may look at is left.
     pub unsafe fn settle_several<'p>(
         &'p self,
         base_ref: BaseRef<'p, B>,

@@ -140,8 +140,8 @@ pub trait Held {
     /// Counts this acquisition, which waited or did not, and returns the statistic.
     fn count(&mut self) -> i64;
 
-    /// Works like [`Held::count`], where the node is one of several that an operation takes one after another: fewer
-    /// nodes would serve it better.
+    /// Counts this acquisition as one of several that an operation makes one after another, which fewer nodes would
+    /// serve better, and returns the statistic.
     fn count_several(&mut self) -> i64;
 
     /// Sets the statistic.

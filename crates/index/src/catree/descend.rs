@@ -92,7 +92,7 @@ impl<B: Base> Tree<B> {
         }
     }
 
-    /// Works like [`Tree::find_base`].
+    /// Returns the base node that covers the probe, found by comparisons of `L`.
     #[inline(always)]
     pub(crate) fn find_base_by<'p, L: Lanes>(
         &'p self,
@@ -109,7 +109,7 @@ impl<B: Base> Tree<B> {
         }
     }
 
-    /// Works like [`Tree::find_base`], with the fences.
+    /// Returns the base node that covers the probe, with the separators on both sides of it.
     pub fn find_position<'p>(
         &'p self,
         probe: &impl Probe<B::Key>,

@@ -241,7 +241,7 @@ impl<K: TreeKey + ?Sized> Inner<K> {
         }
     }
 
-    /// Works like [`Inner::find`].
+    /// Returns the index of the child that covers the probe, found by comparisons of `L`.
     #[inline(always)]
     pub(super) fn find_by<L: Lanes>(&self, probe: &impl Probe<K>) -> usize {
         if !K::EXACT && self.prefix > 0 {

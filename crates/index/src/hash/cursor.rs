@@ -187,7 +187,7 @@ where
 }
 
 trait RetainFrom<T> {
-    /// Works like [`Vec::retain`], for the elements from `start` on.
+    /// Drops those of the elements from `start` on that `keep` says no to.
     fn retain_from(&mut self, start: usize, keep: impl FnMut(&T) -> bool);
 }
 

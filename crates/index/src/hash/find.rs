@@ -55,8 +55,8 @@ where
         }
     }
 
-    /// Works like [`Index::get`](crate::Index::get), for a caller that has the key in another form: `key` hashes as the
-    /// entry's key does, and `is_it` tells whether an entry has it.
+    /// Returns the entry of a key that the caller has in another form: `key` hashes as the entry's key does, and
+    /// `is_it` tells whether an entry has it. Linearizable.
     #[inline]
     pub fn get_by(&self, key: &impl Hash, is_it: impl Fn(&E) -> bool, _: &impl Guard) -> Option<E> {
         self.find(self.hash_of(key), is_it)

@@ -146,7 +146,7 @@ impl<E: Entry, S> HashIndex<E, S> {
         or_panic(Self::try_with_capacity_and_hasher(capacity, hasher))
     }
 
-    /// Works like [`HashIndex::with_capacity_and_hasher`], without a panic.
+    /// Makes an empty index that holds `capacity` entries before it grows; an error if there is no memory for so many.
     pub fn try_with_capacity_and_hasher(capacity: usize, hasher: S) -> Result<Self, CapacityError> {
         let table = resize::bits_for(capacity).and_then(Table::try_fresh);
         let table = table.ok_or(CapacityError::new(capacity))?;

@@ -26,8 +26,9 @@ impl<E: Entry, S: BuildHasher> HashIndex<E, S>
 where
     E::Key: Hash,
 {
-    /// Works like [`Index::upsert`](crate::Index::upsert), for a caller that has the key in another form: `key` hashes
-    /// as the entry's key does, and `is_it` tells whether an entry has it.
+    /// Runs `f` on the entry of a key, with its bucket locked, and does as it says
+    /// ([`Index::upsert`](crate::Index::upsert)), for a caller that has the key in another form: `key` hashes as the
+    /// entry's key does, and `is_it` tells whether an entry has it.
     #[inline]
     pub fn upsert_by<R>(
         &self,
@@ -39,7 +40,8 @@ where
         self.upsert_hashed(self.hash_of(key), is_it, pin, f)
     }
 
-    /// Works like [`Index::upsert`](crate::Index::upsert), for the entry with this hash that `is_it` recognises.
+    /// Runs `f` on the entry with this hash that `is_it` recognises, or on its absence, with its bucket locked;
+    /// performs the action that it returns, and returns its second result.
     #[inline]
     pub(crate) fn upsert_hashed<R>(
         &self,

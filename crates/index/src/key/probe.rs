@@ -7,16 +7,17 @@ use super::{Separator, TreeKey};
 
 /// A place in the order of keys. If it equals a separator it lies to the right of it.
 pub trait Probe<K: TreeKey + ?Sized> {
-    /// Works like [`TreeKey::key_prefix`].
+    /// Returns the first eight bytes of the place behind its first `skip`, as a big-endian number.
     fn key_prefix(&self, skip: usize) -> u64;
     /// Compares the place with a separator.
     fn cmp_sep(&self, sep: &K::Sep) -> Ordering;
-    /// Works like [`TreeKey::cmp_prefix`].
+    /// Compares the first `len` bytes of the place with those of the separator, which has at least `len`.
     fn cmp_prefix(&self, sep: &K::Sep, len: usize) -> Ordering;
     /// Compares the place with a key of the same key prefix.
     fn cmp_key(&self, key: &K) -> Ordering;
 
-    /// Works like [`TreeKey::is_exact`], of a place that is a key.
+    /// Returns whether every key that shares the first `skip` bytes and the key prefix behind them is at this place.
+    /// `false` where that is not known.
     #[inline]
     fn is_exact(&self, _skip: usize) -> bool {
         K::EXACT

@@ -23,7 +23,7 @@ impl<I: Item> LeafTree<I> {
         }
     }
 
-    /// Works like [`LeafTree::find`].
+    /// Returns the item at the probe, with its key prefix, found by comparisons of `L`.
     #[inline(always)]
     fn find_by<'p, L: Lanes>(
         &'p self,

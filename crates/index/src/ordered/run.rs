@@ -64,7 +64,7 @@ struct Change<I> {
 }
 
 impl<I: Item> LeafTree<I> {
-    /// Works like [`LeafTree::upsert`] for the first of some ascending keys: those that the leaf of the first one
+    /// Changes the entries of the first of some ascending keys, under one lock: those that the leaf of the first one
     /// covers and has room for. `f` returns the action for a key, given its place among them, or `None` to end the run
     /// before it. Returns the number of keys done.
     ///

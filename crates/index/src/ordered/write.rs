@@ -37,7 +37,8 @@ impl<I: Item> LeafTree<I> {
         self.upsert_in_place(key, pin, f).0
     }
 
-    /// Works like [`LeafTree::upsert`]; returns also the slot of the entry that was put in.
+    /// Runs `f` on the item at `key` under its leaf's lock, and does as it says; returns its result, and the slot of
+    /// the entry that was put in.
     #[inline]
     pub(crate) fn upsert_in_place<'p, Q, R>(
         &'p self,
