@@ -564,8 +564,8 @@ impl Options {
         self
     }
 
-    /// Works like [`Options::place`], but replaces the present mapping there: its content is lost, that of the segment
-    /// is there instead.
+    /// Places this byte range of the working copy at `address`, like [`Options::place`], but in the place of the
+    /// present mapping there, whose content is lost.
     ///
     /// # Safety
     ///

@@ -435,7 +435,7 @@ impl Trunk {
         lost
     }
 
-    /// Works like [`Trunk::sweep`], but reservations do not count: no process is attached.
+    /// Marks the used frames, and frees all others, reserved or not: no process is attached.
     pub(super) fn sweep_all(&self, used: &[bool]) {
         let (mut free, mut holes) = (0, 0);
         for frame in 1..=self.ready() as u32 {

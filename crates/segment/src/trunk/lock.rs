@@ -91,6 +91,14 @@ impl Trunk {
         let mut since = Instant::now();
         let (mut spins, mut naps) = (0, 0);
         loop {
+            // The lock
+            // * is free: taken, unless another process is faster;
+            // * is held: spin for a moment, then nap and look again. While the holder, or its turn, is another one each
+            //   time, the lock goes round, and the patience begins anew;
+            // * has had one holder throughout a nap, which lives: nap on, until the patience is at its end
+            //   (`LockTimeout`);
+            // * has had one that is dead, or none that there is: its word is exchanged for ours, which one process
+            //   succeeds in, and what the dead one has left half done is repaired before anything else (REPAIR).
             // Relaxed, both: only a look.
             let seen = self.lock_word().load(Ordering::Relaxed);
             let turn = self.half(word::TURNS).load(Ordering::Relaxed);

@@ -375,8 +375,8 @@ impl Trunk {
         self.base(slot).store(position, Ordering::Release);
     }
 
-    /// Works like [`Trunk::settle`], for a slot that has been evicted and holds the log from `position` on; returns
-    /// false if it was overrun again.
+    /// Moves the base to the place, `position`, and takes the eviction back, for a slot that holds the log from there
+    /// on; returns false if it was overrun again.
     pub(crate) fn return_to(&self, slot: usize, position: u64) -> bool {
         self.settle(slot, position);
         let evicted = EVICTED | position;

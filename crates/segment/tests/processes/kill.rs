@@ -207,8 +207,9 @@ fn run(
     steps
 }
 
-/// Works like [`run`], but no other process has the segment checked out, so the child's commits move the log's tail.
-/// With a `doctor` about, its death is found by the next commit; without, by the next to open the file.
+/// Runs script `seed` in a child that dies at step `step`, with the segment checked out nowhere else, so that the
+/// child's commits move the log's tail; returns the steps if it lived. With a `doctor` about, its death is found by the
+/// next commit; without, by the next to open the file.
 fn run_alone(name: &str, seed: u64, step: u64, doctor: bool) -> Option<u64> {
     let operations = operations(seed, step);
     let open = || Segment::checkout(name, 0, &Options::new().create(false)).unwrap();
@@ -225,8 +226,8 @@ fn run_alone(name: &str, seed: u64, step: u64, doctor: bool) -> Option<u64> {
     steps
 }
 
-/// Works like [`run`], with the log full and a laggard at its end, which has changes of its own: the child's commits go
-/// on without it. Wherever the child dies, the laggard has its base.
+/// Runs script `seed` in a child that dies at step `step`, with the log full and a laggard at its end, which has
+/// changes of its own: the child's commits go on without it. Wherever the child dies, the laggard has its base.
 fn run_with_laggard(name: &str, seed: u64, step: u64) -> Option<u64> {
     let operations = operations(seed, step);
     let open = || Segment::checkout(name, 0, &Options::new().create(false)).unwrap();
