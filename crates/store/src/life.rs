@@ -239,6 +239,8 @@ impl Life {
     #[inline(never)]
     fn enter_later<'a>(&'a self, pin: &'a LocalGuard) -> (Section<'a>, State) {
         loop {
+            // Out of the section, for which the change waits: wait for the end of its turn, then enter anew. If another
+            // change is under way by then, again.
             // The thread that makes the change may not be there in a forked child, where nothing is written.
             if !fork::is_child() {
                 drop(self.turn());

@@ -60,6 +60,13 @@ impl Table {
         let content = || self.write_under(pin, |content, _| Ok(content));
         let mut list = with_data!(content()?, b => b.list(records?, only_new));
         let outcome = loop {
+            // * In steps, each in a section of its own, on the content that the table has now. It ends: done, failed,
+            //   or given up.
+            // * The table was emptied meanwhile (`Moved`): nothing of the list is in the new content, so again there.
+            // * That came `TRIES` times: all of it in one section, in the content that the table has at its beginning;
+            //   an emptying that comes then is after the list. No other list may be waited for there, as that may wait
+            //   for a change of the table, which waits for the section. If one is in the way, a patient caller begins
+            //   again, in steps.
             let mut outcome = Ok(Outcome::Moved);
             for _ in 0..TRIES {
                 if outcome == Ok(Outcome::Moved) {
