@@ -67,7 +67,7 @@ impl<T: SplitTree<Entry = Object> + Send + Sync, L: ReadLock> Restless<T, L> {
         unsafe { tree.settle(base_ref, held, None, &probe, pin) };
     }
 
-    /// Does the same at the ends of a range.
+    /// Splits or joins the base nodes at the ends of a range, or leaves them, with a stall before each.
     fn unsettle_ends(&self, (from, to): Range<'_, u64>, pin: &impl Guard) {
         for end in [from, to] {
             match end {

@@ -271,7 +271,8 @@ impl<'g> AvlNodeRef<'g> {
         })
     }
 
-    /// Works like [`AvlNodeRef::lock`]; `None` also if a key that belonged to the node at `version` does not any more.
+    /// Waits for the lock of the node and takes it; `None` if the node is unlinked, or if a key that belonged to it at
+    /// `version` does not any more.
     #[inline]
     pub(super) fn lock_at(self, version: Version) -> Option<LockedAvlNode<'g>> {
         let locked = self.lock()?;
