@@ -162,8 +162,9 @@ fn first_zero(bytes: &[u8]) -> Option<usize> {
     memchr::memchr(0, &bytes[from..]).map(|at| from + at)
 }
 
-/// Works like [`read`], for a content whose first zero, an escaped one, is known. While it is short it goes to an
-/// array, whose length is a number in a register; a vector would store and load its own with every byte.
+/// Reads a content whose first zero, an escaped one, is known: the content, and how many bytes it and its closing zero
+/// take. While it is short it goes to an array, whose length is a number in a register; a vector would store and load
+/// its own with every byte.
 fn read_with_zeros(bytes: &[u8], zero: usize) -> Option<(Unescaped<'_>, usize)> {
     let mut short = [0; SHORT];
     let (mut at, mut len) = (zero + 2, zero + 1);
@@ -183,7 +184,7 @@ fn read_with_zeros(bytes: &[u8], zero: usize) -> Option<(Unescaped<'_>, usize)> 
     read_long(bytes, zero)
 }
 
-/// Works like [`read_with_zeros`], for a content of any length.
+/// Reads a content of any length whose first zero, an escaped one, is known.
 #[cold]
 fn read_long(bytes: &[u8], zero: usize) -> Option<(Unescaped<'_>, usize)> {
     let mut content = SmallVec::from_slice(&bytes[..=zero]);

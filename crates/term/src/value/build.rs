@@ -336,7 +336,7 @@ impl<'a, 'b, B: Build> Run<'a, 'b, B> {
         }
     }
 
-    /// Works like [`Run::word`], for few bytes, and for the rarer tags.
+    /// Builds an integer, an atom or a float where few bytes are left, or one of the rarer tags.
     #[inline(never)]
     fn last_word(&mut self, at: usize, tag: u8) -> (usize, B::Out) {
         match tag {
