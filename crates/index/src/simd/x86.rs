@@ -83,7 +83,7 @@ pub(super) fn tagged(line: &SharedLine, tag: u16) -> u64 {
     u64::from(mask >> 1) & 0x5555
 }
 
-/// A line in one instruction (AVX-512). To be used only if [`wide`].
+/// A line in one instruction (AVX-512). To be used only if [`wide`](super::wide).
 ///
 /// In assembly and not in intrinsics, because a function that is compiled for other processors than its caller is
 /// not inlined: calling it took as many instructions as comparing. The upper registers need no cleaning up.

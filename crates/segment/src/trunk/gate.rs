@@ -3,7 +3,7 @@
 //! A slot's *place* says from which position on its process holds the log; the *gate* says below which position the log
 //! can no longer be held. Neither side waits for the other: a process may stop for ever between two instructions.
 //!
-//! Invariant **GATE**: if [`hold`] returns true, no [`raise`] returns a position above that place while the place
+//! Invariant **GATE**: if `Trunk::hold` returns true, no [`raise`] returns a position above that place while the place
 //! stays. The process that holds writes its place, then reads the gate. The process that shortens writes the gate, then
 //! reads all places, and brings the gate back to the lowest. Each has a SeqCst fence between the two, and one of the
 //! fences comes first: either the first process sees the gate above its position and gives up, or the second sees the

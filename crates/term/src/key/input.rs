@@ -52,7 +52,7 @@ impl<'a> Input<'a> {
         Ok(self.array::<1>(what)?[0])
     }
 
-    /// Reads a length, as [`number::put_length`] writes it.
+    /// Reads a length, as `number::put_length` writes it.
     pub(super) fn length(&mut self, complement: bool, what: &'static str) -> KeyResult<u64> {
         let at = self.at;
         let flip = if complement { 0xFF } else { 0 };
