@@ -2,7 +2,7 @@
 //!
 //! The shell is one process of the store: it owns the tables it opens. Input comes from a terminal (line editing,
 //! history, completion), from `-e` commands, from a script, or from a pipe; all of them are the same lines, read by
-//! `input` and run by the rows of `commands/verbs.rs`. Results go to standard output, everything else to standard error.
+//! `input` and run by the rows of `commands/verbs.rs`. Results go to standard output, all else to standard error.
 //!
 //! Each stands on those above it only: `error`, `interrupt` and `names`; `screen`, what is printed; `query`, the
 //! language of queries, and `gather`, groups and orders of what they find, beside `data`, files of rows; `session`, the

@@ -4,10 +4,15 @@
 //! # How
 //!
 //! The library is preloaded and takes the place of libc's threads, locks, heap and clocks. A thread is a process
-//! (`process.rs`) with a working copy of one segment (`memory.rs`), in which all memory is that threads share: globals,
-//! heap, stacks. So a thread computes on memory that no other touches, at full speed, and what it sees changes only at
-//! *synchronization points*, which have one order (`token.rs`). After Dthreads (Liu, Curtsinger, Berger, SOSP 2011) as
-//! CONVERSION rebuilt it (section 5): since segments isolate, no fence is needed before commits.
+//! (`threads`) with a working copy of one segment (`shared/memory.rs`), in which all memory is that threads share:
+//! globals, heap, stacks. So a thread computes on memory that no other touches, at full speed, and what it sees changes
+//! only at *synchronization points*, which have one order (`turn`). After Dthreads (Liu, Curtsinger, Berger, SOSP 2011)
+//! as CONVERSION rebuilt it (section 5): since segments isolate, no fence is needed before commits.
+//!
+//! Each folder uses those above it only: `system`, a process by itself; `shared`, what all have in common; `turn`, the
+//! order; then what programs call, in turns: `calls`, which are not about threads; `sync`, locks; `threads`. On these
+//! `c11`, the same under other names, `program`, calls about the program as a whole, and `refused`, what none may call;
+//! `exports` has the calls that are turns as programs find them, and `start` is where the loader begins.
 //!
 //! # Why runs are the same
 //!
@@ -37,33 +42,14 @@
 // The tests take nothing's place: what is exported has no use in them.
 #![cfg_attr(test, allow(dead_code))]
 
-mod blocking;
-mod conflicts;
-mod control;
-mod fence;
-mod heap;
-mod image;
-mod local;
-mod log;
-mod malloc;
-mod mapping;
-mod memory;
-mod noise;
-mod output;
-mod outside;
-mod private;
-mod process;
-mod real;
-mod region;
-mod signals;
-mod site;
-mod skip;
-mod stack;
+mod c11;
+mod calls;
+mod exports;
+mod program;
+mod refused;
+mod shared;
 mod start;
 mod sync;
-mod sys;
 mod system;
-mod time;
-mod token;
-mod wait;
-mod watchdog;
+mod threads;
+mod turn;

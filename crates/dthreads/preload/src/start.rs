@@ -4,14 +4,16 @@ use std::ffi::{CString, c_char, c_int, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use fyris_dthreads_tools::record::{self, EVENTS, FILE_VARIABLE, THREADS};
+use fyris_dthreads_tools::record::{EVENTS, FILE_VARIABLE, MAGIC, THREADS, bytes};
 
-use crate::control::{control, keep_record};
-use crate::local::{Inside, LOCAL};
-use crate::memory::STACK_TOP;
-use crate::{
-    fence, image, log, memory, noise, output, process, real, signals, stack, sync, sys, time, token,
-};
+use crate::calls::time;
+use crate::program;
+use crate::shared::control::{control, keep_record, record};
+use crate::shared::end;
+use crate::shared::memory::{self, STACK_TOP};
+use crate::system::{Inside, LOCAL, image, mask, noise, output, real, stack, sys};
+use crate::threads::about;
+use crate::turn::{fence, log, token};
 
 /// Addresses are the same in every run.
 const NO_RANDOM: u64 = 0x0004_0000;
@@ -63,7 +65,7 @@ fn fix_addresses(arguments: *const *const c_char, environment: *const *const c_c
 fn set_up() {
     let control = control();
     control.main_pid.set(sys::pid() as u64);
-    control.began.set(sys::now());
+    control.began.set(real::now());
     control.time.set(time::EPOCH);
     LOCAL.time.set(time::EPOCH);
     let number = |name| sys::variable(name).and_then(|text| text.parse::<usize>().ok());
@@ -95,13 +97,13 @@ fn set_up() {
     }
     image::find_ours();
     image::find_code();
-    image::list_modules(crate::control::record());
+    image::list_modules(record());
     // Only now: a run without a memory has no record.
-    crate::control::record().magic.set(record::MAGIC);
+    record().magic.set(MAGIC);
     control.thread(0).stack_low.set(STACK_TOP as u64);
-    process::watch();
-    signals::note_mask();
-    sync::thread::note_name();
+    end::watch();
+    mask::note();
+    about::note_name();
     output::find();
     // Programs that this one starts are ordinary ones.
     for name in [
@@ -131,7 +133,7 @@ fn open_record() {
             log::keep_events();
             map_file(path)
         }
-        None => sys::map_shared(record::bytes(0)),
+        None => sys::map_shared(bytes(0)),
     };
     if at.is_null() {
         sys::say(format_args!(
@@ -147,7 +149,7 @@ fn map_file(path: &str) -> *mut u8 {
     let Ok(path) = CString::new(path) else {
         return ptr::null_mut();
     };
-    let len = record::bytes(EVENTS);
+    let len = bytes(EVENTS);
     // SAFETY: a file of this length is mapped; the descriptor is closed again.
     unsafe {
         let file = libc::open(path.as_ptr(), libc::O_RDWR | libc::O_CLOEXEC);
@@ -203,6 +205,6 @@ extern "C" fn on_stack(
         return main(count, arguments, environment);
     }
     let status = stack::program(STACK_TOP, || main(count, arguments, environment));
-    process::begin_exit(status);
+    program::begin_exit(status);
     status
 }

@@ -7,10 +7,10 @@ use libc::{
     EBUSY, EINVAL, PTHREAD_BARRIER_SERIAL_THREAD, pthread_barrier_t, pthread_barrierattr_t,
 };
 
-use super::{name, on};
-use crate::control::NEVER;
-use crate::stack::apart;
-use crate::token::{take, waiters};
+use crate::shared::control::NEVER;
+use crate::sync::name;
+use crate::system::{apart, on};
+use crate::turn::{take, waiters};
 
 #[cfg_attr(not(test), unsafe(no_mangle))]
 unsafe extern "C" fn pthread_barrier_init(

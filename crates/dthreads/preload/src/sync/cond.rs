@@ -5,14 +5,14 @@ use std::ffi::c_int;
 use fyris_dthreads_tools::record::Operation;
 use libc::{EPERM, ETIMEDOUT, pthread_cond_t, pthread_condattr_t, pthread_mutex_t};
 
-use super::{held, mutex, name, on, until};
-use crate::control::NEVER;
-use crate::local::LOCAL;
-use crate::stack::apart;
-use crate::token::take;
+use crate::calls::time::until;
+use crate::shared::control::NEVER;
+use crate::sync::{mutex, name};
+use crate::system::{LOCAL, apart, on};
+use crate::turn::{held, take};
 
 #[cfg_attr(not(test), unsafe(no_mangle))]
-pub(super) unsafe extern "C" fn pthread_cond_init(
+pub(crate) unsafe extern "C" fn pthread_cond_init(
     cond: *mut pthread_cond_t,
     _: *const pthread_condattr_t,
 ) -> c_int {

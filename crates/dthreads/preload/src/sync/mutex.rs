@@ -5,12 +5,11 @@ use std::ffi::c_int;
 use fyris_dthreads_tools::record::Operation;
 use libc::{EBUSY, EDEADLK, ENOTSUP, EPERM, ETIMEDOUT, pthread_mutex_t, pthread_mutexattr_t};
 
-use super::{held, name, on, on_for, until};
-use crate::control::NEVER;
-use crate::local::LOCAL;
-use crate::stack::apart;
-use crate::sys;
-use crate::token::{Turn, take};
+use crate::calls::time::until;
+use crate::shared::control::NEVER;
+use crate::sync::{name, on_for};
+use crate::system::{LOCAL, apart, on, sys};
+use crate::turn::{Turn, held, in_turn, take};
 
 /// The word of glibc's mutex that has its kind; static initialisers set it.
 const KIND: usize = 4;
@@ -65,29 +64,23 @@ pub(crate) fn lock_as(operation: Operation, lock: u64, kind: i32, until: u64) ->
 }
 
 pub(super) fn try_lock_as(operation: Operation, lock: u64, kind: i32) -> c_int {
-    apart(|| {
-        let turn = take(operation, lock);
-        let done = match held::find(lock) {
-            None => {
-                held::add(lock, LOCAL.me.get() as u64);
-                0
-            }
-            Some(held) if kind == RECURSIVE && held.owner.get() == LOCAL.me.get() as u64 => {
-                held.count.add(1);
-                0
-            }
-            Some(_) => EBUSY,
-        };
-        turn.pass();
-        done
+    in_turn(operation, lock, |_| match held::find(lock) {
+        None => {
+            held::add(lock, LOCAL.me.get() as u64);
+            0
+        }
+        Some(held) if kind == RECURSIVE && held.owner.get() == LOCAL.me.get() as u64 => {
+            held.count.add(1);
+            0
+        }
+        Some(_) => EBUSY,
     })
 }
 
 pub(crate) fn unlock_as(operation: Operation, lock: u64, kind: i32) -> c_int {
-    apart(|| {
-        let turn = take(operation, lock);
+    in_turn(operation, lock, |turn| {
         let checked = kind == RECURSIVE || kind == ERRORCHECK;
-        let done = match held::find(lock) {
+        match held::find(lock) {
             None if checked => EPERM,
             None => 0,
             Some(held) if checked && held.owner.get() != LOCAL.me.get() as u64 => EPERM,
@@ -96,12 +89,10 @@ pub(crate) fn unlock_as(operation: Operation, lock: u64, kind: i32) -> c_int {
                 0
             }
             Some(_) => {
-                release(&turn, lock);
+                release(turn, lock);
                 0
             }
-        };
-        turn.pass();
-        done
+        }
     })
 }
 
@@ -138,7 +129,7 @@ unsafe extern "C" fn pthread_mutex_init(
 }
 
 /// Makes an open mutex of a kind.
-pub(super) unsafe fn make(mutex: *mut pthread_mutex_t, kind: i32) {
+pub(crate) unsafe fn make(mutex: *mut pthread_mutex_t, kind: i32) {
     // SAFETY: the caller's mutex.
     unsafe {
         mutex.write_bytes(0, 1);

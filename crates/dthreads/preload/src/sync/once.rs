@@ -5,12 +5,10 @@ use std::ffi::c_int;
 use fyris_dthreads_tools::record::Operation;
 use libc::pthread_once_t;
 
-use super::{held, name, on};
-use crate::control::NEVER;
-use crate::local::LOCAL;
-use crate::site;
-use crate::stack::apart;
-use crate::token::take;
+use crate::shared::control::NEVER;
+use crate::sync::name;
+use crate::system::{LOCAL, apart, on, site};
+use crate::turn::{held, in_turn, take};
 
 const NOT_RUN: pthread_once_t = 0;
 const RUNS: pthread_once_t = 1;
@@ -72,13 +70,11 @@ impl Drop for Running {
             unsafe { once.write(end) };
             return;
         }
-        apart(|| {
-            let turn = take(Operation::Once, name(once));
+        in_turn(Operation::Once, name(once), |turn| {
             // SAFETY: the caller's variable, in a turn.
             unsafe { once.write(end) };
             held::remove(name(once));
             while turn.wake_first(Operation::Once, name(once)).is_some() {}
-            turn.pass();
         });
     }
 }

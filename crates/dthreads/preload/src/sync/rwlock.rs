@@ -5,12 +5,12 @@ use std::ffi::c_int;
 use fyris_dthreads_tools::record::Operation;
 use libc::{EBUSY, EDEADLK, EPERM, ETIMEDOUT, pthread_rwlock_t, pthread_rwlockattr_t};
 
-use super::held::{self, READERS};
-use super::{name, on, until};
-use crate::control::{NEVER, control};
-use crate::local::LOCAL;
-use crate::stack::apart;
-use crate::token::{Turn, take, waiters};
+use crate::calls::time::until;
+use crate::shared::control::{NEVER, control};
+use crate::sync::name;
+use crate::system::{LOCAL, apart, on};
+use crate::turn::held::{self, READERS};
+use crate::turn::{Turn, in_turn, take, waiters};
 
 #[cfg_attr(not(test), unsafe(no_mangle))]
 unsafe extern "C" fn pthread_rwlock_init(
@@ -145,24 +145,16 @@ pub(crate) extern "C" fn pthread_rwlock_tryrdlock(lock: *mut pthread_rwlock_t) -
     if !on() {
         return 0;
     }
-    apart(|| {
-        let turn = take(Operation::ReadLock, name(lock));
-        let done = read(name(lock));
-        turn.pass();
-        if done { 0 } else { EBUSY }
-    })
+    let done = in_turn(Operation::ReadLock, name(lock), |_| read(name(lock)));
+    if done { 0 } else { EBUSY }
 }
 
 pub(crate) extern "C" fn pthread_rwlock_trywrlock(lock: *mut pthread_rwlock_t) -> c_int {
     if !on() {
         return 0;
     }
-    apart(|| {
-        let turn = take(Operation::WriteLock, name(lock));
-        let done = write(name(lock));
-        turn.pass();
-        if done.is_ok() { 0 } else { EBUSY }
-    })
+    let done = in_turn(Operation::WriteLock, name(lock), |_| write(name(lock)));
+    if done.is_ok() { 0 } else { EBUSY }
 }
 
 pub(crate) extern "C" fn pthread_rwlock_unlock(lock: *mut pthread_rwlock_t) -> c_int {

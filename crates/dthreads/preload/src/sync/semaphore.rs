@@ -5,18 +5,12 @@ use std::ffi::{c_char, c_int};
 use fyris_dthreads_tools::record::Operation;
 use libc::{EAGAIN, EINVAL, ENOSYS, EOVERFLOW, ETIMEDOUT, sem_t};
 
-use super::{deadline, name, on};
-use crate::control::NEVER;
-use crate::local::LOCAL;
-use crate::stack::apart;
-use crate::sys;
-use crate::token::take;
-
-fn fail(error: c_int) -> c_int {
-    // SAFETY: this thread's variable.
-    unsafe { *libc::__errno_location() = error };
-    -1
-}
+use crate::calls::time::deadline;
+use crate::shared::control::NEVER;
+use crate::sync::name;
+use crate::system::sys::{self, fail};
+use crate::system::{LOCAL, apart, on};
+use crate::turn::{in_turn, take};
 
 #[cfg_attr(not(test), unsafe(no_mangle))]
 unsafe extern "C" fn sem_init(semaphore: *mut sem_t, shared: c_int, value: u32) -> c_int {
@@ -113,12 +107,7 @@ pub(crate) unsafe extern "C" fn sem_trywait(semaphore: *mut sem_t) -> c_int {
     // SAFETY: the caller's.
     let try_it = || unsafe { take_one(semaphore) };
     let taken = match on() {
-        true => apart(|| {
-            let turn = take(Operation::SemWait, name(semaphore));
-            let taken = try_it();
-            turn.pass();
-            taken
-        }),
+        true => in_turn(Operation::SemWait, name(semaphore), |_| try_it()),
         false => try_it(),
     };
     if taken { 0 } else { fail(EAGAIN) }
@@ -135,14 +124,10 @@ pub(crate) unsafe extern "C" fn sem_post(semaphore: *mut sem_t) -> c_int {
         value < i32::MAX as u32
     };
     let done = match on() {
-        true => apart(|| {
-            let turn = take(Operation::SemPost, name(semaphore));
-            let done = turn
-                .wake_first(Operation::SemWait, name(semaphore))
+        true => in_turn(Operation::SemPost, name(semaphore), |turn| {
+            turn.wake_first(Operation::SemWait, name(semaphore))
                 .is_some()
-                || add_one();
-            turn.pass();
-            done
+                || add_one()
         }),
         false => add_one(),
     };

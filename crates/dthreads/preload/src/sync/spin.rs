@@ -5,8 +5,9 @@ use std::ffi::c_int;
 use fyris_dthreads_tools::record::Operation;
 use libc::pthread_spinlock_t;
 
-use super::{mutex, name, on};
-use crate::control::NEVER;
+use crate::shared::control::NEVER;
+use crate::sync::{mutex, name};
+use crate::system::on;
 
 #[cfg_attr(not(test), unsafe(no_mangle))]
 unsafe extern "C" fn pthread_spin_init(lock: *mut pthread_spinlock_t, _: c_int) -> c_int {

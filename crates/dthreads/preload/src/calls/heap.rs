@@ -1,0 +1,137 @@
+//! The program's heap: in the segment, the same addresses in every run.
+//!
+//! Blocks come from the arena's list of free ones of their size, or from its run of fresh memory. Runs are taken from
+//! the segment's end in turns, each half as long as the arena so far, so an arena of n bytes waits for the token
+//! O(log n) times.
+
+use std::cell::Cell;
+use std::ptr::{self, with_exposed_provenance_mut as at};
+
+use fyris_dthreads_tools::record::Operation;
+
+use crate::shared::arena::{Arena, HEADER, Header, arena, class_of, size_of_class};
+use crate::shared::control::control;
+use crate::shared::memory::{self, HEAP, PAGE};
+use crate::system::{LOCAL, Solo, site, sys};
+use crate::turn::token;
+
+/// The process has said that the heap is full.
+static TOLD: Solo<Cell<bool>> = Solo::new(Cell::new(false));
+
+/// The least and the most that an arena takes at a time, unless a block needs more.
+const LEAST: usize = 256 << 10;
+const MOST: usize = 16 << 20;
+
+/// Returns a block of zeros or of what was there, and whether it is fresh (zeros); null if there is no memory.
+pub(crate) fn allocate(size: usize, align: usize) -> (*mut u8, bool) {
+    let align = align.max(HEADER);
+    let extra = if align > HEADER { align } else { 0 };
+    let Some(wanted) = size.checked_add(HEADER + extra).filter(|&n| n <= 1 << 40) else {
+        return (ptr::null_mut(), false);
+    };
+    let class = class_of(wanted);
+    let Some((block, fresh)) = take(class) else {
+        return (ptr::null_mut(), false);
+    };
+    let start = (block + HEADER).next_multiple_of(align);
+    // SAFETY: within the block, which is this thread's now.
+    unsafe {
+        at::<Header>(start - HEADER).write(Header {
+            offset: (start - block) as u32,
+            class: class as u16,
+            arena: LOCAL.me.get() as u16,
+            next: 0,
+        });
+    }
+    (at(start), fresh)
+}
+
+/// Takes a block of a class, and says whether it is fresh.
+fn take(class: usize) -> Option<(usize, bool)> {
+    let arena = match arena() {
+        arena if arena.is_null() => make()?,
+        arena => arena,
+    };
+    let size = size_of_class(class);
+    // SAFETY: this thread's arena, which it alone changes; free blocks have headers.
+    unsafe {
+        let list = &raw mut (*arena).free[class];
+        if *list != 0 {
+            let block = *list;
+            *list = (*at::<Header>(block)).next;
+            return Some((block, false));
+        }
+        if (*arena).end - (*arena).fresh < size {
+            let total = (*arena).total;
+            // A large block has memory of its own: the run would be wasted for it.
+            if size >= LEAST {
+                let len = size.next_multiple_of(PAGE);
+                let block = in_turn(len, pages_in_turn)?;
+                (*arena).total += len;
+                return Some((block, true));
+            }
+            let long = (total / 2).clamp(LEAST, MOST).next_multiple_of(LEAST);
+            let (run, len) = match in_turn(long, grow) {
+                Some(run) => (run, long),
+                // The rest of the heap may be shorter.
+                None => (in_turn(LEAST, pages_in_turn)?, LEAST),
+            };
+            (*arena).total += len;
+            if run != (*arena).end {
+                (*arena).fresh = run;
+            }
+            (*arena).end = run + len;
+        }
+        let block = (*arena).fresh;
+        (*arena).fresh += size;
+        Some((block, true))
+    }
+}
+
+/// Makes this thread's arena.
+fn make() -> Option<*mut Arena> {
+    let start = in_turn(LEAST, pages_in_turn)?;
+    control().thread(LOCAL.me.get()).arena.set(start as u64);
+    let arena: *mut Arena = at(start);
+    // SAFETY: fresh memory, zeros, that is this thread's.
+    unsafe {
+        (*arena).fresh = start + size_of::<Arena>().next_multiple_of(16);
+        (*arena).end = start + LEAST;
+        (*arena).total = LEAST;
+    }
+    Some(arena)
+}
+
+/// Takes `len` bytes by [`pages_in_turn`] or [`grow`], in a turn of its own.
+fn in_turn(len: usize, take: fn(usize) -> Option<usize>) -> Option<usize> {
+    let before = site::get();
+    site::set(0);
+    let start = token::in_turn(Operation::Heap, len as u64, |_| take(len));
+    site::set(before);
+    start
+}
+
+/// Takes `len` bytes, whole pages, from the segment's end, and says so if the heap may not be as long. The token is
+/// here.
+pub(crate) fn pages_in_turn(len: usize) -> Option<usize> {
+    let start = grow(len);
+    // A program may ask for less and less until it gets it.
+    if start.is_none() && !TOLD.replace(true) {
+        let in_use = control().heap.get();
+        sys::say(format_args!(
+            "the heap is full: {in_use} bytes in use, {len} more wanted (see --heap)"
+        ));
+    }
+    start
+}
+
+/// Takes `len` bytes, whole pages, from the segment's end. The token is here.
+fn grow(len: usize) -> Option<usize> {
+    let heap = &control().heap;
+    let start = heap.get() as usize;
+    if !memory::grow(start + len) {
+        return None;
+    }
+    heap.set((start + len) as u64);
+    Some(HEAP + start)
+}

@@ -1,0 +1,9 @@
+//! Calls of libc that are not about threads, in turns where others are to see what they do: memory (`malloc` and
+//! `mapping`, on the `heap`), `time`, system calls that may wait (`blocking`), `signals`. Uses `turn`.
+
+pub(crate) mod blocking;
+pub(crate) mod heap;
+mod malloc;
+mod mapping;
+pub(crate) mod signals;
+pub(crate) mod time;

@@ -1,0 +1,187 @@
+//! Calls about a process that a thread must not see as its own: signals, ids, the end; and what has to be noted about
+//! it.
+
+use std::ffi::{c_int, c_void};
+
+use fyris_dthreads_tools::record::Operation;
+use libc::EINVAL;
+
+use crate::shared::control::{STATUS, changed, control};
+use crate::shared::end;
+use crate::system::{LOCAL, Stage, apart, mask, output, real, site, sys};
+use crate::turn::{log, token};
+
+/// Functions that change what a process has for itself (invariant IMAGE): each is libc's, and noted.
+macro_rules! noted {
+    ($($name:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
+        $(
+            #[cfg_attr(not(test), unsafe(no_mangle))]
+            unsafe extern "C" fn $name($($argument: $type),*) -> $result {
+                changed();
+                // SAFETY: as the caller promises.
+                unsafe { real::$name()($($argument),*) }
+            }
+        )*
+    };
+}
+
+noted! {
+    dlopen(file: *const std::ffi::c_char, flags: c_int) -> *mut c_void;
+    setlocale(category: c_int, name: *const std::ffi::c_char) -> *mut std::ffi::c_char;
+    setenv(name: *const std::ffi::c_char, value: *const std::ffi::c_char, over: c_int) -> c_int;
+    unsetenv(name: *const std::ffi::c_char) -> c_int;
+    putenv(text: *mut std::ffi::c_char) -> c_int;
+}
+
+#[cfg_attr(not(test), unsafe(no_mangle))]
+unsafe extern "C" fn sigaction(
+    signal: c_int,
+    new: *const libc::sigaction,
+    old: *mut libc::sigaction,
+) -> c_int {
+    if end::is_ours(signal) && LOCAL.stage.get() != Stage::Off {
+        // SAFETY: as the caller promises.
+        return unsafe { own_action(signal, new.as_ref(), old.as_mut()) };
+    }
+    changed();
+    // SAFETY: as the caller promises.
+    unsafe { real::sigaction()(signal, new, old) }
+}
+
+/// Answers for a signal of the library's own as if nothing was set for it. Programs that ask for the actions of all
+/// signals, or reset them, go on; a handler is refused.
+fn own_action(
+    signal: c_int,
+    new: Option<&libc::sigaction>,
+    old: Option<&mut libc::sigaction>,
+) -> c_int {
+    let is_handler =
+        |new: &libc::sigaction| ![libc::SIG_DFL, libc::SIG_IGN].contains(&new.sa_sigaction);
+    if new.is_some_and(is_handler) {
+        sys::say(format_args!("signal {signal} is the library's own"));
+        return sys::fail(EINVAL);
+    }
+    if let Some(old) = old {
+        // SAFETY: zeros are a valid action: that of `SIG_DFL`.
+        *old = unsafe { std::mem::zeroed() };
+    }
+    0
+}
+
+#[cfg_attr(not(test), unsafe(no_mangle))]
+unsafe extern "C" fn signal(number: c_int, handler: libc::sighandler_t) -> libc::sighandler_t {
+    if end::is_ours(number) && LOCAL.stage.get() != Stage::Off {
+        // SAFETY: zeros are a valid action.
+        let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+        action.sa_sigaction = handler;
+        return match own_action(number, Some(&action), None) {
+            0 => libc::SIG_DFL,
+            _ => libc::SIG_ERR,
+        };
+    }
+    changed();
+    // SAFETY: as the caller promises.
+    unsafe { real::signal()(number, handler) }
+}
+
+/// Masks of the program never hold back the library's signals.
+unsafe fn mask(how: c_int, new: *const libc::sigset_t, old: *mut libc::sigset_t) -> c_int {
+    let mut copy;
+    let mut given = new;
+    if !new.is_null() && how != libc::SIG_UNBLOCK {
+        // SAFETY: the caller's set.
+        copy = unsafe { new.read() };
+        end::own_signals().for_each(|signal| {
+            // SAFETY: a set of this frame.
+            unsafe { libc::sigdelset(&mut copy, signal) };
+        });
+        given = &copy;
+    }
+    // SAFETY: as the caller promises.
+    let done = unsafe { real::sigprocmask()(how, given, old) };
+    if !new.is_null() {
+        mask::note();
+    }
+    done
+}
+
+#[cfg_attr(not(test), unsafe(no_mangle))]
+unsafe extern "C" fn sigprocmask(
+    how: c_int,
+    new: *const libc::sigset_t,
+    old: *mut libc::sigset_t,
+) -> c_int {
+    // SAFETY: as the caller promises.
+    unsafe { mask(how, new, old) }
+}
+
+#[cfg_attr(not(test), unsafe(no_mangle))]
+unsafe extern "C" fn pthread_sigmask(
+    how: c_int,
+    new: *const libc::sigset_t,
+    old: *mut libc::sigset_t,
+) -> c_int {
+    // SAFETY: as the caller promises.
+    match unsafe { mask(how, new, old) } {
+        0 => 0,
+        _ => EINVAL,
+    }
+}
+
+#[cfg_attr(not(test), unsafe(no_mangle))]
+extern "C" fn getpid() -> libc::pid_t {
+    match LOCAL.is_inside() || LOCAL.stage.get() == Stage::Off {
+        true => sys::pid(),
+        false => control().main_pid.get() as libc::pid_t,
+    }
+}
+
+#[cfg_attr(not(test), unsafe(no_mangle))]
+unsafe extern "C" fn exit(status: c_int) -> ! {
+    begin_exit(status);
+    // SAFETY: libc's function.
+    unsafe { real::exit()(status) }
+}
+
+#[cfg_attr(not(test), unsafe(no_mangle))]
+unsafe extern "C" fn quick_exit(status: c_int) -> ! {
+    begin_exit(status);
+    // SAFETY: libc's function.
+    unsafe { real::quick_exit()(status) }
+}
+
+#[cfg_attr(not(test), unsafe(no_mangle))]
+extern "C" fn _exit(status: c_int) -> ! {
+    end::leave(status)
+}
+
+#[allow(non_snake_case)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
+extern "C" fn _Exit(status: c_int) -> ! {
+    end::leave(status)
+}
+
+/// Begins the end of the program in this thread: others do nothing any more that can be seen.
+pub(crate) fn begin_exit(status: c_int) {
+    if !LOCAL.on() || LOCAL.is_inside() {
+        return;
+    }
+    site::set(0);
+    apart(|| {
+        let turn = token::take(Operation::Exit, status as u64);
+        end::decide(STATUS | status as u32 & 0xff);
+        output::flush();
+        turn.keep();
+        LOCAL.stage.set(Stage::Ending);
+        log::count_faults();
+        log::close_record();
+        let me = sys::pid();
+        let others = control()
+            .used()
+            .skip(1)
+            .map(|(_, thread)| thread.pid.get() as i32);
+        for pid in others.filter(|&pid| pid != 0 && pid != me) {
+            sys::kill(pid, libc::SIGKILL);
+        }
+    });
+}

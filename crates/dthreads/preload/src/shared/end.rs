@@ -1,0 +1,175 @@
+//! How the program ends: all processes together.
+//!
+//! Invariant **TOGETHER**: no process outlives the program. All are children of main's process, and killed when that
+//! dies; the death of one that is not the program's end is told to it by a signal, and it ends the same way.
+
+use std::ffi::{c_int, c_void};
+use std::ptr;
+
+use fyris_sync::atomic::Ordering;
+
+use crate::shared::control::{SIGNAL, STATUS, control};
+use crate::system::{LOCAL, Stage, real, sys};
+
+/// The signal of a child's death. Not SIGCHLD: the program's own `wait` must not see it.
+pub(crate) const DEATH: c_int = 60;
+/// The signal that tells main's process to end.
+const END: c_int = 61;
+
+/// Bytes of the stack for handlers.
+const HANDLERS: usize = 64 << 10;
+
+/// Installs the handlers, on a stack that is private: on the program's their frames would be changes of its memory.
+pub(crate) fn watch() {
+    let low = sys::map_private(HANDLERS);
+    if !low.is_null() {
+        let stack = libc::stack_t {
+            ss_sp: low.cast(),
+            ss_flags: 0,
+            ss_size: HANDLERS,
+        };
+        // SAFETY: memory that is mapped for ever.
+        unsafe { libc::sigaltstack(&raw const stack, ptr::null_mut()) };
+    }
+    handle(DEATH, on_death);
+    handle(END, on_end);
+}
+
+fn handle(signal: c_int, function: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void)) {
+    // SAFETY: zeros are a valid action.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    action.sa_sigaction = function as *const () as usize;
+    action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART | libc::SA_ONSTACK;
+    // SAFETY: a handler that makes system calls and looks at shared atomics only.
+    unsafe { real::sigaction()(signal, &action, ptr::null_mut()) };
+}
+
+/// Returns the library's own signals.
+pub(crate) fn own_signals() -> impl Iterator<Item = c_int> {
+    [DEATH, END].into_iter()
+}
+
+/// Returns whether a signal is the library's own.
+pub(crate) fn is_ours(signal: c_int) -> bool {
+    signal == DEATH || signal == END
+}
+
+extern "C" fn on_death(_: c_int, _: *mut libc::siginfo_t, _: *mut c_void) {
+    sys::keep_error(reap);
+}
+
+/// Looks at each child that has died.
+fn reap() {
+    let control = control();
+    loop {
+        // SAFETY: a struct of zeros, which the call fills.
+        let mut dead: libc::siginfo_t = unsafe { std::mem::zeroed() };
+        let flags = libc::WEXITED | libc::WNOHANG | 0x8000_0000u32 as i32; // __WCLONE
+        // SAFETY: as above.
+        let done =
+            unsafe { libc::syscall(libc::SYS_waitid, libc::P_ALL, 0, &raw mut dead, flags, 0) };
+        // SAFETY: filled by the kernel: no child, or one that has ended.
+        let (pid, status) = unsafe { (dead.si_pid(), dead.si_status()) };
+        if done != 0 || pid == 0 {
+            return;
+        }
+        // Acquire: pairs with the Release of `decide`.
+        let ending = control.ending.load(Ordering::Acquire);
+        if ending != 0 && control.ender.get() == pid as u64 {
+            end_as(ending);
+        }
+        // One that was retired has given its slot back and exits with 0; one that dies before it has a slot does not.
+        let known = control
+            .used()
+            .any(|(_, thread)| thread.pid.get() == pid as u64);
+        match dead.si_code {
+            _ if ending != 0 => (),
+            libc::CLD_EXITED if !known && status == 0 => (),
+            libc::CLD_EXITED => end(status),
+            _ => end_by(status),
+        }
+    }
+}
+
+extern "C" fn on_end(_: c_int, _: *mut libc::siginfo_t, _: *mut c_void) {
+    // Acquire: pairs with the Release of `decide`.
+    end_as(control().ending.load(Ordering::Acquire));
+}
+
+/// Ends main's process as was decided.
+fn end_as(how: u32) -> ! {
+    if how & SIGNAL != 0 {
+        die((how & 0xff) as c_int);
+    }
+    sys::exit_now((how & 0xff) as i32);
+}
+
+/// Decides how the program ends, unless that is decided.
+pub(crate) fn decide(how: u32) {
+    // Release: pairs with the Acquire of `on_end`.
+    let control = control();
+    if control.ending.load(Ordering::Relaxed) == 0 {
+        control.ender.set(sys::pid() as u64);
+        let _ = control
+            .ending
+            .compare_exchange(0, how, Ordering::Release, Ordering::Relaxed);
+    }
+}
+
+/// Ends the program with a status.
+pub(crate) fn end(status: i32) -> ! {
+    decide(STATUS | status as u32 & 0xff);
+    let main = control().main_pid.get() as i32;
+    if main != 0 && main != sys::pid() {
+        sys::kill(main, END);
+        // Main's process ends at once, and this one with it.
+        sleep_for_ever();
+    }
+    sys::exit_now(status)
+}
+
+/// Ends the program by a signal, as the death of a thread by it would.
+fn end_by(signal: c_int) -> ! {
+    decide(SIGNAL | signal as u32);
+    let main = control().main_pid.get() as i32;
+    if main != sys::pid() {
+        sys::kill(main, END);
+        sleep_for_ever();
+    }
+    die(signal)
+}
+
+/// Ends this process by a signal.
+fn die(signal: c_int) -> ! {
+    // SAFETY: the default action, a mask without the signal, and the signal.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = libc::SIG_DFL;
+        real::sigaction()(signal, &action, ptr::null_mut());
+        let mut only: libc::sigset_t = std::mem::zeroed();
+        libc::sigaddset(&mut only, signal);
+        real::sigprocmask()(libc::SIG_UNBLOCK, &only, ptr::null_mut());
+    }
+    sys::kill(sys::pid(), signal);
+    sleep_for_ever()
+}
+
+/// Ends the program as `abort` does.
+pub(crate) fn abort() -> ! {
+    end_by(libc::SIGABRT)
+}
+
+fn sleep_for_ever() -> ! {
+    loop {
+        // SAFETY: waits for a signal.
+        unsafe { libc::syscall(libc::SYS_ppoll, 0, 0, 0, 0, 0) };
+    }
+}
+
+/// Ends the program with a status, without the handlers of `exit`.
+pub(crate) fn leave(status: c_int) -> ! {
+    match LOCAL.stage.get() {
+        Stage::Off => sys::exit_now(status),
+        _ => end(status),
+    }
+}

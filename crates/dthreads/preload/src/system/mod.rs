@@ -1,0 +1,17 @@
+//! A process by itself: calls of the kernel (`sys`) and of libc (`real`), what the loader has mapped (`image`), what a
+//! process has for itself (`local`, `private`, `stack`, `mask`, `output`, `noise`), where the program has called from
+//! (`site`). Knows no other process.
+
+pub(crate) mod image;
+mod local;
+pub(crate) mod mask;
+pub(crate) mod noise;
+pub(crate) mod output;
+pub(crate) mod private;
+pub(crate) mod real;
+pub(crate) mod site;
+pub(crate) mod stack;
+pub(crate) mod sys;
+
+pub(crate) use local::{Inside, LOCAL, Lent, Solo, Stage, on};
+pub(crate) use stack::apart;

@@ -1,0 +1,99 @@
+//! The functions of libc that this library has in its own place.
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::mem::transmute_copy;
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use crate::system::sys;
+
+/// Returns the next definition of a symbol after this library's.
+fn next(name: &CStr, found: &AtomicPtr<c_void>) -> *mut c_void {
+    // Relaxed: the same address is found however often one looks.
+    let known = found.load(Ordering::Relaxed);
+    if !known.is_null() {
+        return known;
+    }
+    // SAFETY: a name; the loader looks it up.
+    let address = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
+    if address.is_null() {
+        sys::say(format_args!("libc has no {name:?}"));
+        sys::exit_now(sys::REFUSED);
+    }
+    // Relaxed: as above.
+    found.store(address, Ordering::Relaxed);
+    address
+}
+
+macro_rules! real {
+    ($($name:ident: $type:ty,)*) => {
+        $(
+            pub(crate) fn $name() -> $type {
+                static FOUND: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
+                let name = const {
+                    match CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
+                        Ok(name) => name,
+                        Err(_) => unreachable!(),
+                    }
+                };
+                let address = next(name, &FOUND);
+                // SAFETY: libc's function of this name has this type.
+                unsafe { transmute_copy(&address) }
+            }
+        )*
+    };
+}
+
+pub(crate) type Main = extern "C" fn(c_int, *mut *mut c_char, *mut *mut c_char) -> c_int;
+pub(crate) type StartMain = unsafe extern "C" fn(
+    Main,
+    c_int,
+    *mut *mut c_char,
+    *mut c_void,
+    *mut c_void,
+    *mut c_void,
+    *mut c_void,
+) -> c_int;
+
+real! {
+    __libc_start_main: StartMain,
+    __cxa_thread_atexit_impl:
+        unsafe extern "C" fn(unsafe extern "C" fn(*mut c_void), *mut c_void, *mut c_void) -> c_int,
+    clock_gettime: unsafe extern "C" fn(libc::clockid_t, *mut libc::timespec) -> c_int,
+    exit: unsafe extern "C" fn(c_int) -> !,
+    quick_exit: unsafe extern "C" fn(c_int) -> !,
+    fork: unsafe extern "C" fn() -> libc::pid_t,
+    sigaction: unsafe extern "C" fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int,
+    signal: unsafe extern "C" fn(c_int, libc::sighandler_t) -> libc::sighandler_t,
+    sigprocmask: unsafe extern "C" fn(c_int, *const libc::sigset_t, *mut libc::sigset_t) -> c_int,
+    sigwait: unsafe extern "C" fn(*const libc::sigset_t, *mut c_int) -> c_int,
+    sigwaitinfo: unsafe extern "C" fn(*const libc::sigset_t, *mut libc::siginfo_t) -> c_int,
+    sigtimedwait:
+        unsafe extern "C" fn(*const libc::sigset_t, *mut libc::siginfo_t, *const libc::timespec) -> c_int,
+    sigsuspend: unsafe extern "C" fn(*const libc::sigset_t) -> c_int,
+    pause: unsafe extern "C" fn() -> c_int,
+    dlopen: unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void,
+    setlocale: unsafe extern "C" fn(c_int, *const c_char) -> *mut c_char,
+    setenv: unsafe extern "C" fn(*const c_char, *const c_char, c_int) -> c_int,
+    unsetenv: unsafe extern "C" fn(*const c_char) -> c_int,
+    putenv: unsafe extern "C" fn(*mut c_char) -> c_int,
+    syscall: unsafe extern "C" fn(std::ffi::c_long, usize, usize, usize, usize, usize, usize) -> std::ffi::c_long,
+    pthread_attr_getdetachstate: unsafe extern "C" fn(*const libc::pthread_attr_t, *mut c_int) -> c_int,
+    pthread_attr_getstacksize: unsafe extern "C" fn(*const libc::pthread_attr_t, *mut usize) -> c_int,
+}
+
+/// Returns the real time of a clock in nanoseconds.
+pub(crate) fn clock(id: libc::clockid_t) -> u64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the function of libc, which fills the struct.
+    unsafe { clock_gettime()(id, &mut time) };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// Returns the real monotonic time in nanoseconds.
+pub(crate) fn now() -> u64 {
+    clock(libc::CLOCK_MONOTONIC)
+}

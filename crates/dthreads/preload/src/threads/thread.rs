@@ -1,0 +1,244 @@
+//! Threads: create, join, detach.
+
+use std::ffi::{c_int, c_void};
+use std::ptr;
+
+use fyris_dthreads_tools::record::Operation;
+use libc::{EAGAIN, EBUSY, EDEADLK, EINVAL, ESRCH, ETIMEDOUT, pthread_attr_t, pthread_t};
+
+use crate::calls::heap;
+use crate::calls::time::deadline;
+use crate::shared::control::{NEVER, Thread, control, record, state};
+use crate::system::{LOCAL, apart, on, output, real, sys};
+use crate::threads::process;
+use crate::turn::{in_turn, ring, take, token};
+
+/// Bytes of a stack whose size the program has not set. Unused ends cost address space only.
+const STACK: usize = 1 << 20;
+const LEAST_STACK: usize = 64 << 10;
+/// What glibc gives an attribute that was not told: the limit of main's stack.
+const UNTOLD: usize = 8 << 20;
+
+/// Returns the name of the thread that has a slot now.
+pub(super) fn id(slot: usize) -> pthread_t {
+    control().thread(slot).generation.get() << 16 | (slot as u64 + 1)
+}
+
+/// Returns the slot that a name of a thread has in it. The thread may have been joined.
+pub(super) fn slot_in(id_of: pthread_t) -> usize {
+    (id_of as usize & 0xffff).wrapping_sub(1)
+}
+
+/// Returns the slot of a thread that has not been joined. Of another thread it is asked in a turn: whether it has ended
+/// is decided by the order of turns.
+pub(super) fn slot_of(id_of: pthread_t) -> Option<usize> {
+    let slot = slot_in(id_of);
+    let thread = control().threads.get(slot)?;
+    (id(slot) == id_of && thread.state.get() != state::FREE).then_some(slot)
+}
+
+/// Finds the stack for a new thread: the slot's, if it is large enough.
+fn find_stack(thread: &Thread, len: usize) -> bool {
+    if thread.stack_len.get() >= len as u64 {
+        return true;
+    }
+    let Some(start) = heap::pages_in_turn(len) else {
+        return false;
+    };
+    thread.stack.set(start as u64);
+    thread.stack_len.set(len as u64);
+    true
+}
+
+/// What the attributes of a new thread ask for: the bytes of its stack, and whether it is detached.
+unsafe fn wishes(attributes: *const pthread_attr_t) -> (usize, bool) {
+    if attributes.is_null() {
+        return (STACK, false);
+    }
+    let (mut len, mut detached) = (0, 0);
+    // SAFETY: the caller's attributes, which libc has made.
+    unsafe {
+        real::pthread_attr_getstacksize()(attributes, &mut len);
+        real::pthread_attr_getdetachstate()(attributes, &mut detached);
+    }
+    let len = if len == UNTOLD {
+        STACK
+    } else {
+        len.max(LEAST_STACK)
+    };
+    (
+        len.next_multiple_of(4096),
+        detached == libc::PTHREAD_CREATE_DETACHED,
+    )
+}
+
+pub(crate) unsafe extern "C" fn pthread_create(
+    new: *mut pthread_t,
+    attributes: *const pthread_attr_t,
+    function: extern "C-unwind" fn(*mut c_void) -> *mut c_void,
+    argument: *mut c_void,
+) -> c_int {
+    if !LOCAL.on() {
+        sys::say(format_args!(
+            "a thread that is created before main, or after a fork, is not supported"
+        ));
+        return EAGAIN;
+    }
+    // SAFETY: the caller's attributes.
+    let (stack, detached) = unsafe { wishes(attributes) };
+    apart(|| {
+        let turn = take(Operation::Create, function as usize as u64);
+        let Some(slot) = token::free_slot() else {
+            let limit = control().limit.get();
+            sys::say(format_args!(
+                "more than {limit} threads at once (see --threads)"
+            ));
+            turn.pass();
+            return EAGAIN;
+        };
+        let thread = control().thread(slot);
+        if !find_stack(thread, stack) {
+            turn.pass();
+            return EAGAIN;
+        }
+        thread
+            .stack_low
+            .set(thread.stack.get() + thread.stack_len.get());
+        thread.function.set(function as usize as u64);
+        thread.argument.set(argument.expose_provenance() as u64);
+        thread.detached.set(u64::from(detached));
+        thread.mask.set(LOCAL.mask.get());
+        thread.joiner.set(0);
+        let own = &control().thread(LOCAL.me.get()).name;
+        for (word, own) in thread.name.iter().zip(own) {
+            word.set(own.get());
+        }
+        // SAFETY: the caller's variable.
+        unsafe { new.write(id(slot)) };
+        output::buffer();
+        count_one_more();
+        token::publish();
+        ring::enter(slot);
+        if let Err(error) = process::start(slot) {
+            ring::leave(slot, state::FREE);
+            control().live.set(control().live.get() - 1);
+            turn.pass();
+            return error;
+        }
+        LOCAL.creating.set(Some(slot));
+        turn.keep();
+        0
+    })
+}
+
+fn count_one_more() {
+    control().live.add(1);
+    let record = record();
+    record.created.add(1);
+    record.most.set(record.most.get().max(control().live.get()));
+}
+
+fn join(thread: pthread_t, result: *mut *mut c_void, until: Option<u64>) -> c_int {
+    if !on() {
+        return ESRCH;
+    }
+    apart(|| {
+        let mut turn = take(Operation::Join, slot_in(thread) as u64);
+        let slot = slot_of(thread).unwrap_or(usize::MAX);
+        let mut done = may_join(slot, until.is_some());
+        if let (Ok(true), Some(until)) = (done, until) {
+            let joiner = &control().thread(slot).joiner;
+            joiner.set(LOCAL.me.get() as u64 + 1);
+            let woken;
+            (turn, woken) = turn.sleep(Operation::Join, slot as u64, until);
+            if !woken {
+                joiner.set(0);
+                done = Err(ETIMEDOUT);
+            }
+        }
+        if done.is_ok() {
+            let thread = control().thread(slot);
+            if !result.is_null() {
+                let value = ptr::with_exposed_provenance_mut(thread.result.get() as usize);
+                // SAFETY: the caller's variable.
+                unsafe { result.write(value) };
+            }
+            thread.generation.add(1);
+            thread.state.set(state::FREE);
+        }
+        turn.pass();
+        done.err().unwrap_or(0)
+    })
+}
+
+/// Returns whether a thread has to be waited for, or why it cannot be joined. `slot` may be none.
+fn may_join(slot: usize, waits: bool) -> Result<bool, c_int> {
+    let thread = control().threads.get(slot).ok_or(ESRCH)?;
+    if slot == LOCAL.me.get() {
+        return Err(EDEADLK);
+    }
+    if thread.detached.get() != 0 || thread.joiner.get() != 0 {
+        return Err(EINVAL);
+    }
+    match thread.state.get() == state::DONE {
+        true => Ok(false),
+        false if waits => Ok(true),
+        false => Err(EBUSY),
+    }
+}
+
+pub(crate) extern "C" fn pthread_join(thread: pthread_t, result: *mut *mut c_void) -> c_int {
+    join(thread, result, Some(NEVER))
+}
+
+pub(crate) extern "C" fn pthread_tryjoin_np(thread: pthread_t, result: *mut *mut c_void) -> c_int {
+    join(thread, result, None)
+}
+
+pub(crate) unsafe extern "C" fn pthread_timedjoin_np(
+    thread: pthread_t,
+    result: *mut *mut c_void,
+    time: *const libc::timespec,
+) -> c_int {
+    // SAFETY: the caller's time.
+    match unsafe { deadline(time) } {
+        Ok(until) => join(thread, result, Some(until)),
+        Err(error) => error,
+    }
+}
+
+pub(crate) unsafe extern "C" fn pthread_clockjoin_np(
+    thread: pthread_t,
+    result: *mut *mut c_void,
+    _: libc::clockid_t,
+    time: *const libc::timespec,
+) -> c_int {
+    // SAFETY: the caller's time.
+    unsafe { pthread_timedjoin_np(thread, result, time) }
+}
+
+pub(crate) extern "C" fn pthread_detach(thread: pthread_t) -> c_int {
+    if !on() {
+        return ESRCH;
+    }
+    in_turn(Operation::Detach, slot_in(thread) as u64, |_| {
+        let slot = slot_of(thread);
+        match slot.map(|slot| control().thread(slot)) {
+            None => ESRCH,
+            Some(thread) if thread.detached.get() != 0 => EINVAL,
+            Some(thread) => {
+                thread.detached.set(1);
+                if thread.state.get() == state::DONE {
+                    thread.generation.add(1);
+                    thread.state.set(state::FREE);
+                }
+                0
+            }
+        }
+    })
+}
+
+#[cfg_attr(not(test), unsafe(no_mangle))]
+pub(crate) extern "C" fn pthread_self() -> pthread_t {
+    id(LOCAL.me.get())
+}
