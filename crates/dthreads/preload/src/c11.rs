@@ -11,7 +11,7 @@ use libc::{
 
 use crate::calls::time;
 use crate::sync::{cond, mutex, once};
-use crate::threads::{keys, run, thread};
+use crate::threads::{keys, process, thread};
 
 /// `mtx_recursive`, and what POSIX threads call it.
 const RECURSIVE: c_int = 1;
@@ -53,7 +53,7 @@ pub(crate) extern "C" fn thrd_detach(thread: pthread_t) -> c_int {
 
 #[cfg_attr(not(test), unsafe(no_mangle))]
 extern "C-unwind" fn thrd_exit(result: c_int) -> ! {
-    run::pthread_exit(std::ptr::without_provenance_mut(result as u32 as usize))
+    process::pthread_exit(std::ptr::without_provenance_mut(result as u32 as usize))
 }
 
 #[cfg_attr(not(test), unsafe(no_mangle))]

@@ -59,17 +59,9 @@ fn with_thread(thread: pthread_t, use_it: impl FnOnce(usize)) -> c_int {
 /// Notes the name that the kernel has given main's thread: the program's.
 pub(crate) fn note_name() {
     let mut words = [0_u64; 2];
+    let to = words.as_mut_ptr();
     // SAFETY: the kernel writes 16 bytes at most.
-    unsafe {
-        libc::syscall(
-            libc::SYS_prctl,
-            libc::PR_GET_NAME,
-            words.as_mut_ptr(),
-            0,
-            0,
-            0,
-        )
-    };
+    unsafe { libc::syscall(libc::SYS_prctl, libc::PR_GET_NAME, to, 0, 0, 0) };
     for (word, half) in control().thread(0).name.iter().zip(words) {
         word.set(half);
     }

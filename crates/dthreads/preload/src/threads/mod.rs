@@ -1,8 +1,7 @@
-//! Threads: one in its process (`run`), its values (`keys`), the processes that are started for them (`process`), and
-//! the calls that make threads (`thread`) and ask about them (`about`). Uses `calls` and `turn`.
+//! Threads: their processes (`process`) and values (`keys`), on these the calls that make threads (`thread`) and ask
+//! about them (`about`). Uses `calls` and `turn`.
 
 pub(crate) mod about;
 pub(crate) mod keys;
-mod process;
-pub(crate) mod run;
+pub(crate) mod process;
 pub(crate) mod thread;
