@@ -417,17 +417,11 @@ fn init_table_and_loader_and_blobs() {
     assert_eq!((table.len(), table.member(&99)), (30, Ok(false)));
 
     let big = Term::binary(&[9u8; 1000][..]);
-    let mut loader = table.loader();
-    loader.begin(3).unwrap();
-    loader.int(1);
-    loader.term(&big);
-    loader.binary(&[8; 500]);
-    loader.end().unwrap();
-    loader.begin(2).unwrap();
-    loader.int(5);
-    assert!(loader.end().is_err());
-    assert!(loader.begin(0).is_err());
     let whole = tuple([int(1), big, Term::binary(&[8u8; 500][..])]);
+    let mut loader = table.loader();
+    loader.object(&whole).unwrap();
+    assert!(loader.object(&tuple([])).is_err());
+    loader.flush().unwrap();
     assert_eq!(table.lookup(&int(1)).unwrap(), vec![whole.clone()]);
     assert_eq!(table.update_element(&int(1), &[(3, int(4))]), Ok(true));
     let Some(InfoValue::Term(Term::List(list))) = table.info_item("binary").unwrap() else {

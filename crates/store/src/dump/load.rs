@@ -9,7 +9,7 @@ use fyris_term::Term;
 use super::header::Header;
 use super::objects::{Objects, Salvage};
 use super::progress::Reporter;
-use super::transcode::flat_object;
+use super::transcode::FlatObject;
 use super::{Damage, DumpError, DumpInfo, LoadOptions, Watch, unwatched};
 use crate::{Error, Loader, Options, Owner, ProcessId, Store, Table, WriteConcurrency};
 
@@ -262,11 +262,12 @@ impl Unfinished {
         let mut reporter = Reporter::new(watch, objects.length(), total);
         let mut loader = self.table.loader();
         while objects.advance()? {
-            if flat_object(objects.object().bytes, &mut loader) {
-                let taken = loader.end_soon();
-                taken.or_else(|error| objects.unacceptable(error))?;
-            } else {
-                slow_object(&mut objects, &mut loader)?;
+            match loader.record(&FlatObject(objects.object().bytes)) {
+                Ok(new) => {
+                    let taken = loader.put(new);
+                    taken.or_else(|error| objects.unacceptable(error))?;
+                }
+                Err(_) => slow_object(&mut objects, &mut loader)?,
             }
             reporter.at(objects.offset(), objects.count())?;
         }

@@ -1,13 +1,15 @@
 //! From the bytes of an object in a dump straight to the parts of a record.
 //!
-//! Most objects in most tables are flat tuples of numbers, atoms and binaries. These are handed to the
-//! table's [`Loader`] element by element while the external format is read: no tree of terms is built.
-//! Objects that are not flat, or malformed, are left to the decoder of [`fyris_term::etf`], which also describes the
-//! error; so this path has no errors of its own, it only gives up.
+//! Most objects in most tables are flat tuples of numbers, atoms and binaries. Their elements are written as the
+//! external format is read: no tree of terms is built. Objects that are not flat, or malformed, are left to the decoder
+//! of [`fyris_term::etf`], which also describes the error; so this path has no errors of its own, it only gives up.
 
+use fyris_term::key::KeyBuf;
+use fyris_term::value::ValueWriter;
 use fyris_term::{Term, etf};
 
-use crate::Loader;
+use crate::error::{Error, Result};
+use crate::native_terms::{AsObject, ObjectWriter};
 
 const SMALL_TUPLE: u8 = 104;
 const SMALL_INTEGER: u8 = 97;
@@ -20,39 +22,64 @@ const SMALL_ATOM: u8 = 115;
 const ATOM_UTF8: u8 = 118;
 const SMALL_ATOM_UTF8: u8 = 119;
 
-/// Hands the object to `loader`, which then only has to [`Loader::end`] it; false if it takes the
-/// long way (`loader` forgets it then at the next [`Loader::begin`]). O(bytes).
-#[inline]
-pub(super) fn flat_object(bytes: &[u8], loader: &mut Loader<'_>) -> bool {
-    let [etf::VERSION, SMALL_TUPLE, arity, rest @ ..] = bytes else {
-        return false;
-    };
-    if loader.begin(usize::from(*arity)).is_err() {
-        return false;
+/// An object in the external format.
+pub(super) struct FlatObject<'b>(pub(super) &'b [u8]);
+
+impl AsObject for FlatObject<'_> {
+    /// Fails if it takes the long way. O(bytes).
+    #[inline]
+    fn write(&self, keypos: usize, out: &mut ObjectWriter<'_>) -> Result<usize> {
+        let written = self.write_flat(keypos, out);
+        written.ok_or_else(|| Error::NotATuple(String::new()))
     }
-    let mut rest = rest;
-    for _ in 0..*arity {
-        match element(rest, loader) {
-            Some(behind) => rest = behind,
-            None => return false,
-        }
-    }
-    true
 }
 
-/// Hands the element at the front of `bytes` over, and gives back what follows it.
+impl FlatObject<'_> {
+    #[inline]
+    fn write_flat(&self, keypos: usize, out: &mut ObjectWriter<'_>) -> Option<usize> {
+        let [etf::VERSION, SMALL_TUPLE, arity, elements @ ..] = self.0 else {
+            return None;
+        };
+        let (arity, mut rest) = (usize::from(*arity), elements);
+        for position in 1..=arity {
+            rest = match position == keypos {
+                true => key(rest, out.key())?,
+                false => value(rest, &mut out.values())?,
+            };
+        }
+        (arity >= keypos).then_some(arity)
+    }
+}
+
+/// Writes the element at the front of `bytes` as a key, and returns what follows it.
 #[inline]
-fn element<'b>(bytes: &'b [u8], loader: &mut Loader<'_>) -> Option<&'b [u8]> {
+fn key<'b>(bytes: &'b [u8], out: &mut KeyBuf) -> Option<&'b [u8]> {
     if let Some((n, rest)) = integer(bytes) {
-        loader.int(n);
+        out.set_int(n);
         return Some(rest);
     }
     if let Some((binary, rest)) = binary(bytes) {
-        loader.binary(binary);
+        out.set_binary(binary);
         return Some(rest);
     }
     let (term, rest) = leaf(bytes)?;
-    loader.term(&term);
+    KeyBuf::encode_into(&term, out);
+    Some(rest)
+}
+
+/// Writes the element at the front of `bytes` as a value, and returns what follows it.
+#[inline]
+fn value<'b>(bytes: &'b [u8], out: &mut ValueWriter<'_>) -> Option<&'b [u8]> {
+    if let Some((n, rest)) = integer(bytes) {
+        out.int(n);
+        return Some(rest);
+    }
+    if let Some((binary, rest)) = binary(bytes) {
+        out.binary(binary);
+        return Some(rest);
+    }
+    let (term, rest) = leaf(bytes)?;
+    out.any(&term);
     Some(rest)
 }
 
@@ -101,13 +128,11 @@ mod tests {
             .new_table("t", &Options::set().keypos(keypos))
             .unwrap();
         let mut loader = table.loader();
-        assert_eq!(
-            flat_object(&etf::encode(&object), &mut loader),
-            flat,
-            "{object:?}"
-        );
-        if flat {
-            loader.end().unwrap();
+        let record = loader.record(&FlatObject(&etf::encode(&object)));
+        assert_eq!(record.is_ok(), flat, "{object:?}");
+        if let Ok(record) = record {
+            loader.put(record).unwrap();
+            loader.flush().unwrap();
             assert_eq!(table.tab2list().unwrap(), std::slice::from_ref(&object));
             // Found and compared as the object that the long way makes.
             table.delete_object(&object).unwrap();
@@ -156,10 +181,8 @@ mod tests {
         let elements = vec![Term::Int(-70000), Term::binary(*b"abc"), Term::atom("x")];
         let bytes = etf::encode(&Term::tuple(elements));
         for cut in 0..bytes.len() {
-            assert!(
-                !flat_object(&bytes[..cut], &mut table.loader()),
-                "cut at {cut}"
-            );
+            let record = table.loader().record(&FlatObject(&bytes[..cut]));
+            assert!(record.is_err(), "cut at {cut}");
         }
     }
 }
