@@ -12,34 +12,45 @@ use fyris::{Error, EtsClass};
 use crate::kind::atom;
 use crate::machine::{Env, ErlNifEnv, ErlNifTerm, Term};
 
-/// Why a call failed.
+/// Why a call failed. Two words with a [`Reply`]: that is returned in registers, through all that a call goes through.
 pub(crate) enum Fail {
     /// The store says so.
-    Store(Error),
+    Store(Box<Error>),
     /// `badarg`, with the word that `ets` has for the cause; mostly `none`.
-    Cause(&'static str),
+    Cause(&'static &'static str),
 }
 
 /// An argument of the wrong form.
-pub(crate) const BAD: Fail = Fail::Cause("none");
+pub(crate) const BAD: Fail = Fail::Cause(&"none");
 
 impl From<Error> for Fail {
+    #[cold]
     fn from(error: Error) -> Fail {
-        Fail::Store(error)
+        Fail::Store(Box::new(error))
     }
 }
 
 /// The result of a call.
 pub(crate) type Reply = Result<Term, Fail>;
 
+const _: () = assert!(size_of::<Reply>() == 2 * size_of::<Term>());
+
 impl Fail {
+    /// Returns what the store says.
+    pub(crate) fn error(&self) -> Option<&Error> {
+        match self {
+            Fail::Store(error) => Some(error),
+            Fail::Cause(_) => None,
+        }
+    }
+
     /// Returns the word that `ets` has for the cause.
     fn cause(&self) -> &'static str {
         let error = match self {
             Fail::Cause(cause) => return cause,
             Fail::Store(error) => error,
         };
-        match error {
+        match &**error {
             Error::NoSuchTable(_) => "id",
             Error::NoAccess { .. } => "access",
             Error::NotOwner => "not_owner",

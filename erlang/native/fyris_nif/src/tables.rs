@@ -81,7 +81,7 @@ fn find<'g>(
     }
     match load::resource::<TableResource>(env, term) {
         Some(held) => Ok(held.0.as_caller(caller)),
-        None => Err(Fail::Cause("type")),
+        None => Err(Fail::Cause(&"type")),
     }
 }
 
@@ -92,7 +92,7 @@ fn by_name<'g>(
     caller: ProcessId,
     pin: &'g LocalGuard,
 ) -> Result<Borrowed<'g>, Fail> {
-    let name = atom::from_machine(env, term).ok_or(Fail::Cause("id"))?;
+    let name = atom::from_machine(env, term).ok_or(Fail::Cause(&"id"))?;
     Ok(store().borrow(caller, name, pin)?)
 }
 
@@ -152,7 +152,7 @@ pub(crate) fn inherit(env: Env, table: &Table) -> Result<(), Fail> {
     if !is_orphan(env, table, process::me(env)) {
         return Ok(());
     }
-    let tid = tid(env, table.id()).ok_or(Fail::Cause("id"))?;
+    let tid = tid(env, table.id()).ok_or(Fail::Cause(&"id"))?;
     with(env, tid, |_, _| Ok(()))
 }
 

@@ -2,9 +2,9 @@
 
 use std::time::UNIX_EPOCH;
 
-use fyris::{Fixed, InfoValue, Table, TableId};
+use fyris::{Error, Fixed, InfoValue, Table, TableId};
 
-use crate::call::{BAD, Fail, Reply, entry};
+use crate::call::{BAD, Reply, entry};
 use crate::kind::atom;
 use crate::machine::{self, Env, Term};
 use crate::tables::store;
@@ -57,7 +57,9 @@ fn or_undefined(env: Env, table: Term, f: impl FnOnce(&Table) -> Reply) -> Reply
         f(table)
     };
     match tables::with(env, table, |table, _| told(table)) {
-        Err(Fail::Store(fyris::Error::NoSuchTable(_))) => Ok(atom::undefined(env)),
+        Err(fail) if matches!(fail.error(), Some(Error::NoSuchTable(_))) => {
+            Ok(atom::undefined(env))
+        }
         reply => reply,
     }
 }

@@ -222,7 +222,7 @@ pub(super) fn chunk_step(env: Env, args: &[Term]) -> Reply {
 
 fn chunk_place<'t>(env: Env, term: Term) -> Result<&'t ChunkPlace, Fail> {
     let place = load::resource::<ChunkPlace>(env, term);
-    place.ok_or(Fail::Cause("continuation"))
+    place.ok_or(Fail::Cause(&"continuation"))
 }
 
 fn chunk_slice(env: Env, mut place: Continuation, offered: &Arc<Offered>) -> Reply {
@@ -256,7 +256,7 @@ fn chunk_slice(env: Env, mut place: Continuation, offered: &Arc<Offered>) -> Rep
 /// place of the compiled specification, the fourth or in an `ordered_set` the fifth, stands the place of the next
 /// chunk. In that of a slot or key stands what `repair` makes a place of again.
 fn make_continuation(env: Env, next: Continuation, offered: &Arc<Offered>) -> Reply {
-    let table = tables::tid_of(env, next.table()).ok_or(Fail::Cause("id"))?;
+    let table = tables::tid_of(env, next.table()).ok_or(Fail::Cause(&"id"))?;
     let ordered = next.table().table_type() == TableType::OrderedSet;
     let limit = env.make_int(next.limit() as i64);
     let saved = term::make(env, &next.to_term());

@@ -71,7 +71,7 @@ pub(super) fn make_list(env: Env, key: Option<Term>, objects: &[Object<'_>]) -> 
 
 /// Implements `lookup_element/3`.
 pub(super) fn lookup_element(env: Env, args: &[Term]) -> Reply {
-    element(env, args)?.ok_or(Fail::Store(Error::NoSuchKey))
+    element(env, args)?.ok_or_else(|| Error::NoSuchKey.into())
 }
 
 /// Implements `lookup_element/4`.
@@ -105,7 +105,7 @@ fn one(env: Env, position: usize, object: &Object<'_>) -> Result<Option<Term>, F
         let element = with_maker(env, most_words(object), |maker, stack| {
             object.build_element(position, maker, stack)
         });
-        return element.map(Some).ok_or(Fail::Cause("position"));
+        return element.map(Some).ok_or(Fail::Cause(&"position"));
     };
     // What is no more than a word needs no maker.
     Ok(Some(match element.view() {
@@ -122,7 +122,7 @@ fn elements(env: Env, position: usize, objects: &[Object<'_>]) -> Result<Option<
     let elements: Result<SmallVec<[Term; 4]>, Fail> = with_maker(env, most, |maker, stack| {
         let element = |object: &Object<'_>| {
             let element = object.build_element(position, maker, stack);
-            element.ok_or(Fail::Cause("position"))
+            element.ok_or(Fail::Cause(&"position"))
         };
         objects.iter().map(element).collect()
     });

@@ -3,11 +3,11 @@
 use std::cell::RefCell;
 use std::ops::Range;
 
-use fyris::{CounterOp, LocalGuard, Object, SmallOp, Table};
+use fyris::{CounterOp, Error, LocalGuard, Object, SmallOp, Table};
 use fyris_term::Term as Owned;
 use fyris_term::key::KeyBuf;
 use fyris_term::value::{IntBytes, ValueWriter};
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 
 use super::read::found;
 use super::with_any_key;
@@ -52,41 +52,35 @@ pub(super) fn take(env: Env, args: &[Term]) -> Reply {
     })
 }
 
-/// The operations of a counter, where all are of small integers, as they mostly are.
-enum SmallOps {
-    One(SmallOp),
-    /// A list, which is not empty.
-    List(SmallVec<[SmallOp; 4]>),
+/// What a call is given or gives is few. It is filled where it stands: what is moved just after it was written is waited
+/// for.
+type Few<T> = SmallVec<[T; 4]>;
+
+/// Puts all items into `few`; `false` if there is one that is none.
+#[inline]
+fn fill<T>(few: &mut Few<T>, mut items: impl Iterator<Item = Option<T>>) -> bool {
+    items.all(|item| item.map(|item| few.push(item)).is_some())
 }
 
-impl SmallOps {
-    #[inline]
-    fn read(env: Env, ops: Term) -> Option<SmallOps> {
-        if let Some(increment) = ops.small() {
-            return Some(SmallOps::One(SmallOp {
-                position: None,
-                increment,
-                limit: None,
-            }));
-        }
-        if let Some(op) = small_op(env, ops) {
-            return Some(SmallOps::One(op));
-        }
-        let mut elements = env.elements(ops);
-        let list: Option<SmallVec<_>> = elements.by_ref().map(|op| small_op(env, op)).collect();
-        let list = list.filter(|list| elements.are_all() && !list.is_empty())?;
-        Some(SmallOps::List(list))
+/// Reads the operations of a counter where all are of small integers, as they mostly are, and says whether they are a
+/// list. A list is not empty.
+#[inline]
+fn small_ops(env: Env, ops: Term, into: &mut Few<SmallOp>) -> Option<bool> {
+    let one = match ops.small() {
+        Some(increment) => Some(SmallOp {
+            position: None,
+            increment,
+            limit: None,
+        }),
+        None => small_op(env, ops),
+    };
+    if let Some(op) = one {
+        into.push(op);
+        return Some(false);
     }
-
-    fn run(&self, env: Env, table: &Table, key: &KeyBuf, pin: &LocalGuard) -> Reply {
-        match self {
-            SmallOps::One(op) => count(env, table, key, op, pin),
-            SmallOps::List(ops) => match &ops[..] {
-                [op] => Ok(env.make_list(&[count(env, table, key, op, pin)?])),
-                ops => count_all(env, table, key, ops, pin),
-            },
-        }
-    }
+    let mut elements = env.elements(ops);
+    let all = fill(into, elements.by_ref().map(|op| small_op(env, op)));
+    (all && elements.are_all() && !into.is_empty()).then_some(true)
 }
 
 /// Reads `{Pos, Incr}` or `{Pos, Incr, Threshold, SetTo}`.
@@ -120,26 +114,32 @@ fn count(env: Env, table: &Table, key: &KeyBuf, op: &SmallOp, pin: &LocalGuard) 
 }
 
 fn count_all(env: Env, table: &Table, key: &KeyBuf, ops: &[SmallOp], pin: &LocalGuard) -> Reply {
-    let mut new: SmallVec<[i64; 4]> = smallvec![0; ops.len()];
-    let new: SmallVec<[Term; 4]> = match table.count_all_small(key, ops, &mut new, pin)? {
-        true => new.into_iter().map(|n| env.make_int(n)).collect(),
-        false => {
-            let ops: Vec<CounterOp> = ops.iter().map(|op| (*op).into()).collect();
-            let new = table.update_counter_with(key, &ops)?;
-            new.iter().map(|n| term::make(env, n)).collect()
-        }
-    };
-    Ok(env.make_list(&new))
+    let (mut new, mut made) = (Few::new(), Few::new());
+    new.resize(ops.len(), 0);
+    if table.count_all_small(key, ops, &mut new, pin)? {
+        made.extend(new.iter().map(|n| env.make_int(*n)));
+    } else {
+        let ops: Vec<CounterOp> = ops.iter().map(|op| (*op).into()).collect();
+        let new = table.update_counter_with(key, &ops)?;
+        made.extend(new.iter().map(|n| term::make(env, n)));
+    }
+    Ok(env.make_list(&made))
 }
 
 /// Implements `update_counter/3,4`.
 pub(super) fn update_counter(env: Env, args: &[Term]) -> Reply {
-    let ops = SmallOps::read(env, args[2]);
+    let mut ops = Few::new();
+    let small = small_ops(env, args[2], &mut ops);
     tables::with(env, args[0], |table, pin| {
-        if let Some(ops) = ops.as_ref().filter(|_| is_default(env, table, args)) {
-            let new = super::with_key(env, args[1], |key| ops.run(env, table, key, pin));
-            if args.len() == 3 || !matches!(new, Err(Fail::Store(fyris::Error::NoSuchKey))) {
-                return new;
+        if let Some(is_list) = small.filter(|_| is_default(env, table, args)) {
+            let new = super::with_key(env, args[1], |key| match &ops[..] {
+                [op] if is_list => Ok(env.make_list(&[count(env, table, key, op, pin)?])),
+                [op] => count(env, table, key, op, pin),
+                ops => count_all(env, table, key, ops, pin),
+            });
+            match &new {
+                Err(fail) if args.len() == 4 && matches!(fail.error(), Some(Error::NoSuchKey)) => {}
+                _ => return new,
             }
         }
         table.check(fyris::Right::Write)?;
@@ -227,34 +227,31 @@ fn overwrite_all(
     list: Term,
     pin: &LocalGuard,
 ) -> Result<Option<bool>, Fail> {
+    let (mut edits, mut ints) = (Few::new(), Few::new());
     let mut elements = env.elements(list);
-    let edits = elements.by_ref().map(|edit| simple_edit(env, edit));
-    let edits: Option<SmallVec<[(usize, Term); 4]>> = edits.collect();
-    let Some(edits) = edits.filter(|_| elements.are_all()) else {
+    let are_edits = fill(
+        &mut edits,
+        elements.by_ref().map(|edit| simple_edit(env, edit)),
+    );
+    if !are_edits || !elements.are_all() {
         return Ok(None);
-    };
+    }
+    let int = |&(at, value): &(usize, Term)| Some((at, IntBytes::new(value.small()?)));
     match &edits[..] {
         [] => Ok(None),
         [edit] => overwrite(env, table, key, *edit, pin).map(Some),
-        edits => match all_small(edits) {
-            Some(small) => {
-                let elements = small.iter().map(|(at, value)| (*at, value.as_bytes()));
-                Ok(table.overwrite_all(key, elements, pin)?)
-            }
-            None => with_bytes(env, edits, |bytes, places| {
-                let elements = places
-                    .iter()
-                    .map(|(at, place)| (*at, &bytes[place.clone()]));
-                Ok(table.overwrite_all(key, elements, pin)?)
-            }),
-        },
+        // Small integers refer to nothing, and need no buffer.
+        edits if fill(&mut ints, edits.iter().map(int)) => {
+            let elements = ints.iter().map(|(at, value)| (*at, value.as_bytes()));
+            Ok(table.overwrite_all(key, elements, pin)?)
+        }
+        edits => with_bytes(env, edits, |bytes, places| {
+            let elements = places
+                .iter()
+                .map(|(at, place)| (*at, &bytes[place.clone()]));
+            Ok(table.overwrite_all(key, elements, pin)?)
+        }),
     }
-}
-
-/// Returns the values as bytes if all are small integers, which refer to nothing and need no buffer.
-fn all_small(edits: &[(usize, Term)]) -> Option<SmallVec<[(usize, IntBytes); 4]>> {
-    let small = |&(at, value): &(usize, Term)| Some((at, IntBytes::new(value.small()?)));
-    edits.iter().map(small).collect()
 }
 
 /// Runs `f` on values written as bytes, and their positions and places in these; `None` if one of them is held beside
@@ -266,7 +263,7 @@ fn with_bytes(
 ) -> Result<Option<bool>, Fail> {
     VALUE.with_borrow_mut(|bytes| {
         bytes.clear();
-        let (mut blobs, mut places) = (Vec::new(), SmallVec::<[(usize, Range<usize>); 4]>::new());
+        let (mut blobs, mut places) = (Vec::new(), Few::<(usize, Range<usize>)>::new());
         let (written, offered) = term::offer(|| {
             edits.iter().try_for_each(|&(position, value)| {
                 let start = bytes.len();
