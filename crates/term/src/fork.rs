@@ -13,14 +13,17 @@ pub(crate) fn watch() {}
 
 #[cfg(unix)]
 mod held {
-    use std::cell::Cell;
+    use std::cell::UnsafeCell;
 
     use crate::{atom, value};
 
-    thread_local! {
-        /// The locks that this thread holds while it forks.
-        static HELD: Cell<Option<(value::MadeHeld, atom::NamesHeld)>> = const { Cell::new(None) };
-    }
+    /// The locks that the thread that forks holds. In no value of the thread: a library has room for few of those.
+    struct Held(UnsafeCell<Option<(value::MadeHeld, atom::NamesHeld)>>);
+
+    // SAFETY: looked at by who holds all the locks, and by nobody else.
+    unsafe impl Sync for Held {}
+
+    static HELD: Held = Held(UnsafeCell::new(None));
 
     /// Sees to it that forks hold the locks. Called once, before there is a table with names.
     pub(crate) fn watch() {
@@ -35,11 +38,14 @@ mod held {
         }
         // In this order: a definition is made under the lock of its kind, and may ask for names.
         let held = (value::hold(), atom::hold());
-        // A thread that ends, and has dropped its values, forks without the locks: it could not let go of them.
-        let _ = HELD.try_with(|mine| mine.set(Some(held)));
+        // SAFETY: this thread holds the locks.
+        unsafe { *HELD.0.get() = Some(held) };
     }
 
     extern "C" fn after() {
-        let _ = HELD.try_with(Cell::take);
+        // SAFETY: this thread still holds them, since `before`. They are taken out, and let go of behind that: the next
+        // thread to fork comes as soon as it can have them.
+        let held = unsafe { (*HELD.0.get()).take() };
+        drop(held);
     }
 }
