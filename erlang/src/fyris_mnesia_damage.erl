@@ -51,21 +51,29 @@ not_loaded(Tab, Damaged) ->
                      "mnesia:force_load_table(~tp) loads what is whole~n", [Tab, places(Damaged), Tab]),
     Controller = whereis(mnesia_controller),
     Controller ! {loader_done, self(), false, Tab, false, false, false, undefined, {not_loaded, damaged}},
-    spawn(fun() -> given_up(Tab) end),
+    spawn(fun() -> given_up(Tab, monitor(process, Controller)) end),
     unlink(Controller),
     exit(normal).
 
 %% Two nodes that are about to load a table from their discs at one time do not both do it: the second one leaves it to
 %% the first, and goes on when that has loaded it, or is down (`late_load_filter' and `drop_loaders' in
 %% mnesia_controller.erl of OTP 25 to 29). That this node does not load it is no message of Mnesia's, so each other one
-%% is made to do what it would do if this node were down. Which node leaves it to which is settled under this lock.
-given_up(Tab) ->
-    mnesia:transaction(
-      fun() ->
-              Nodes = mnesia_lib:val({current, db_nodes}),
-              mnesia:lock({global, mnesia_late_disc_load, Nodes}, write),
-              [rpc:call(Node, ?MODULE, load_without, [Tab, node()]) || Node <- Nodes -- [node()]]
-      end).
+%% is made to do what it would do if this node were down; once more each second, for as long as Mnesia runs here and the
+%% table is not here, so that nobody waits for ever who has left it to this node that late.
+given_up(Tab, Controller) ->
+    mnesia:transaction(fun() -> tell_all(Tab) end),
+    receive {'DOWN', Controller, process, _, _} -> ok
+    after 1_000 -> fyris_mnesia_schema:catch_val({Tab, where_to_read}) =:= nowhere andalso given_up(Tab, Controller)
+    end.
+
+%% Which node leaves a table to which is settled under this lock. Nobody is told while this node is to load it again:
+%% then it has the table, or gives it up once more.
+tell_all(Tab) ->
+    Nodes = mnesia_lib:val({current, db_nodes}),
+    mnesia:lock({global, mnesia_late_disc_load, Nodes}, write),
+    {ok, _, Wanted} = gen_server:call(mnesia_controller, disc_load_intents, infinity),
+    lists:member(Tab, Wanted) orelse
+        [rpc:call(Node, ?MODULE, load_without, [Tab, node()]) || Node <- Nodes -- [node()]].
 
 %% @doc Leaves the loading of a table no longer to another node; if that was the last one, the table is loaded here.
 -spec load_without(atom(), node()) -> ok.
