@@ -90,6 +90,7 @@ impl<T> TableLock<T> {
 
     /// Returns how often the lock was not free for a thread that wanted it.
     pub fn conflicts(&self) -> u64 {
+        // Relaxed: a number alone.
         self.conflicts.load(Ordering::Relaxed)
     }
 

@@ -124,6 +124,7 @@ impl<G, B> Slot<G, B> {
     }
 
     pub(super) fn is_filled(&self) -> bool {
+        // Relaxed: who must know has synchronized with the thread since it was filled.
         self.filled.load(Ordering::Relaxed)
     }
 

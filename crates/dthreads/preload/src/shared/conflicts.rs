@@ -29,12 +29,13 @@ pub(crate) fn look(len: usize) {
 
 /// Returns whether races are looked for.
 pub(crate) fn are_wanted() -> bool {
-    // Relaxed: as above.
+    // Relaxed: stored once, before the program begins.
     !WRITERS.load(Ordering::Relaxed).is_null()
 }
 
 /// Returns the word of a byte of the segment.
 fn writer(offset: usize) -> &'static Number {
+    // Relaxed: stored once, before the program begins.
     // SAFETY: a word for each byte that the segment may have, mapped for ever; zeros are valid.
     unsafe { &*WRITERS.load(Ordering::Relaxed).add(offset) }
 }

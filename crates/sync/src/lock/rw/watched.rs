@@ -70,6 +70,7 @@ impl<L> Watched<L> {
 
     /// Returns what was counted. Each number is right at a moment during the call.
     pub fn statistics(&self) -> Statistics {
+        // Relaxed, all: numbers alone.
         Statistics {
             conflicts: self.numbers.conflicts.load(Ordering::Relaxed),
             waits: self.numbers.waits.load(Ordering::Relaxed),
@@ -81,6 +82,7 @@ impl<L> Watched<L> {
     #[inline]
     fn tried(&self, got: bool) -> bool {
         if !got {
+            // Relaxed: a number alone.
             self.numbers.conflicts.fetch_add(1, Ordering::Relaxed);
         }
         got
@@ -90,6 +92,7 @@ impl<L> Watched<L> {
     #[cold]
     fn wait(&self) -> Wait<'_> {
         let numbers = &self.numbers;
+        // Relaxed, all: numbers alone.
         numbers.waits.fetch_add(1, Ordering::Relaxed);
         let waiting = numbers.waiting.fetch_add(1, Ordering::Relaxed) + 1;
         if numbers.longest.load(Ordering::Relaxed) < waiting {

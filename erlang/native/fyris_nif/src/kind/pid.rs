@@ -55,6 +55,7 @@ fn split(id: u64, places: u32) -> Pid {
 #[inline]
 pub(crate) fn from_local_pid(node: u32, id: u32, serial: u32, creation: u32) -> Option<Term> {
     let numbers = [id, serial, creation].map(u64::from);
+    // Relaxed: learned before any call.
     let id = joined(numbers, PLACES.load(Ordering::Relaxed));
     (node == here().id()).then(|| Term::from_local_pid(id))
 }
