@@ -39,17 +39,18 @@ type Pairs<'p> = &'p [(i64, i64)];
 impl HalfWay {
     /// Makes an insertion of `list` into a table that holds `there`, stopped before the decision.
     fn new(kind: TableType, there: Pairs<'_>, list: Pairs<'_>, only_new: bool) -> HalfWay {
-        let data = table(kind, there);
+        let (data, pin) = (table(kind, there), pin());
         let object = |&(key, value): &(i64, i64)| record(key, value);
         match data.list(list.iter().map(object).collect(), only_new) {
-            List::Several(work) => HalfWay::of(data, work, Vec::new()),
+            List::Several(work) => HalfWay::of(data, work, Vec::new(), pin),
             List::One { .. } => panic!("a list of several keys"),
         }
     }
 
-    /// Stops a commit before the decision. `keys` are those of cells without content.
-    fn of(data: Hashed, work: Writes, keys: Vec<Option<NewRecord>>) -> HalfWay {
-        let (pin, mut placed) = (pin(), Placed::default());
+    /// Stops a commit before the decision. `keys` are those of cells without content, `pin` that under which `work` was
+    /// made: its keys may be materialized (VIEW).
+    fn of(data: Hashed, work: Writes, keys: Vec<Option<NewRecord>>, pin: LocalGuard) -> HalfWay {
+        let mut placed = Placed::default();
         let commit = Commit::new([data.plan(&work, keys)]);
         let waits = Patience::Waits;
         let placing = data.place_all(&work, &commit, 0, &mut placed, waits, &Writer::plain(&pin));
@@ -246,8 +247,7 @@ fn half_way(data: Hashed, keys: &[(i64, Terms, Option<Content>)]) -> HalfWay {
         ends: Vec::new(),
     };
     let keys = keys.into_iter().map(|(_, record)| record).collect();
-    drop(pin);
-    HalfWay::of(data, work, keys)
+    HalfWay::of(data, work, keys, pin)
 }
 
 fn content(data: &Hashed, key: i64) -> Option<Content> {
@@ -439,6 +439,7 @@ fn who_replaces_a_decided_cell_retires_what_lost() {
     let new = record_of(&old, 1).expect("a record");
     data.insert_one(new, &Writer::plain(&pin()));
     drop(old);
+    let held = pin();
     let List::Several(work) = data.list(vec![record(1, BIG), record(2, BIG)], false) else {
         panic!("two keys");
     };
@@ -448,7 +449,7 @@ fn who_replaces_a_decided_cell_retires_what_lost() {
         commit,
         pin,
         ..
-    } = HalfWay::of(data, work, Vec::new());
+    } = HalfWay::of(data, work, Vec::new(), held);
     assert!(commit.seal());
     data.commits.log.append(&commit, &pin);
     data.insert_one(record(1, 5), &Writer::plain(&pin));
