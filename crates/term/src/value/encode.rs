@@ -51,7 +51,7 @@ pub(super) fn push_token(token: Token, out: &mut Vec<u8>) {
 /// The value of an integer of 64 bits, by itself.
 #[derive(Clone, Copy, Debug)]
 pub struct IntBytes {
-    bytes: [u8; 16],
+    bytes: [u8; 9],
     len: usize,
 }
 
@@ -59,23 +59,30 @@ impl IntBytes {
     /// Encodes an integer. O(1), without allocation.
     #[inline]
     pub fn new(value: i64) -> IntBytes {
-        // Put together in registers: bytes that are written one by one and copied at once are waited for.
-        let (bits, len) = match value {
-            0..=127 => (value as u128, 1),
-            -16..=-1 => ((value + 0x90) as u128, 1),
+        let mut bytes = [0; 9];
+        let len = match value {
+            0..=127 => {
+                bytes[0] = value as u8;
+                1
+            }
+            -16..=-1 => {
+                bytes[0] = (value + 0x90) as u8;
+                1
+            }
             tag::MIDDLE_FIRST..=tag::MIDDLE_LAST => {
                 let bits = (value - tag::MIDDLE_FIRST) as u16;
-                ((bits | u16::from(tag::MIDDLE) << 8).swap_bytes().into(), 2)
+                bytes[..2].copy_from_slice(&[tag::MIDDLE | (bits >> 8) as u8, bits as u8]);
+                2
             }
             _ => {
                 // One bit more than the size needs, for the sign.
                 let size = value ^ (value >> 63);
                 let len = (64 - size.leading_zeros() as usize) / 8 + 1;
-                let tag = u128::from(tag::INT_0) + len as u128;
-                (tag | u128::from(value as u64) << 8, 1 + len)
+                bytes[0] = tag::INT_0 + len as u8;
+                bytes[1..].copy_from_slice(&value.to_le_bytes());
+                1 + len
             }
         };
-        let bytes = bits.to_le_bytes();
         IntBytes { bytes, len }
     }
 
