@@ -3,10 +3,10 @@
 use std::error::Error;
 use std::fmt;
 
-/// The pairs for which a map makes room before it has met them, because an iterator says that there are so many.
+/// The pairs for which a map makes room before it has met them, because an iterator says that there are that many.
 pub(crate) const TRUSTED: usize = 1 << 20;
 
-/// There is no memory for so many pairs: the error of `try_with_capacity`.
+/// There is no memory for that many pairs: the error of `try_with_capacity`.
 ///
 /// ```
 /// let map = fyris_index::InlineMap::<u8, u8>::try_with_capacity(usize::MAX);

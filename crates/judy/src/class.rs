@@ -20,7 +20,7 @@ static CLASS_OF: [u8; LARGEST + 1] = {
     table
 };
 
-/// Returns the words of the least class that holds so many.
+/// Returns the words of the least class that holds `words` words.
 pub(super) const fn class_of(words: usize) -> usize {
     let mut class = 0;
     while CLASSES[class] < words {
@@ -59,7 +59,7 @@ impl Account {
         Self([0; 8])
     }
 
-    /// Allocates a block of so many words, not initialised. The words are those of a class, or of a branch.
+    /// Allocates a block of `words` words, not initialised. The words are those of a class, or of a branch.
     #[inline]
     pub(super) fn allocate(&mut self, of: Use, words: usize) -> *mut u8 {
         self.allocate_bytes(of, 8 * words)

@@ -4,7 +4,7 @@
 ///
 /// # Safety
 ///
-/// There are so many items at `from`, and room for one more at `to`; the two are the same, or do not overlap.
+/// `from` has `len` items, and there is room for one more at `to`; the two are the same, or do not overlap.
 #[inline(always)]
 pub(super) unsafe fn open<T>(from: *const T, to: *mut T, len: usize, at: usize) {
     // SAFETY: the caller's contract.
@@ -20,7 +20,7 @@ pub(super) unsafe fn open<T>(from: *const T, to: *mut T, len: usize, at: usize) 
 ///
 /// # Safety
 ///
-/// There are so many items at `from`, and room for all but one at `to`; the two are the same, or do not overlap.
+/// `from` has `len` items, and there is room for all but one at `to`; the two are the same, or do not overlap.
 #[inline(always)]
 pub(super) unsafe fn close<T>(from: *const T, to: *mut T, len: usize, at: usize) {
     // SAFETY: the caller's contract.
@@ -31,7 +31,7 @@ pub(super) unsafe fn close<T>(from: *const T, to: *mut T, len: usize, at: usize)
 ///
 /// # Safety
 ///
-/// There are so many items at `from`, and room for all but one at `to`; the two are the same, or do not overlap.
+/// `from` has `len` items, and there is room for all but one at `to`; the two are the same, or do not overlap.
 #[inline(always)]
 pub(super) unsafe fn close_bytes(from: *const u8, to: *mut u8, size: usize, len: usize, at: usize) {
     // SAFETY: the caller's contract.

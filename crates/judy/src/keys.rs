@@ -25,7 +25,7 @@ macro_rules! with_width {
     };
 }
 
-/// Returns the bits of a key that are stored in so many bytes.
+/// Returns the bits of a key that are stored in `width` bytes.
 #[inline(always)]
 pub(super) fn stored(key: u64, width: usize) -> u64 {
     key & !above(width)
@@ -99,7 +99,7 @@ pub(super) unsafe fn write_any(keys: *mut u8, width: usize, i: usize, key: u64) 
 ///
 /// # Safety
 ///
-/// There are so many keys at `from`, and room for one more at `to`; the two are the same, or do not overlap.
+/// `from` has `len` keys, and there is room for one more at `to`; the two are the same, or do not overlap.
 #[inline(always)]
 pub(super) unsafe fn insert(
     from: *const u8,
@@ -120,7 +120,7 @@ pub(super) unsafe fn insert(
 ///
 /// # Safety
 ///
-/// There are so many keys at `from`, and room for all but one at `to`; the two are the same, or do not overlap.
+/// `from` has `len` keys, and there is room for all but one at `to`; the two are the same, or do not overlap.
 #[inline(always)]
 pub(super) unsafe fn remove(from: *const u8, to: *mut u8, width: usize, len: usize, at: usize) {
     // SAFETY: the caller's contract.
@@ -201,7 +201,7 @@ mod tests {
                     let target = stored(target, width);
                     let at = sorted.partition_point(|key| *key < target);
                     let expected = (at, sorted.get(at) == Some(&target));
-                    // SAFETY: so many keys, sorted.
+                    // SAFETY: `bytes` are the sorted keys, `width` bytes each.
                     let found = unsafe { search_any(bytes.as_ptr(), width, sorted.len(), target) };
                     assert_eq!(found, expected, "width {width}, {target:x} in {sorted:x?}");
                 }

@@ -1,7 +1,7 @@
 //! Leaves of sorted keys, which both forms of the array have, and keys in the pointer.
 //!
-//! **SORTED**: a leaf of a level has as many ascending keys as the pointer to it says, of so many bytes, and behind
-//! them (`SHAPES`) a value of each.
+//! **SORTED**: a leaf has as many ascending keys as the pointer to it says, of one byte for each level, and behind them
+//! (`SHAPES`) a value of each.
 
 use super::class::{Account, LARGEST, Use, class, class_of};
 use super::gap;
@@ -76,7 +76,7 @@ impl View<Slot> {
     ///
     /// # Safety
     ///
-    /// There are so many, of so many bytes, and their values.
+    /// There are `len` of them, of `width` bytes each, and `len` values.
     #[inline(always)]
     pub(super) unsafe fn few(at: At, values: *mut Slot, width: usize, len: usize) -> Self {
         Self {
@@ -146,7 +146,7 @@ impl<T> View<T> {
     ///
     /// # Safety
     ///
-    /// `node` is a block of a leaf of that level with so many keys, which lives, and is filled before it is looked at.
+    /// `node` is a block of a leaf of that level with `len` keys, which lives, and is filled before it is looked at.
     #[inline(always)]
     pub(super) unsafe fn leaf(node: *mut u8, level: usize, len: usize) -> Self {
         Self {
@@ -206,7 +206,7 @@ impl<T> View<T> {
     #[inline(always)]
     pub(super) fn search(self, key: u64) -> (usize, bool) {
         let key = stored(key, self.width);
-        // SAFETY: so many sorted keys, one at least (SORTED).
+        // SAFETY: `len` sorted keys, one at least (SORTED).
         unsafe { keys::search_any(self.keys, self.width, self.len, key) }
     }
 

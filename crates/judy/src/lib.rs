@@ -52,7 +52,7 @@
 //! |---|---|---|
 //! | one | a key (its lower seven bytes) and its value | 1 |
 //! | few | 7 keys of one byte, 3 of two or 2 of three; a block has their values | 2 to 7 |
-//! | leaf of level 1 to 8 | sorted keys of so many bytes, and their values | |
+//! | leaf of level 1 to 8 | sorted keys, a byte for each level, and their values | |
 //! | bitmap leaf | a bit for each of 256 keys | |
 //! | linear, bitmap, uncompressed branch of level 2 to 8 | pointers | |
 //!

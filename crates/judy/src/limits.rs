@@ -8,15 +8,15 @@ pub(super) struct Limits {
     /// The most keys of a leaf by its level.
     pub(super) leaf_most: [usize; 9],
     /// The hysteresis between a leaf and what it grows into: a branch or a bitmap leaf becomes a leaf again when it has
-    /// so many keys less than a leaf can hold.
+    /// this many keys less than a leaf can hold.
     pub(super) leaf_slack: usize,
     /// The most children of a linear branch.
     pub(super) linear_most: usize,
-    /// A bitmap branch with so many children becomes a linear one.
+    /// A bitmap branch with this many children becomes a linear one.
     pub(super) linear_again: usize,
     /// The most children of a bitmap branch.
     pub(super) bitmap_most: usize,
-    /// An uncompressed branch with so many children becomes a bitmap branch.
+    /// An uncompressed branch with this many children becomes a bitmap branch.
     pub(super) bitmap_again: usize,
 }
 
@@ -93,7 +93,7 @@ pub(super) const BITS_MOST: usize = if SMALL { 5 } else { 112 };
 pub(super) const BITS_AGAIN: usize = if SMALL { 4 } else { 96 };
 
 impl Limits {
-    /// Returns the form of a branch of so many children.
+    /// Returns the form of a branch with this number of children.
     pub(super) const fn form(&self, children: usize) -> Form {
         if children <= self.linear_most {
             Form::Linear

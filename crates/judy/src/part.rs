@@ -126,7 +126,7 @@ impl<T: Copy> Part<T> {
         }
     }
 
-    /// Puts an array in the place of one of so many words, which is freed if it is another.
+    /// Puts an array in the place of one of `words` words, which is freed if it is another.
     ///
     /// # Safety
     ///

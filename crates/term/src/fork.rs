@@ -17,7 +17,7 @@ mod held {
 
     use crate::{atom, value};
 
-    /// The locks that the thread that forks holds. In no value of the thread: a library has room for few of those.
+    /// The locks that the thread that forks holds. Not thread-local: a library that is loaded late has little TLS.
     struct Held(UnsafeCell<Option<(value::MadeHeld, atom::NamesHeld)>>);
 
     // SAFETY: looked at by who holds all the locks, and by nobody else.

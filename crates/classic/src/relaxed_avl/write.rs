@@ -117,7 +117,7 @@ fn take_out(node: AvlNodeRef<'_>, pin: &impl Guard) {
 /// * it has one child at most: that takes its place;
 /// * it has two, and the next node is alive when it and all on the way to it are locked: a twin of that one takes the
 ///   place, and both go;
-/// * the next node is dead: that one is taken out, whoever has killed it, and this one stays for another try.
+/// * the next node is dead: that one is taken out first, and this one stays for another try.
 fn try_take_out<'g>(node: AvlNodeRef<'g>, pin: &impl Guard, work: &mut Work<'g>) -> Option<()> {
     let parent = node.parent()?.lock()?;
     let side = parent.node.side_of(node)?;

@@ -104,7 +104,7 @@ impl<'t, E: Entry<Key: TreeKey>, const BACK: bool> Iterator for TreeWalk<'t, E, 
     }
 }
 
-/// Appends the entries of a range upwards, at least `want` if there are so many; returns whether there may be more.
+/// Appends the entries of a range upwards, at least `want` if there are that many; returns whether there may be more.
 ///
 /// # Safety
 ///
@@ -119,7 +119,7 @@ pub(super) unsafe fn scan<E: Entry<Key: TreeKey>>(
     unsafe { TreeWalk::<E, false>::new(root, from) }.append(to, want, out)
 }
 
-/// Appends the entries of a range downwards, at least `want` if there are so many; returns whether there may be more.
+/// Appends the entries of a range downwards, at least `want` if there are that many; returns whether there may be more.
 ///
 /// # Safety
 ///

@@ -112,7 +112,7 @@ where
         (0..self.levels()).rev().find(has_least).unwrap_or(0)
     }
 
-    /// Appends `parts - 1` entries at most to cut a scan at: every so many nodes of a level that has enough of them.
+    /// Appends `parts - 1` entries at most to cut a scan at: at equal distances on a level that has enough nodes.
     pub(super) fn cut(&self, parts: usize, out: &mut Batch<E>) {
         let level = self.level_with(parts.saturating_mul(CHOICE));
         let nodes = Self::behind(self.head(), level);

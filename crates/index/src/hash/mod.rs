@@ -141,12 +141,13 @@ impl<E: Entry, S> HashIndex<E, S> {
     ///
     /// # Panics
     ///
-    /// If there is no memory for so many.
+    /// If there is no memory for that many.
     pub fn with_capacity_and_hasher(capacity: usize, hasher: S) -> Self {
         or_panic(Self::try_with_capacity_and_hasher(capacity, hasher))
     }
 
-    /// Makes an empty index that holds `capacity` entries before it grows; an error if there is no memory for so many.
+    /// Makes an empty index that holds `capacity` entries before it grows; an error if there is no memory for
+    /// that many.
     pub fn try_with_capacity_and_hasher(capacity: usize, hasher: S) -> Result<Self, CapacityError> {
         let table = resize::bits_for(capacity).and_then(Table::try_fresh);
         let table = table.ok_or(CapacityError::new(capacity))?;

@@ -171,13 +171,13 @@ impl<K: Word + Hash, V: Word> InlineMap<K, V> {
     ///
     /// # Panics
     ///
-    /// If there is no memory for so many, "capacity overflow".
+    /// If there is no memory for that many, "capacity overflow".
     pub fn with_capacity(capacity: usize) -> Self {
         Self::with_capacity_and_hasher(capacity, RandomState::default())
     }
 
     /// Makes an empty map that holds `capacity` pairs before its table grows, as
-    /// [`with_capacity`](Self::with_capacity); an error if there is no memory for so many.
+    /// [`with_capacity`](Self::with_capacity); an error if there is no memory for that many.
     ///
     /// ```
     /// let map = fyris_index::InlineMap::<u32, u32>::try_with_capacity(1000);
@@ -291,7 +291,7 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
     }
 
     /// Makes an empty map with this hasher that holds `capacity` pairs before its table grows; an error if there is no
-    /// memory for so many.
+    /// memory for that many.
     ///
     /// ```
     /// use fyris_index::InlineMap;

@@ -52,7 +52,7 @@ impl Direction {
 }
 
 impl<E: PlugEntry> LibraryIndex<E> {
-    /// Appends the entries of a range, from the end where the direction begins, at least `want` if there are so many;
+    /// Appends the entries of a range, from the end where the direction begins, at least `want` if there are that many;
     /// returns whether there may be more. Goes by the library's answers if these stand the checks, else by our own
     /// record.
     pub(super) fn walk(

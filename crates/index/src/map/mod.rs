@@ -234,7 +234,7 @@ impl<K: ?Sized, V, S: MapStorage<K, V>> Map<K, V, S> {
     ///
     /// # Panics
     ///
-    /// If there is no memory for so many, "capacity overflow".
+    /// If there is no memory for that many, "capacity overflow".
     ///
     /// ```
     /// let map = fyris_index::BytesMap::<u32>::with_capacity(1000);
@@ -244,7 +244,7 @@ impl<K: ?Sized, V, S: MapStorage<K, V>> Map<K, V, S> {
         Self::with_capacity_and_hasher(capacity, RandomState::default())
     }
 
-    /// Makes an empty map that holds `capacity` pairs before it grows; an error if there is no memory for so many.
+    /// Makes an empty map that holds `capacity` pairs before it grows; an error if there is no memory for that many.
     ///
     /// ```
     /// let map = fyris_index::ConcurrentMap::<u32, u32>::try_with_capacity(1000);
@@ -284,7 +284,7 @@ impl<K: ?Sized, V, S: MapStorage<K, V>, H> Map<K, V, S, H> {
     }
 
     /// Makes an empty map with this hasher that holds `capacity` pairs before it grows; an error if there is no memory
-    /// for so many.
+    /// for that many.
     ///
     /// ```
     /// use fyris_index::BytesMap;

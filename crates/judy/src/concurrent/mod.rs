@@ -22,8 +22,8 @@
 //! * No keys lie in a link, which has no room for them: one key is a leaf of 16 bytes.
 //! * A leaf is of the level of its place, so its keys need no prefix. Branches and bitmap leaves may be narrow, and
 //!   have their prefix in the node. A reader compares it where a link skips a level, and nowhere else.
-//! * A bitmap has 16 groups, each in one word: 16 bits, and the address of an array of so many slots. So a slot comes
-//!   or goes with one store, too.
+//! * A bitmap has 16 groups, each in one word: 16 bits, and the address of an array with a slot for each bit that is
+//!   set. So a slot comes or goes with one store, too.
 //! * A bitmap leaf is a bitmap branch of level 1 whose slots are values. A group of it with many values is *open*: it
 //!   has a slot for each of its 16 digits, so that keys come and go without a copy. A leaf with more than 112 values
 //!   has the slots of all its groups in itself (`full`): the bit and the value are loaded in parallel, so a lookup
@@ -39,7 +39,7 @@
 //! link     bits 0-47 address | 48-50 kind | 51-54 level | 55-60 keys of a leaf, less one
 //! group    bits 0-47 address of the slots, bit 0 open | 48-63 which of 16 digits are there
 //! header   lock | keys | passed | prefix                               8 bytes each
-//! leaf     keys of so many bytes, packed, ascending | values           16 to 512 bytes
+//! leaf     keys, a byte for each level, packed, ascending | values           16 to 512 bytes
 //! linear   digits | 7 slots | header | 32 bytes to a line's end        128 bytes
 //! bits     16 groups | header                                          160 bytes, and 8 a value; 128 an open group
 //! full     256 bits | header | 256 slots                               2112 bytes

@@ -199,7 +199,7 @@ fn gather(branch: SharedBranch, most: usize, to: &mut Gathered) -> bool {
     })
 }
 
-/// Frees everything below a link, which leads out of no node any more: once no thread looks at it, or at once if there is
+/// Frees everything below a link, which no node has now: once no thread looks at it, or at once if there is
 /// no pin.
 ///
 /// # Safety

@@ -94,7 +94,7 @@ const HEAD: usize = size_of::<Array>();
 
 const _: () = assert!(HEAD == 48);
 
-/// Returns the bytes of the block of an array that shares so many.
+/// Returns the bytes of the block of an array that shares `shared` bytes.
 fn block(shared: usize) -> usize {
     (HEAD + shared).next_multiple_of(16)
 }

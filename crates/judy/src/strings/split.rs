@@ -18,7 +18,7 @@ pub trait Split: Send + Sync + 'static {
         Self::word(bytes)
     }
 
-    /// Returns how many words are the same in two different strings with so many bytes in common, and are not the last
+    /// Returns how many words are the same in two different strings with `common` bytes in common, and are not the last
     /// ones; `shorter` is the length of the shorter string.
     fn common_words(common: usize, shorter: usize) -> usize {
         _ = shorter;

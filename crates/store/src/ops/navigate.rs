@@ -44,7 +44,7 @@ pub(crate) trait Navigate<K: KeyKind> {
     fn slot(&self, slot: usize, pin: &impl Guard) -> Result<Option<Vec<Content>>>;
 
     /// Appends the entries of a range in the index's order (with `back` from the end, where keys have an order), at
-    /// least `want` if there are so many, up to a key to go on behind; returns whether there may be more.
+    /// least `want` if there are that many, up to a key to go on behind; returns whether there may be more.
     fn scan(
         &self,
         range: Range<'_, K::Key>,

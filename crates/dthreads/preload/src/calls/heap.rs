@@ -9,7 +9,7 @@ use std::ptr::{self, with_exposed_provenance_mut as at};
 
 use fyris_dthreads_tools::record::Operation;
 
-use crate::shared::arena::{Arena, HEADER, Header, arena, class_of, size_of_class};
+use crate::shared::arena::{Arena, BlockHeader, HEADER, arena, class_of, size_of_class};
 use crate::shared::control::control;
 use crate::shared::memory::{self, HEAP, PAGE};
 use crate::system::{LOCAL, Solo, site, sys};
@@ -36,7 +36,7 @@ pub(crate) fn allocate(size: usize, align: usize) -> (*mut u8, bool) {
     let start = (block + HEADER).next_multiple_of(align);
     // SAFETY: within the block, which is this thread's now.
     unsafe {
-        at::<Header>(start - HEADER).write(Header {
+        at::<BlockHeader>(start - HEADER).write(BlockHeader {
             offset: (start - block) as u32,
             class: class as u16,
             arena: LOCAL.me.get() as u16,
@@ -58,7 +58,7 @@ fn take(class: usize) -> Option<(usize, bool)> {
         let list = &raw mut (*arena).free[class];
         if *list != 0 {
             let block = *list;
-            *list = (*at::<Header>(block)).next;
+            *list = (*at::<BlockHeader>(block)).next;
             return Some((block, false));
         }
         if (*arena).end - (*arena).fresh < size {

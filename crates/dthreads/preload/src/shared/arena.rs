@@ -17,13 +17,13 @@ use crate::shared::end;
 use crate::shared::memory::{HEAP, PAGE};
 use crate::system::{LOCAL, Solo, sys};
 
-/// Bytes before each block: see [`Header`].
+/// Bytes before each block: see [`BlockHeader`].
 pub(crate) const HEADER: usize = 16;
 const CLASSES: usize = 192;
 
 /// Before what the program has.
 #[repr(C)]
-pub(crate) struct Header {
+pub(crate) struct BlockHeader {
     /// Bytes from the block's beginning to what the program has.
     pub(crate) offset: u32,
     pub(crate) class: u16,
@@ -98,7 +98,7 @@ pub(crate) fn arena() -> *mut Arena {
 /// A block of [`allocate`] that was not freed.
 pub(crate) unsafe fn usable(block: usize) -> usize {
     // SAFETY: the header of the block.
-    let header = unsafe { &*at::<Header>(block - HEADER) };
+    let header = unsafe { &*at::<BlockHeader>(block - HEADER) };
     size_of_class(usize::from(header.class)) - header.offset as usize
 }
 
@@ -109,7 +109,7 @@ pub(crate) unsafe fn usable(block: usize) -> usize {
 /// A block of [`allocate`] that was not freed.
 pub(crate) unsafe fn set_mapped(block: usize, len: usize) {
     // SAFETY: the header of the block, whose link is unused meanwhile.
-    unsafe { (*at::<Header>(block - HEADER)).next = len };
+    unsafe { (*at::<BlockHeader>(block - HEADER)).next = len };
 }
 
 /// Returns whether a mapping of `len` bytes begins at `start`.
@@ -122,7 +122,7 @@ pub(crate) unsafe fn is_mapped(start: usize, len: usize) -> bool {
         return false;
     }
     // SAFETY: memory of the heap; whether it is a header is looked at.
-    let header = unsafe { at::<Header>(start - HEADER).read() };
+    let header = unsafe { at::<BlockHeader>(start - HEADER).read() };
     let class = usize::from(header.class);
     header.offset != 0 && class < CLASSES && header.next == len
 }
@@ -134,7 +134,7 @@ pub(crate) unsafe fn is_mapped(start: usize, len: usize) -> bool {
 /// As of [`usable`]; the program does not use it any more.
 pub(crate) unsafe fn free(block: usize) {
     // SAFETY: the header of the block.
-    let header = unsafe { at::<Header>(block - HEADER).read() };
+    let header = unsafe { at::<BlockHeader>(block - HEADER).read() };
     let (class, home) = (usize::from(header.class), usize::from(header.arena));
     if class >= CLASSES || home >= THREADS || header.offset == 0 {
         sys::say(format_args!(
@@ -156,7 +156,7 @@ pub(crate) unsafe fn free(block: usize) {
     OUTBOX.any.set(true);
     // SAFETY: the block is free, and this arena's alone.
     unsafe {
-        at::<Header>(start).write(Header {
+        at::<BlockHeader>(start).write(BlockHeader {
             next,
             offset: 0,
             ..header
@@ -165,11 +165,11 @@ pub(crate) unsafe fn free(block: usize) {
 }
 
 /// Puts a free block on its list.
-unsafe fn put(arena: *mut Arena, start: usize, header: Header) {
+unsafe fn put(arena: *mut Arena, start: usize, header: BlockHeader) {
     // SAFETY: the caller's arena and block.
     unsafe {
         let list = &raw mut (*arena).free[usize::from(header.class)];
-        at::<Header>(start).write(Header {
+        at::<BlockHeader>(start).write(BlockHeader {
             next: *list,
             offset: 0,
             ..header
@@ -189,7 +189,7 @@ pub(crate) fn hand_back() {
             continue;
         }
         // SAFETY: the last block of the list: free, and in no other.
-        unsafe { (*at::<Header>(OUTBOX.last[slot].get())).next = thread.inbox.get() as usize };
+        unsafe { (*at::<BlockHeader>(OUTBOX.last[slot].get())).next = thread.inbox.get() as usize };
         thread.inbox.set(first as u64);
     }
 }
@@ -202,7 +202,7 @@ pub(crate) fn collect() {
     while block != 0 {
         // SAFETY: blocks of this arena that others have freed and handed back.
         unsafe {
-            let header = at::<Header>(block).read();
+            let header = at::<BlockHeader>(block).read();
             let next = header.next;
             put(arena(), block, header);
             block = next;
