@@ -13,7 +13,11 @@ for program in pbzip2 lbzip2 pigz plzip zstd; do
 done
 command -v xz >/dev/null || missing+=(xz-utils)
 command -v elixir >/dev/null || missing+=(elixir)
-erl -noshell -eval 'halt(case code:which(proper) of non_existing -> 1; _ -> 0 end)' 2>/dev/null || missing+=(erlang-proper)
+# An Erlang that is here may be a part of Debian's packages only.
+for module in proper edoc eunit mnesia; do
+  erl -noshell -eval "halt(case code:which($module) of non_existing -> 1; _ -> 0 end)" 2>/dev/null ||
+    missing+=(erlang-$module)
+done
 if [ ${#missing[@]} = 0 ]; then
   exit 0
 fi
