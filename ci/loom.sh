@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 target=${CARGO_TARGET_DIR:-target}
 export LOOM_MAX_PREEMPTIONS=${LOOM_MAX_PREEMPTIONS:-2} SHUTTLE_SILENCE_WARNINGS=1
-with() { RUSTFLAGS="--cfg $1 --cfg fyris_small" cargo test --locked --profile quick "${@:2}" --target-dir "$target/$1"; }
+with() { RUSTFLAGS="--cfg $1 --cfg fyris_small" cargo test --locked --profile quick --target-dir "$target/$1" "${@:2}"; }
 with loom -p fyris-sync --lib reclaim
 with loom -p fyris-sync --lib lock::
 with loom -p fyris-index --test loom
