@@ -16,7 +16,7 @@ run: ## open the shell on the dump that ships (with no terminal: a short tour)
 	$(CARGO) build --profile quick --locked -p fyris-cli
 	@if [ -t 0 ]; then $(QUICK_FYRIS) shell $(DUMP); else $(QUICK_FYRIS) shell --script data/tour.fyris $(DUMP); fi
 
-test: ## what shows that Fyris is right, 20 minutes; installs what it needs (QUICK=1: six minutes, the Rust crates only)
+test: ## what shows that Fyris is right, 20 to 40 minutes; installs what it needs (QUICK=1: six minutes, the Rust crates only)
 	ci/test.sh $(if $(QUICK),quick)
 
 test-long: ## beyond `make test`, half an hour: tiny constants, models, fuzzing, the benchmarks' own runs

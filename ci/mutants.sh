@@ -130,6 +130,20 @@ store_watch_unwaited    |                    | -p fyris --test life a_watch
 store_read_unchecked    |                    | -p fyris --lib ops::commit
 store_read_passed       |                    | -p fyris --lib ops::commit
 store_read_passed       | --cfg loom         | -p fyris --lib ops::model::a_key_that_was_read --profile quick
+store_stamp_first       | --cfg loom --cfg fyris_small | -p fyris --lib version::model::writes_and --profile quick
+store_reader_stamps_not | --cfg loom --cfg fyris_small | -p fyris --lib version::model::a_snapshot_sees_what --profile quick
+store_snapshot_stamps_not | --cfg loom --cfg fyris_small | -p fyris --lib version::model::a_key_goes --profile quick
+store_equal_is_before   | --cfg loom --cfg fyris_small | -p fyris --lib version::model::a_key_goes --profile quick
+store_seen_retired      | --cfg loom --cfg fyris_small | -p fyris --lib version::model::a_key_goes --profile quick
+store_unwraps_unasked   | --cfg loom --cfg fyris_small | -p fyris --lib version::model::a_key_that_comes --profile quick
+store_pruned_below      | --cfg loom --cfg fyris_small | -p fyris --lib version::model::a_key_goes --profile quick
+store_listed_late       | --cfg loom --cfg fyris_small | -p fyris --lib version::model::what_a_snapshot --profile quick
+store_begins_at_once    | --cfg loom --cfg fyris_small | -p fyris --lib version::model::two_snapshots_are --profile quick
+store_clock_unhelped    | --cfg loom --cfg fyris_small | -p fyris --lib version::model::what_a_snapshot --profile quick
+store_left_unasked      | --cfg loom --cfg fyris_small | -p fyris --lib version::model::the_newer_of --profile quick
+store_kept_for_none     | --cfg loom --cfg fyris_small | -p fyris --lib version::model::a_key_that_goes --profile quick
+store_nothing_pruned    | --cfg loom --cfg fyris_small | -p fyris --lib version::model::a_key_goes --profile quick
+store_turn_unwaited     |                    | -p fyris --test snapshots the_first
 store_page_reused      |                    | -p fyris --test words what_is_seen
 ordered_bound_as_key    |                    | -p fyris-index --test ordered_keys bounds
 ordered_head_decides    |                    | -p fyris --test words keys_that_share

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The tests that show that Fyris is right, within 20 minutes on a fresh machine with two cores, the build included;
+# The tests that show that Fyris is right, in 20 to 40 minutes on a fresh machine with two cores, the build included;
 # installs what it needs. `quick` keeps to the crates below the bindings and to one build, within 6 minutes. The rest:
 # ci/test-long.sh.
 #

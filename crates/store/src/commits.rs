@@ -35,16 +35,17 @@
 //! A key that others delete after a commit is not among those that a scan comes by, so that it is not shown as it was
 //! before: to the scan the key was deleted.
 //!
-//! # Outlook
+//! # The clock
 //!
-//! The place in the log is the clock: a snapshot will be an empty commit in it, and a write will be stamped with the
-//! last place before it took effect.
+//! The place in the log is the clock of [`crate::version`]: a snapshot is an empty commit in it, and a write is stamped
+//! with the last place before it took effect.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64 as PlainU64;
 
-use fyris_sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use fyris_sync::atomic::{AtomicPtr, AtomicU64, Ordering, fence};
+use fyris_sync::lock::Mutex;
 use fyris_sync::reclaim::{Guard, PROTECT};
 
 use crate::ids::TableType;
@@ -52,6 +53,7 @@ use crate::key_kind::{Exact, KeyKind, Order};
 use crate::pending::{Commit, CommitPart, Decision};
 use crate::record::RecordPtr;
 use crate::slot::Content;
+use crate::version::Holder;
 
 /// Commits of more keys are searched for a key; the keys of others are gathered in a map.
 const LONG: usize = if cfg!(fyris_small) { 4 } else { 256 };
@@ -63,6 +65,8 @@ const SEARCHED: usize = if cfg!(fyris_small) { 1 } else { 4 };
 pub(crate) struct CommitLog {
     /// Null before the first. The log has a use for it (see [`Decision`]).
     last: AtomicPtr<Decision>,
+    /// Held by who begins snapshots, so that these are in the lists of their contents in the order of places.
+    begins: Mutex<()>,
 }
 
 /// The newest commit over one content.
@@ -93,6 +97,16 @@ impl Commits {
     }
 }
 
+impl Commits {
+    /// Returns the place of a snapshot.
+    pub(crate) fn place_of_snapshot(&self, version: u64) -> Place {
+        Place {
+            content: self.newest.content,
+            version,
+        }
+    }
+}
+
 impl NewestCommit {
     /// Notes a commit that is in the log.
     pub(crate) fn raise(&self, version: u64) {
@@ -110,6 +124,7 @@ impl CommitLog {
     pub(crate) fn new() -> Arc<CommitLog> {
         Arc::new(CommitLog {
             last: AtomicPtr::new(std::ptr::null_mut()),
+            begins: Mutex::new(()),
         })
     }
 
@@ -162,6 +177,44 @@ impl CommitLog {
             last.appear();
         }
         last
+    }
+
+    /// Returns the place of the last commit; 0 if there was none. All up to it have appeared, so that snapshots there
+    /// have noted their places (LISTED). The caller is pinned.
+    pub(crate) fn clock(&self) -> u64 {
+        let last = match cfg!(fyris_mutant = "store_clock_unhelped") {
+            false => self.last(),
+            true => self.last.load(PROTECT),
+        };
+        // SAFETY: null, or retired after it was replaced as the last (RECLAIM).
+        unsafe { live(last) }.map_or(0, Decision::version)
+    }
+
+    /// Begins snapshots that `enter` lists, and returns their place: that of an empty commit. They see what is before
+    /// this place.
+    pub(crate) fn begin(&self, enter: impl Fn() -> Box<[Arc<Holder>]>, pin: &impl Guard) -> u64 {
+        // Nothing is left half done by a panic.
+        let turn = self.begins.lock().unwrap_or_else(|p| p.into_inner());
+        let turn = (!cfg!(fyris_mutant = "store_begins_at_once")).then_some(turn);
+        let is_late = cfg!(fyris_mutant = "store_listed_late");
+        let none = match is_late {
+            false => Commit::of_snapshots(enter()),
+            true => Commit::new([]),
+        };
+        self.append(&none, pin);
+        if is_late {
+            let late = enter();
+            late.iter()
+                .for_each(|holder| holder.settle(none.block().version()));
+        }
+        drop(turn);
+        let place = none.block().version();
+        // SAFETY: it has no cells.
+        unsafe { none.finish(pin) };
+        // SeqCst: pairs with the fence where a version gets its stamp: what the snapshot does not find in a slot from
+        // now on gets a stamp at this place or behind (STAMPED in `crate::version`).
+        fence(Ordering::SeqCst);
+        place
     }
 
     /// Lets go of the memory of a long commit that is done.

@@ -9,8 +9,12 @@
 //! 2. **After the index has stored the word and left the slot**, [`TableData::displaced`] accounts for what was noted
 //!    and retires it.
 //!
+//! In a versioned table the new word is a cell over what the key holds, and what it displaces is kept as long as a
+//! snapshot sees it ([`crate::version`]).
+//!
 //! The swap of a whole content (a table that is emptied or deleted, its owner's end) has the same two steps:
-//! [`TableShared`](crate::table_shared::TableShared) swaps, [`DisplacedData`] is retired.
+//! [`TableShared`](crate::table_shared::TableShared) swaps, [`DisplacedData`] is retired, when no
+//! snapshot holds it any more.
 //!
 //! Invariant **AFTER_STORE**: nothing is retired before the word that takes its place is stored. A thread that pins
 //! after the retirement is not waited for, so it must not find what was retired. `ops/model.rs` tries it.
@@ -19,15 +23,16 @@
 //! is never too low. Bytes are accounted for afterwards.
 
 use fyris_index::{Action, Entry, HashIndex, Index};
-use fyris_sync::reclaim::Guard;
+use fyris_sync::reclaim::{Guard, LocalGuard};
 
 use crate::chain::{self, Edited};
 use crate::key_kind::{Exact, KeyKind};
 use crate::keys::ShortKey;
 use crate::pending::{CommitState, PendingPtr, Terms};
 use crate::record::RecordPtr;
-use crate::slot::{Content, Settled, Slot};
+use crate::slot::{Content, Held, Settled, Slot};
 use crate::table_data::{AnyTableData, TableData};
+use crate::version::{Owned, VersionPtr};
 use crate::writer::Writer;
 
 /// The change of a key's content.
@@ -47,6 +52,19 @@ pub(crate) enum Change {
 pub(crate) struct Displaced {
     content: Gone,
     cell: MetCell,
+    history: History,
+}
+
+/// The history of a key that a write has changed.
+#[derive(Default)]
+enum History {
+    /// There is none, and there was none.
+    #[default]
+    None,
+    /// The first cell of what there was: no snapshot lives that could see any of it.
+    Ended(VersionPtr),
+    /// The cell of the write, and what the key held before.
+    Told(VersionPtr, Option<Held>),
 }
 
 /// What of a key's content has gone.
@@ -79,8 +97,8 @@ impl Displaced {
     /// Returns what a write displaces that puts the content that won in the place of a decided cell.
     pub(crate) fn cell(cell: PendingPtr) -> Displaced {
         Displaced {
-            content: Gone::Nothing,
             cell: MetCell::Decided(cell),
+            ..Displaced::default()
         }
     }
 }
@@ -134,28 +152,71 @@ where
         f: &mut impl FnMut(Option<Content>) -> (Change, R),
         writer: &Writer<'_>,
     ) -> (Action<Slot<K>>, Option<R>) {
-        let old = match slot.map(Slot::settled) {
+        let held = match slot.map(Slot::settled) {
             None => None,
-            Some(Settled::Content(content)) => content,
+            Some(Settled::Held(held)) => held,
             Some(Settled::Undecided(cell)) => {
                 return self.write_through(cell, displaced, f, writer);
             }
         };
-        let (change, result) = f(old);
-        let action = match self.change(old, change, displaced, writer) {
-            None => return (Action::Keep, Some(result)),
-            Some(None) => Action::Remove,
-            Some(Some(content)) => Action::Put(Slot::content(content)),
-        };
-        if let Some(cell) = slot.and_then(Slot::as_pending)
-            && !cfg!(fyris_mutant = "store_loser_kept")
-        {
+        if let Some(cell) = slot.and_then(Slot::as_pending) {
             displaced.cell = MetCell::Decided(cell);
+            if writer.is_versioned {
+                // The slot gets the commit's own version, and the write is done again.
+                return (action(self.told_by_commit(cell)), None);
+            }
         }
+        let old = held.and_then(Held::now);
+        let (change, result) = f(old);
+        let Some(new) = self.change(old, change, displaced, writer) else {
+            displaced.cell = MetCell::None;
+            return (Action::Keep, Some(result));
+        };
+        if cfg!(fyris_mutant = "store_loser_kept") {
+            displaced.cell = MetCell::None;
+        }
+        let new = self.with_history(held, new, displaced, writer);
         if cfg!(fyris_mutant = "store_retire_early") {
             self.displaced(std::mem::take(displaced), writer);
         }
-        (action, Some(result))
+        (action(new), Some(result))
+    }
+
+    /// Returns what a key will hold that gets another content: in a versioned table a cell over what it holds now.
+    #[inline]
+    fn with_history(
+        &self,
+        held: Option<Held>,
+        new: Option<Content>,
+        displaced: &mut Displaced,
+        writer: &Writer<'_>,
+    ) -> Option<Held> {
+        if writer.is_versioned {
+            return Some(self.told(held, new, displaced));
+        }
+        if let Some(cell) = held.and_then(Held::as_version) {
+            displaced.history = History::Ended(cell);
+        }
+        new.map(Held::content)
+    }
+
+    #[cold]
+    fn told(&self, held: Option<Held>, new: Option<Content>, displaced: &mut Displaced) -> Held {
+        let cell = VersionPtr::new(new, held, &self.commits.log);
+        displaced.history = History::Told(cell, held);
+        let told = Held::version(cell);
+        self.count_if_absent(Some(told));
+        told
+    }
+
+    /// Returns what a key will hold whose slot has the cell of a decided commit, in a versioned table.
+    #[cold]
+    pub(crate) fn told_by_commit(&self, cell: PendingPtr) -> Option<Held> {
+        let held = cell.get().held_with_history();
+        if held != cell.get().held_before() {
+            self.count_if_absent(held);
+        }
+        held
     }
 
     /// Counts the objects that a change brings, or lets a fixed table remember the key that goes, notes what it
@@ -197,47 +258,49 @@ where
             displaced.cell = MetCell::Sealed(cell);
             return (Action::Keep, None);
         };
-        let old = cell.get().before();
+        let held = cell.get().held_before();
+        let old = held.and_then(Held::now);
         let (change, result) = f(old);
         let Some(now) = self.change(old, change, displaced, writer) else {
             return (Action::Keep, Some(result));
         };
+        let (terms, after) = (cell.get().terms(), cell.get().after());
+        if matches!(terms, Terms::New | Terms::Unchanged) && now.is_none() && old.is_none() {
+            return (Action::Keep, Some(result));
+        }
+        let told = self.with_history(held, now, displaced, writer);
         // The slot gets the word that it has: a thread that has read it sees that something has changed.
         let same = Action::Put(Slot::pending(cell));
-        let action = match (cell.get().terms(), now) {
-            (Terms::Replace, _) => {
-                self.put_below(cell, old, now, cell.get().after());
+        let action = match terms {
+            Terms::Replace => {
+                self.put_below(cell, (old, now, told), after);
                 same
             }
-            (Terms::Add, _) => {
-                let new = cell.get().after();
+            Terms::Add => {
                 let remade = self.with_records(now, cell.get().part().records_of(cell.get()));
-                self.put_below(cell, old, now, remade);
-                if let Some(chain) = new {
+                self.put_below(cell, (old, now, told), remade);
+                if let Some(chain) = after {
                     displaced.cell = MetCell::Remade(chain, old);
                 }
                 same
             }
-            (Terms::New | Terms::Unchanged, None) if old.is_none() => Action::Keep,
-            (Terms::New | Terms::Unchanged, now) => {
+            Terms::New | Terms::Unchanged => {
                 if !cfg!(fyris_mutant = "store_read_passed") {
                     hold.abort();
                 }
                 displaced.cell = MetCell::Decided(cell);
-                now.map_or(Action::Remove, |content| {
-                    Action::Put(Slot::content(content))
-                })
+                action(told)
             }
         };
         (action, Some(result))
     }
 
-    /// Lets an undecided cell say that its key holds `now`, and `new` after the commit.
+    /// Lets an undecided cell say that its key holds `now`, that is `told`, in the place of `old`, and `new` after the
+    /// commit.
     fn put_below(
         &self,
         cell: PendingPtr,
-        old: Option<Content>,
-        now: Option<Content>,
+        (old, now, told): (Option<Content>, Option<Content>, Option<Held>),
         new: Option<Content>,
     ) {
         let (before, after) = (self.gain(old, cell.get().after()), self.gain(now, new));
@@ -245,7 +308,7 @@ where
         // The commit will bring back what the write takes out: counted already.
         self.account(objects.max(0), 0);
         cell.get().part().drift(objects, bytes);
-        cell.get().write_through(now, new);
+        cell.get().write_through(told, new);
     }
 
     /// Returns the content of a key of a bag with those records put in that it does not have.
@@ -276,30 +339,83 @@ where
     /// (AFTER_STORE).
     #[inline]
     pub(crate) fn displaced(&self, displaced: Displaced, writer: &Writer<'_>) {
+        if let History::Told(cell, older) = displaced.history {
+            return self.displaced_with_history(displaced, cell, older, writer);
+        }
         match displaced.content {
             Gone::Nothing => {}
             Gone::Whole(None, new) => self.account(0, new.map_or(0, Content::size) as i64),
             Gone::Whole(Some(old), new) => {
-                match new {
-                    None => self.account(-(old.count() as i64), -(old.size() as i64)),
-                    // If the lengths are equal, the sizes are, and the allocator need not be asked.
-                    Some(new) if old.is_as_long(new) => {}
-                    Some(new) => self.account(0, new.size() as i64 - old.size() as i64),
-                }
+                self.account_for(old, new);
                 // SAFETY: OWNERSHIP, AFTER_STORE: out of its slot, which this thread has written.
                 unsafe { old.retire(writer.pin) };
             }
             Gone::Pushed(old, new) => self.account(0, chain::size_above(new, old) as i64),
             Gone::Part(edited) => {
-                let fewer = edited.fewer() as i64;
+                self.account(-(edited.fewer() as i64), edited.more_bytes());
                 // SAFETY: OWNERSHIP, AFTER_STORE: what it made took the old chain's place.
-                let bytes = unsafe { edited.retire(writer.pin) };
-                self.account(-fewer, bytes);
+                unsafe { edited.retire(writer.pin) };
             }
         }
-        match displaced.cell {
+        self.displaced_cell(displaced.cell, writer);
+        if let History::Ended(cell) = displaced.history {
+            // SAFETY: OWNERSHIP, AFTER_STORE: a content without a cell took its place.
+            unsafe { self.end_history(cell, writer.pin) };
+        }
+    }
+
+    /// Accounts for the bytes of a content, and its objects, when another one or nothing takes its place.
+    #[inline(always)]
+    fn account_for(&self, old: Content, new: Option<Content>) {
+        match new {
+            None => self.account(-(old.count() as i64), -(old.size() as i64)),
+            // If the lengths are equal, the sizes are, and the allocator need not be asked.
+            Some(new) if old.is_as_long(new) => {}
+            Some(new) => self.account(0, new.size() as i64 - old.size() as i64),
+        }
+    }
+
+    /// Does the same in a versioned table, where `cell` took the place of `older`.
+    #[cold]
+    #[inline(never)]
+    fn displaced_with_history(
+        &self,
+        displaced: Displaced,
+        cell: VersionPtr,
+        older: Option<Held>,
+        writer: &Writer<'_>,
+    ) {
+        let owned = match displaced.content {
+            Gone::Nothing => Owned::Nothing,
+            Gone::Whole(None, new) => {
+                self.account(0, new.map_or(0, Content::size) as i64);
+                Owned::Nothing
+            }
+            Gone::Whole(Some(old), new) => {
+                self.account_for(old, new);
+                Owned::Content(old)
+            }
+            Gone::Pushed(old, new) => {
+                self.account(0, chain::size_above(new, old) as i64);
+                Owned::Nothing
+            }
+            Gone::Part(edited) => {
+                self.account(-(edited.fewer() as i64), edited.more_bytes());
+                Owned::Part(edited)
+            }
+        };
+        self.displaced_cell(displaced.cell, writer);
+        // The stamp first: a snapshot that is not listed when this looks does not see what went (LISTED).
+        let died = cell.stamp();
+        self.supersede(older, owned, died, cell.key(), writer.pin);
+    }
+
+    /// Does what is to be done about the cell of a commit that a write has met.
+    #[inline]
+    fn displaced_cell(&self, cell: MetCell, writer: &Writer<'_>) {
+        match cell {
             MetCell::None => {}
-            MetCell::Decided(cell) => self.retire_loser(cell, writer.pin),
+            MetCell::Decided(cell) => self.retire_loser(cell, writer.is_versioned, writer.pin),
             // SAFETY: OWNERSHIP, AFTER_STORE: another chain of the same records is in the cell.
             MetCell::Remade(chain, bottom) => unsafe {
                 chain::retire_cells_above(chain, bottom, writer.pin);
@@ -309,26 +425,61 @@ where
         }
     }
 
-    /// Retires the side of a decided cell that lost.
+    /// Retires the cells of a history that has ended.
+    ///
+    /// # Safety
+    ///
+    /// No slot holds it any more.
     #[cold]
-    fn retire_loser(&self, cell: PendingPtr, pin: &impl Guard) {
-        let (old, new) = (cell.get().before(), cell.get().after());
+    unsafe fn end_history(&self, cell: VersionPtr, pin: &impl Guard) {
+        if cell.content().is_none() {
+            self.living.count_absent(-1);
+        }
+        // SAFETY: the caller's promise.
+        unsafe { cell.retire_chain(pin) };
+    }
+
+    /// Retires the side of a decided cell that lost; where the key got the commit's own version, snapshots may see it.
+    #[cold]
+    pub(crate) fn retire_loser(&self, cell: PendingPtr, with_history: bool, pin: &LocalGuard) {
+        let (held, new) = (cell.get().held_before(), cell.get().after());
+        let old = held.and_then(Held::now);
+        let committed = cell.get().state() == CommitState::Committed;
+        if committed && with_history {
+            if old != new {
+                let (died, key) = (cell.get().version(), cell.get().key());
+                // In a bag what is put in contains the old chain.
+                let owned = match old {
+                    Some(old) if !self.kind.is_bag() || new.is_none() => Owned::Content(old),
+                    _ => Owned::Nothing,
+                };
+                self.supersede(held, owned, died, key, pin);
+            }
+            return;
+        }
         // SAFETY: OWNERSHIP: the cell owned both sides, the winner went to the slot, and the cell is taken out
         // of its slot once. In a bag what is put in contains the old chain.
         unsafe {
-            match (cell.get().state(), old, new) {
-                (CommitState::Committed, Some(old), None) => old.retire(pin),
-                (CommitState::Committed, Some(old), Some(new))
-                    if !self.kind.is_bag() && old != new =>
-                {
+            match (committed, old, new) {
+                (true, Some(old), None) => old.retire(pin),
+                (true, Some(old), Some(new)) if !self.kind.is_bag() && old != new => {
                     old.retire(pin);
                 }
                 // The records are the committer's (UNPLACED).
-                (CommitState::Aborted, _, Some(new)) => chain::retire_cells_above(new, old, pin),
+                (false, _, Some(new)) => chain::retire_cells_above(new, old, pin),
                 _ => {}
+            }
+            if let (true, Some(cell)) = (committed, held.and_then(Held::as_version)) {
+                self.end_history(cell, pin);
             }
         }
     }
+}
+
+/// Returns the action that lets a key hold this.
+#[inline]
+fn action<K>(held: Option<Held>) -> Action<Slot<K>> {
+    held.map_or(Action::Remove, |held| Action::Put(Slot::held(held)))
 }
 
 /// Returns by how many objects a key grows when `new` takes the place of `old`.
@@ -372,13 +523,16 @@ impl DisplacedData {
         DisplacedData(data)
     }
 
-    /// Retires it, and sees to it that it is freed soon. It can be looked at while `pin` lives.
-    pub(crate) fn retire(self, pin: &impl Guard) -> &AnyTableData {
-        // SAFETY: the promise of `new`; retired once, under this pin (RECLAIM).
-        unsafe {
-            pin.retire(self.0);
+    /// Lets go of it: retires it, and sees to it that it is freed soon, unless snapshots hold it. It can be looked at
+    /// while `pin` lives.
+    pub(crate) fn let_go(self, pin: &impl Guard) -> &AnyTableData {
+        // SAFETY: the promise of `new`; the last holder retires it, under this pin or a later one (RECLAIM).
+        let data = unsafe { &*self.0 };
+        if data.living().let_go() {
+            // SAFETY: as above.
+            unsafe { pin.retire(self.0) };
             pin.flush_on_drop();
-            &*self.0
         }
+        data
     }
 }

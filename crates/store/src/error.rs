@@ -187,6 +187,12 @@ pub enum Error {
     /// This process is a forked child of one that has made a store: see [`Store::is_forked`](crate::Store::is_forked).
     #[error("the process was forked from one that has tables: it may only exec or _exit")]
     Forked,
+    /// The snapshot was released.
+    #[error("the snapshot has been released")]
+    Released,
+    /// A snapshot is not written to.
+    #[error("a snapshot can only be read")]
+    ReadOnly,
     /// The generator of `init_table` gave up.
     #[error("the generator failed: {0}")]
     Generator(String),

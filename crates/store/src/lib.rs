@@ -61,6 +61,8 @@ mod key_kind;
 mod keys;
 mod life;
 mod memory;
+#[cfg(all(test, loom))]
+mod model;
 mod native_terms;
 mod ops;
 mod options;
@@ -70,10 +72,12 @@ mod record;
 mod registry;
 mod resource_ref;
 mod slot;
+mod snapshot;
 mod store;
 mod table;
 mod table_data;
 mod table_shared;
+mod version;
 mod view;
 mod writer;
 
@@ -95,6 +99,7 @@ pub use options::{Options, WriteConcurrency};
 pub use query::{Chunk, Continuation, Explanation, Query, match_spec_run};
 pub use record::Object;
 pub use resource_ref::{ResourceRefs, each_reference, set_resource_refs};
+pub use snapshot::Snapshot;
 pub use store::{Borrowed, Owner, Store};
 pub use table::{
     Batch, Cursor, Elements, Generated, Info, InfoValue, Iter, Loader, Prefix, RangeCursor,

@@ -53,16 +53,17 @@ const PROTECTED: u64 = 1;
 const PRIVATE: u64 = 2;
 const CLOSING: u64 = 4;
 
-/// The bits of modes, that say what writes have to do besides: the table is [fixed](crate::fix), or
-/// [watched](crate::WriteWatch).
+/// The bits of modes, that say what writes have to do besides: the table is [fixed](crate::fix),
+/// [watched](crate::WriteWatch), or [versioned](crate::version).
 const FIXED: u64 = 8;
 const WATCHED: u64 = 16;
+const VERSIONED: u64 = 32;
 
 /// The bits that do not matter to a read: a change that is only on its way has not happened, and modes are for writes.
-const UNSEEN: u64 = CLOSING | FIXED | WATCHED;
+const UNSEEN: u64 = CLOSING | FIXED | WATCHED | VERSIONED;
 
 /// The name's number in a state: there are no more than 2^20 atoms.
-const NAME_SHIFT: u32 = 5;
+const NAME_SHIFT: u32 = 6;
 const NAME: u64 = ((1 << 20) - 1) << NAME_SHIFT;
 const _: () = assert!(fyris_term::atom::MAX_ATOMS as u64 - 1 <= NAME >> NAME_SHIFT);
 
@@ -132,6 +133,12 @@ impl State {
     #[inline]
     pub(crate) fn is_watched(self) -> bool {
         self.0 & WATCHED != 0
+    }
+
+    /// Returns whether writes leave what they displace for snapshots.
+    #[inline]
+    pub(crate) fn is_versioned(&self) -> bool {
+        self.0 & VERSIONED != 0
     }
 
     /// Returns whether any process has fixed the table.
@@ -280,6 +287,12 @@ impl Life {
     /// Says whether the table is watched. Who says so waits for the writes that may not have seen it.
     pub(crate) fn set_watched(&self, watched: bool) {
         self.set_mode(WATCHED, watched);
+    }
+
+    /// Says whether writes leave what they displace for snapshots. Who says so waits for the writes that may not have
+    /// seen it.
+    pub(crate) fn set_versioned(&self, versioned: bool) {
+        self.set_mode(VERSIONED, versioned);
     }
 
     fn set_mode(&self, mode: u64, on: bool) {

@@ -71,7 +71,8 @@ use smallvec::SmallVec;
 
 use crate::commits::NewestCommit;
 use crate::record::{NewRecord, RecordPtr};
-use crate::slot::Content;
+use crate::slot::{Content, Held};
+use crate::version::{Holder, VersionPtr};
 
 /// Whether a commit has happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,7 +126,7 @@ pub(crate) fn terms_of(terms: &CellTerms, place: impl FnOnce() -> usize) -> Term
 /// One key's part of a commit: 8-byte aligned.
 pub(crate) struct Pending {
     decision: *const Decision,
-    /// What the key holds: bits of a content, or zero. Written before the cell is put in a slot, and under its
+    /// What the key holds: bits of [`Held`], or zero. Written before the cell is put in a slot, and under its
     /// protection (THROUGH).
     old: AtomicU64,
     /// What the key will hold if the commit is decided for: bits of a content, or zero. Written as `old` is.
@@ -174,6 +175,8 @@ pub(crate) struct Decision {
     previous: AtomicPtr<Decision>,
     /// One for each table, in the order of tables.
     parts: Box<[CommitPart]>,
+    /// The snapshots whose place this is.
+    snapshots: Box<[Arc<Holder>]>,
 }
 
 // SAFETY: the pointer in a cell is to the block the cell is part of, the other one to a block in the log.
@@ -244,8 +247,13 @@ impl Pending {
 
     /// Returns the content of the key without the commit.
     pub(crate) fn before(&self) -> Option<Content> {
+        self.held_before()?.now()
+    }
+
+    /// Returns what the key holds without the commit.
+    pub(crate) fn held_before(&self) -> Option<Held> {
         // PROTECT: pairs with the Release in `write_through`. SAFETY: live by OWNERSHIP.
-        unsafe { Content::from_bits(self.old.load(PROTECT)) }
+        unsafe { Held::from_bits(self.old.load(PROTECT)) }
     }
 
     /// Returns the content of the key after a commit.
@@ -254,13 +262,52 @@ impl Pending {
         unsafe { Content::from_bits(self.new.load(PROTECT)) }
     }
 
+    /// Returns what the key holds according to the state now, where no snapshot lives.
+    pub(crate) fn held(&self) -> Option<Held> {
+        match self.state() {
+            CommitState::Committed => self.after().map(Held::content),
+            CommitState::Undecided | CommitState::Aborted => self.held_before(),
+        }
+    }
+
+    /// Returns what the key holds according to a decision, with what it held before for the snapshots that see that. The
+    /// cell that this may have made is the caller's.
+    pub(crate) fn held_with_history(&self) -> Option<Held> {
+        let (before, after) = (self.held_before(), self.after());
+        if self.state() != CommitState::Committed || before.and_then(Held::now) == after {
+            return before;
+        }
+        let version = self.decision().version();
+        Some(Held::version(VersionPtr::of_commit(after, before, version)))
+    }
+
+    /// Returns the content of the key just before a place of the log, which is the end of a commit that has appeared.
+    pub(crate) fn before_place(&self, place: u64) -> Option<Content> {
+        let committed = self.state() == CommitState::Committed;
+        if committed && self.decision().version() < place {
+            return self.after();
+        }
+        self.held_before()?.before(place)
+    }
+
+    /// Returns the commit's place in the log.
+    pub(crate) fn version(&self) -> u64 {
+        self.decision().version()
+    }
+
     /// Says what the key holds without the commit and after it, for a writer of the key (THROUGH). The cell is
     /// undecided, and stays so if the second changes.
-    pub(crate) fn write_through(&self, old: Option<Content>, new: Option<Content>) {
-        // Release, both: pair with PROTECT in `before` and `after`.
-        let bits = |content: Option<Content>| content.map_or(0, Content::bits);
-        self.new.store(bits(new), Ordering::Release);
-        self.old.store(bits(old), Ordering::Release);
+    pub(crate) fn write_through(&self, old: Option<Held>, new: Option<Content>) {
+        // Release, both: pair with PROTECT in `held_before` and `after`.
+        self.new
+            .store(new.map_or(0, Content::bits), Ordering::Release);
+        self.set_before(old);
+    }
+
+    /// Says in other words what the key holds without the commit. With the slot protected.
+    pub(crate) fn set_before(&self, old: Option<Held>) {
+        // Release: pairs with PROTECT in `held_before`.
+        self.old.store(old.map_or(0, Held::bits), Ordering::Release);
     }
 
     /// Returns the condition of the commit on the key.
@@ -271,17 +318,17 @@ impl Pending {
 
     /// Returns a record with the key: of either content, or made for that.
     pub(crate) fn key(&self) -> RecordPtr {
-        match self.after().or(self.before()) {
+        let held = self.after().or(self.held_before().map(Held::with_key));
+        match held {
             Some(content) => content.newest(),
             None => self.part().key_of(self),
         }
     }
 
     /// Says what the key holds and will hold, before the cell is put in a slot.
-    pub(crate) fn prepare(&self, old: Option<Content>, new: Option<Content>) {
+    pub(crate) fn prepare(&self, old: Option<Held>, new: Option<Content>) {
         // Relaxed, both: published by the store that puts the cell in a slot.
-        self.old
-            .store(old.map_or(0, Content::bits), Ordering::Relaxed);
+        self.old.store(old.map_or(0, Held::bits), Ordering::Relaxed);
         self.new
             .store(new.map_or(0, Content::bits), Ordering::Relaxed);
     }
@@ -429,7 +476,7 @@ impl Decision {
         self.previous.load(Ordering::Relaxed)
     }
 
-    /// Lets its tables and then the state say that the commit has happened, which is in the log.
+    /// Lets its tables, its snapshots and then the state say that the commit has happened, which is in the log.
     pub(crate) fn appear(&self) {
         // Acquire: pairs with the Release below: a thread that sees it done goes on as if it had done it itself. A
         // store writes a line that others read.
@@ -441,6 +488,9 @@ impl Decision {
             self.parts
                 .iter()
                 .for_each(|part| part.newest.raise(version));
+            self.snapshots
+                .iter()
+                .for_each(|holder| holder.settle(version));
         }
         // Release: pairs with the Acquire in `Pending::state`, so that a thread that sees the decision sees
         // everything before it.
@@ -482,6 +532,7 @@ impl Commit {
             version: AtomicU64::new(0),
             previous: AtomicPtr::new(std::ptr::null_mut()),
             parts: Box::new([]),
+            snapshots: Box::new([]),
         }));
         let cell = || Pending {
             decision: block,
@@ -505,6 +556,14 @@ impl Commit {
             (*block).parts = parts;
             Commit(NonNull::new_unchecked(block))
         }
+    }
+
+    /// Returns an empty commit, which is the beginning of snapshots.
+    pub(crate) fn of_snapshots(snapshots: Box<[Arc<Holder>]>) -> Commit {
+        let commit = Commit::new([]);
+        // SAFETY: ours alone until it is in the log.
+        unsafe { (*commit.as_ptr()).snapshots = snapshots };
+        commit
     }
 
     pub(crate) fn block(&self) -> &Decision {

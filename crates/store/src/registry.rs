@@ -78,7 +78,7 @@ impl Removed {
     fn retire(self, pin: &impl Guard) {
         drop((self.attachment, self.heir));
         let shared = Arc::into_raw(self.shared).cast_mut();
-        self.data.retire(pin);
+        self.data.let_go(pin);
         // SAFETY: TABLE_STAYS: no thread that pins from now on finds the table, of which `reclaim` drops the registry's
         // count, once.
         unsafe { pin.retire(shared) };
@@ -540,7 +540,7 @@ impl Drop for Inner {
         let tables = std::mem::take(&mut self.lock().tables);
         for shared in tables.values() {
             if let Some(data) = shared.delete() {
-                data.retire(&pin);
+                data.let_go(&pin);
             }
         }
     }
@@ -683,7 +683,7 @@ mod tests {
         assert!(matches!(me.table(name), Err(Error::NoSuchTable(_))));
         assert!(matches!(me.table(table.id()), Err(Error::NoSuchTable(_))));
         assert_eq!(table.info(), None);
-        data.retire(&pin);
+        data.let_go(&pin);
     }
 
     /// The steps of a rename, one by one: the table has the old name until the state changes, and the new one since.

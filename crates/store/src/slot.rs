@@ -1,6 +1,6 @@
-//! The index entry of the store: one of four things in one word.
+//! The index entry of the store: one of five things in one word.
 //!
-//! # The four
+//! # The five
 //!
 //! | low bits | the rest of the word |
 //! |---|---|
@@ -8,18 +8,19 @@
 //! | 1 | points to the newest cell of a [chain](crate::chain): several objects of the key, in a bag |
 //! | 2 | points to a [pending cell](crate::pending): the key's content depends on a commit under way |
 //! | 3 | is the one object of the key: an [inline object](crate::record::INLINE) |
+//! | 6 | points to a [version cell](crate::version): the present content, and those before that a snapshot may see |
 //!
-//! All but the third are the *content* of a key. The third names the content before and after a decision. A version
-//! cell, which will chain the contents that a live snapshot can still see behind the present one, is tag 6, of the same
-//! shape (an old and a new content, and a number that says which of them a reader takes): bit 1 without bit 0, so that
-//! one branch tells a reader of both.
+//! All but the third and the last are the *content* of a key; these two have bit 1 without bit 0, so that one branch
+//! tells a reader of both. What a key *holds* is a content or a version cell. A pending cell names what the key holds
+//! before and after a decision.
 //!
 //! # Ownership
 //!
 //! **OWNERSHIP**: content that is in an index belongs to the slot. A thread that takes a word out of a slot retires
 //! everything that this word owned and the new word does not: the record, the cells of a chain that are not shared with
 //! the chain put in its place, the side of a pending cell that lost. The pending cell itself belongs to its descriptor.
-//! An inline object owns nothing.
+//! A version cell, with those below, belongs to the slot, and so does the content of the first one; that of the others
+//! belongs to who displaced it (RETAINED in [`crate::version`]). An inline object owns nothing.
 
 use std::hash::BuildHasher;
 use std::marker::PhantomData;
@@ -33,11 +34,19 @@ use crate::key_kind::{Exact, KeyKind, Order};
 use crate::keys::ShortKey;
 use crate::pending::{CommitState, PendingPtr};
 use crate::record::{INLINE, RecordPtr, materialize, word_has_key, word_key};
+use crate::version::VersionPtr;
 
 const TAG: u64 = 7;
 pub(crate) const RECORD: u64 = 0;
 pub(crate) const CHAIN: u64 = 1;
 const PENDING: u64 = 2;
+const VERSION: u64 = 6;
+
+/// Returns whether a word is a content: no cell of a commit or of versions.
+#[inline]
+fn is_content(bits: u64) -> bool {
+    bits & 3 != PENDING
+}
 
 /// The content of a key: one record, or a chain of them.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -237,6 +246,111 @@ impl Content {
     }
 }
 
+/// What a key holds: a content, or a version cell.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Held(NonZeroU64);
+
+impl Held {
+    #[inline]
+    pub(crate) fn content(content: Content) -> Held {
+        Held(content.0)
+    }
+
+    pub(crate) fn version(cell: VersionPtr) -> Held {
+        // SAFETY: a pointer is not null, whatever its tag.
+        Held(unsafe { NonZeroU64::new_unchecked(cell.bits() | VERSION) })
+    }
+
+    /// Returns it as a number, for the fields of cells.
+    #[inline]
+    pub(crate) fn bits(self) -> u64 {
+        self.0.get()
+    }
+
+    /// Returns it back from its number; `None` for zero.
+    ///
+    /// # Safety
+    ///
+    /// `bits` is zero or comes from [`Held::bits`] of what has not been freed.
+    #[inline]
+    pub(crate) unsafe fn from_bits(bits: u64) -> Option<Held> {
+        NonZeroU64::new(bits).map(Held)
+    }
+
+    /// Returns the version cell, if it is one.
+    #[inline]
+    pub(crate) fn as_version(self) -> Option<VersionPtr> {
+        let bits = self.0.get();
+        // SAFETY: the tag says what the pointer is; live by RECLAIM.
+        (bits & TAG == VERSION).then(|| unsafe { VersionPtr::from_bits(bits & !TAG) })
+    }
+
+    /// Returns the content at present.
+    #[inline]
+    pub(crate) fn now(self) -> Option<Content> {
+        match self.as_version() {
+            Some(cell) => cell.now(),
+            None => Some(Content(self.0)),
+        }
+    }
+
+    /// Returns the content just before a place of the log.
+    pub(crate) fn before(self, place: u64) -> Option<Content> {
+        match self.as_version() {
+            Some(cell) => cell.before(place),
+            None => Some(Content(self.0)),
+        }
+    }
+
+    /// Returns the number of the last commit before the content took effect; 0 if that was before all snapshots that
+    /// may see it.
+    pub(crate) fn stamp(self) -> u64 {
+        self.as_version().map_or(0, VersionPtr::stamp)
+    }
+
+    /// Returns a content with the key.
+    pub(crate) fn with_key(self) -> Content {
+        match self.as_version() {
+            Some(cell) => cell.content().unwrap_or_else(|| cell.with_key()),
+            None => Content(self.0),
+        }
+    }
+}
+
+/// The moment at which a reader reads.
+pub(crate) trait Moment: Copy {
+    /// Returns what an entry holds at the moment; never waits. A commit that is not decided has not happened.
+    fn read<K>(self, slot: Slot<K>) -> Option<Content>;
+}
+
+/// The moment of the read itself.
+#[derive(Clone, Copy)]
+pub(crate) struct Now;
+
+impl Moment for Now {
+    #[inline]
+    fn read<K>(self, slot: Slot<K>) -> Option<Content> {
+        slot.read()
+    }
+}
+
+/// The moment just before a place of the log: of a snapshot.
+#[derive(Clone, Copy)]
+pub(crate) struct Before(pub(crate) u64);
+
+impl Moment for Before {
+    #[inline]
+    fn read<K>(self, slot: Slot<K>) -> Option<Content> {
+        if is_content(slot.0.get()) {
+            return Some(Content(slot.0));
+        }
+        match slot.as_pending() {
+            Some(cell) => cell.get().before_place(self.0),
+            None => Held(slot.0).before(self.0),
+        }
+    }
+}
+
 /// An index entry; `K` says which part of the record is its key.
 pub(crate) struct Slot<K>(NonZeroU64, PhantomData<fn() -> K>);
 
@@ -250,8 +364,8 @@ impl<K> Copy for Slot<K> {}
 
 /// An entry as a writer sees it.
 pub(crate) enum Settled {
-    /// The key holds this.
-    Content(Option<Content>),
+    /// The key holds this; a decided commit that has the slot no snapshot can tell from it.
+    Held(Option<Held>),
     /// It depends on a commit that is not decided yet.
     Undecided(PendingPtr),
 }
@@ -260,6 +374,11 @@ impl<K> Slot<K> {
     #[inline]
     pub(crate) fn content(content: Content) -> Self {
         Slot(content.0, PhantomData)
+    }
+
+    #[inline]
+    pub(crate) fn held(held: Held) -> Self {
+        Slot(held.0, PhantomData)
     }
 
     pub(crate) fn pending(cell: PendingPtr) -> Self {
@@ -271,44 +390,47 @@ impl<K> Slot<K> {
     /// Returns the content for a reader, which never waits. A commit that is not decided has not happened.
     #[inline]
     pub(crate) fn read(self) -> Option<Content> {
-        if self.0.get() & TAG == PENDING {
-            return self.read_pending();
+        if !is_content(self.0.get()) {
+            return self.read_cell();
         }
         Some(Content(self.0))
     }
 
     #[cold]
-    fn read_pending(self) -> Option<Content> {
-        self.as_pending()?.get().read()
+    fn read_cell(self) -> Option<Content> {
+        match self.as_pending() {
+            Some(cell) => cell.get().read(),
+            None => Held(self.0).now(),
+        }
     }
 
     /// Returns the content for a reader, which never waits, and becomes that content; if there is none it stays a
-    /// pending cell.
+    /// cell.
     #[inline]
     pub(crate) fn resolve(&mut self) -> Option<Content> {
-        if self.0.get() & TAG == PENDING {
-            return self.resolve_pending();
+        if !is_content(self.0.get()) {
+            return self.resolve_cell();
         }
         Some(Content(self.0))
     }
 
     #[cold]
-    fn resolve_pending(&mut self) -> Option<Content> {
-        let content = self.read_pending()?;
+    fn resolve_cell(&mut self) -> Option<Content> {
+        let content = self.read_cell()?;
         *self = Slot::content(content);
         Some(content)
     }
 
     /// Returns the result of [`Slot::resolve`].
     pub(crate) fn resolved(self) -> Option<Content> {
-        (self.0.get() & TAG != PENDING).then_some(Content(self.0))
+        is_content(self.0.get()).then_some(Content(self.0))
     }
 
-    /// Returns the content for a writer.
+    /// Returns what the key holds for a writer.
     #[inline]
     pub(crate) fn settled(self) -> Settled {
         if self.0.get() & TAG != PENDING {
-            return Settled::Content(Some(Content(self.0)));
+            return Settled::Held(Some(Held(self.0)));
         }
         self.settled_pending()
     }
@@ -322,8 +444,8 @@ impl<K> Slot<K> {
             {
                 Settled::Undecided(cell)
             }
-            Some(cell) => Settled::Content(cell.get().read()),
-            None => Settled::Content(None),
+            Some(cell) => Settled::Held(cell.get().held()),
+            None => Settled::Held(None),
         }
     }
 
@@ -333,6 +455,12 @@ impl<K> Slot<K> {
         let bits = self.0.get();
         // SAFETY: the tag says what the pointer is; live by RECLAIM.
         (bits & TAG == PENDING).then(|| unsafe { PendingPtr::from_bits(bits & !TAG) })
+    }
+
+    /// Returns the version cell, if the entry is one.
+    #[inline]
+    pub(crate) fn as_version(self) -> Option<VersionPtr> {
+        Held(self.0).as_version()
     }
 
     /// Returns whether the entry has this key. The caller is pinned.
@@ -364,10 +492,16 @@ impl<K> Slot<K> {
 
     #[cold]
     fn far_record(&self) -> RecordPtr {
-        match self.as_pending() {
-            Some(cell) => cell.get().key(),
-            None => Content(self.0).newest(),
-        }
+        let record = match (self.as_pending(), self.as_version()) {
+            (Some(cell), _) => cell.get().key(),
+            (_, Some(cell)) => cell.key(),
+            _ => Content(self.0).newest(),
+        };
+        #[cfg(loom)]
+        fyris_sync::reclaim::assert_not_reclaimed(std::ptr::without_provenance::<u8>(
+            record.bits() as usize,
+        ));
+        record
     }
 }
 
@@ -425,12 +559,22 @@ macro_rules! impl_entry {
                     // SAFETY: forwarded; a pending cell is its descriptor's.
                     unsafe { content.retire(pin) }
                 }
+                if let Some(cell) = self.as_version() {
+                    // SAFETY: forwarded.
+                    unsafe { cell.retire_chain(pin) }
+                }
             }
 
             unsafe fn dispose(self) {
-                if let Some(content) = self.read() {
-                    // SAFETY: forwarded. An index is dropped when no commit on it can be under
-                    // way, so that an entry is content.
+                if let Some(cell) = self.as_version() {
+                    // SAFETY: forwarded; older contents are not the slot's (RETAINED).
+                    unsafe {
+                        cell.content().map(|content| content.free());
+                        cell.free_chain();
+                    }
+                } else if let Some(content) = self.read() {
+                    // SAFETY: forwarded. An index is dropped when no commit on it can be under way, so that an entry is
+                    // content.
                     unsafe { content.free() }
                 }
             }

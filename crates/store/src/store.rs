@@ -17,6 +17,7 @@ use crate::ids::{ProcessId, TableId, TableRef};
 use crate::life::Asked;
 use crate::options::{Options, atom};
 use crate::registry::Inner;
+use crate::snapshot::{self, Snapshot};
 use crate::table::Table;
 
 /// A catalog of tables. Cloning makes another handle of the same store.
@@ -116,6 +117,52 @@ impl Store {
             id,
             events: Mutex::new(receiver),
         }
+    }
+
+    /// Takes snapshots of tables at one moment: what was written to any of them is in all of them, or was written
+    /// later. Linearizable. See [`Snapshot`] and [`Table::snapshot`].
+    ///
+    /// ```
+    /// use fyris::{Options, Store, term};
+    ///
+    /// let store = Store::new();
+    /// let owner = store.owner();
+    /// let users = owner.new_table("users", &Options::set())?;
+    /// let log = owner.new_table("log", &Options::ordered_set())?;
+    /// users.insert(&term!({"ada", 1}))?;
+    /// let both = store.snapshots(&[&users, &log])?;
+    /// log.insert(&term!({1, "ada"}))?;
+    /// assert_eq!((both[0].len(), both[1].len()), (1, 0));
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Table::snapshot`] for any of the tables; [`Error::BadArgument`] for a table of another store. Then
+    /// there is none.
+    pub fn snapshots(&self, tables: &[&Table]) -> Result<Vec<Snapshot>> {
+        if !tables.iter().all(|table| table.is_in(self)) {
+            let what = "a table of another store";
+            return Err(Error::BadArgument(what.to_owned()));
+        }
+        snapshot::take(tables)
+    }
+
+    /// Returns when what released snapshots alone saw is freed, of all stores of the process.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// let store = Store::new();
+    /// let owner = store.owner();
+    /// let table = owner.new_table("t", &Options::set())?;
+    /// let snapshot = table.snapshot()?;
+    /// table.insert(&term!({1}))?;
+    /// drop(snapshot);
+    /// store.collect();
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    pub fn collect(&self) {
+        snapshot::collect();
     }
 
     /// Makes a process known, and says where its events go. An unknown process that makes or fixes a

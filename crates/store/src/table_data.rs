@@ -18,7 +18,8 @@ use crate::fork;
 use crate::ids::TableType;
 use crate::key_kind::{Exact, KeyKind, Order};
 use crate::resource_ref;
-use crate::slot::{Content, Slot};
+use crate::slot::{Content, Moment, Now, Slot};
+use crate::version::Living;
 
 /// Finished changes of one stripe after which a table's counters are spread out.
 const SPREAD_AFTER: u64 = 512;
@@ -37,6 +38,8 @@ pub(crate) struct TableData<K, I> {
     pub(crate) keypos: usize,
     objects: Striped,
     pub(crate) bytes: Striped,
+    /// The snapshots of it.
+    pub(crate) living: Living,
     /// Behind the index, whose entries are disposed of first.
     pub(crate) commits: Commits,
     keys: PhantomData<fn() -> K>,
@@ -55,6 +58,7 @@ where
             keypos,
             objects: Striped::new(),
             bytes: Striped::new(),
+            living: Living::default(),
             commits: Commits::new(log),
             keys: PhantomData,
         }
@@ -75,7 +79,18 @@ where
     /// Returns the present content of the key; never waits.
     #[inline]
     pub(crate) fn get(&self, key: &K::Key, pin: &impl Guard) -> Option<Content> {
-        self.index.get(key, pin)?.read()
+        self.get_at(key, Now, pin)
+    }
+
+    /// Returns the content of the key at a moment; never waits.
+    #[inline]
+    pub(crate) fn get_at(
+        &self,
+        key: &K::Key,
+        moment: impl Moment,
+        pin: &impl Guard,
+    ) -> Option<Content> {
+        moment.read(self.index.get(key, pin)?)
     }
 
     /// Counts a change: objects and bytes more, or fewer. Objects that come are counted before they can be seen, those
@@ -156,6 +171,11 @@ impl AnyTableData {
     /// Returns the log of the commits of its store.
     pub(crate) fn log(&self) -> &Arc<CommitLog> {
         with_data!(self, data => &data.commits.log)
+    }
+
+    /// Returns the snapshots of it.
+    pub(crate) fn living(&self) -> &Living {
+        with_data!(self, data => &data.living)
     }
 
     /// Returns whether the index is behind a pointer.

@@ -36,6 +36,7 @@ use crate::life::{Asked, Life, State};
 use crate::options::Settings;
 use crate::registry::Inner;
 use crate::resource_ref::HeldTerm;
+use crate::snapshot::Versioned;
 use crate::table::Watched;
 use crate::table_data::AnyTableData;
 
@@ -55,6 +56,7 @@ pub(crate) struct TableShared {
     pub(crate) settings: Settings,
     pub(crate) fixes: Fixes,
     pub(crate) watched: Watched,
+    pub(crate) versioned: Versioned,
     /// Read and written under the registry's lock.
     pub(crate) heir: Mutex<Option<Heir>>,
     pub(crate) store: Weak<Inner>,
@@ -77,6 +79,7 @@ impl TableShared {
             id,
             fixes: Fixes::default(),
             watched: Watched::default(),
+            versioned: Versioned::default(),
             heir: Mutex::new(None),
             store,
             attachment: Mutex::new(None),
@@ -112,6 +115,12 @@ impl TableShared {
         // PROTECT: pairs with the AcqRel in `empty`. SAFETY: null or a data that is retired only
         // after it was swapped out (RECLAIM).
         unsafe { fork::unless_child(self.data.load(PROTECT)).as_ref() }
+    }
+
+    /// Returns the address of the content; null if the table is deleted.
+    pub(crate) fn data_ptr(&self) -> *mut AnyTableData {
+        // PROTECT: as in `any_data`.
+        self.data.load(PROTECT)
     }
 
     /// Returns the error of a caller that may not do this.
@@ -166,7 +175,7 @@ impl TableShared {
                     .compare_exchange(old, fresh, Ordering::AcqRel, Ordering::Relaxed);
             if swapped.is_ok() {
                 // SAFETY: unreachable for threads that pin from now on, and only one swap takes it out.
-                return Ok(unsafe { DisplacedData::new(old) }.retire(pin));
+                return Ok(unsafe { DisplacedData::new(old) }.let_go(pin));
             }
         }
     }
@@ -210,9 +219,12 @@ impl Drop for TableShared {
     fn drop(&mut self) {
         // Relaxed: no other thread has the table any more.
         let data = self.data.load(Ordering::Relaxed);
-        if !data.is_null() {
-            // SAFETY: from the Box in `new` or `empty`, and not retired, as it was not swapped out.
-            drop(unsafe { Box::from_raw(data) });
+        // SAFETY: from the Box in `new` or `empty`, and not retired, as it was not swapped out. Snapshots that are left
+        // to be cleared up after may hold it.
+        unsafe {
+            if !data.is_null() && (*data).living().let_go() {
+                drop(Box::from_raw(data));
+            }
         }
     }
 }

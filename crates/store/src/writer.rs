@@ -11,6 +11,8 @@ pub(crate) struct Writer<'g> {
     pub(crate) pin: &'g LocalGuard,
     /// The fixes of the table, if there are any (FIXED).
     fixes: Option<&'g Fixes>,
+    /// Whether it leaves what it displaces for snapshots.
+    pub(crate) is_versioned: bool,
 }
 
 impl<'g> Writer<'g> {
@@ -19,13 +21,27 @@ impl<'g> Writer<'g> {
         Writer {
             pin,
             fixes: state.is_fixed().then_some(fixes),
+            is_versioned: state.is_versioned(),
         }
     }
 
     /// Returns a write of which a table without modes asks nothing.
     #[cfg(test)]
     pub(crate) fn plain(pin: &'g LocalGuard) -> Writer<'g> {
-        Writer { pin, fixes: None }
+        Writer {
+            pin,
+            fixes: None,
+            is_versioned: false,
+        }
+    }
+
+    /// Returns a write to a table that snapshots have.
+    #[cfg(all(test, loom))]
+    pub(crate) fn versioned(pin: &'g LocalGuard) -> Writer<'g> {
+        Writer {
+            is_versioned: true,
+            ..Writer::plain(pin)
+        }
     }
 
     /// Remembers the key of an object that is about to be deleted, if the table is fixed. The object is live, and the

@@ -61,7 +61,7 @@ impl Cell {
 }
 
 /// A pointer to a live cell.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CellPtr(NonNull<Cell>);
 
 impl CellPtr {

@@ -157,24 +157,46 @@ impl Edited {
         self.old.count() - self.new.map_or(0, Content::count)
     }
 
-    /// Retires the records and cells of the old chain that the new one does not have; returns how many bytes more the
-    /// new chain takes, or fewer.
+    /// Returns how many bytes more the new chain takes than the old one, or fewer.
+    pub(crate) fn more_bytes(&self) -> i64 {
+        let gone: usize = self.gone.iter().map(|object| object.record.size()).sum();
+        let cells = size_of_cells(Some(self.old), self.shared);
+        self.fresh as i64 - (gone + cells) as i64
+    }
+
+    /// Returns whether another chain of the key has any of what the new chain does not have: an object that went, or a
+    /// cell above the shared part, and then the lowest one.
+    pub(crate) fn is_in(&self, other: Content) -> bool {
+        let has = |object: &Member| {
+            let alike = super::search(other, object.record.fingerprints());
+            alike
+                .map(|object| object.record)
+                .any(|record| record == object.record)
+        };
+        let cells = |of, bottom| walk(of, bottom).filter_map(|step: super::ChainStep| step.cell);
+        let lowest = cells(Some(self.old), self.shared).last();
+        let reaches = |lowest: CellPtr| {
+            let above = |cell: &CellPtr| cell.get().place() >= lowest.get().place();
+            cells(Some(other), None)
+                .take_while(above)
+                .any(|cell| cell == lowest)
+        };
+        self.gone.iter().any(has) || lowest.is_some_and(reaches)
+    }
+
+    /// Retires the records and cells of the old chain that the new one does not have.
     ///
     /// # Safety
     ///
-    /// The new chain has taken the old one's place.
-    pub(crate) unsafe fn retire(self, pin: &impl Guard) -> i64 {
-        let mut bytes = self.fresh as i64;
+    /// The new chain has taken the old one's place, for all who pin from now on.
+    pub(crate) unsafe fn retire(self, pin: &impl Guard) {
         for object in &self.gone {
-            bytes -= object.record.size() as i64;
             // SAFETY: not in the new chain, and the old one is unreachable.
             unsafe { object.record.retire(pin) };
         }
         for cell in walk(Some(self.old), self.shared).filter_map(|step| step.cell) {
-            bytes -= cell.size() as i64;
             // SAFETY: above the shared part, so not in the new chain.
             unsafe { cell.retire(pin) };
         }
-        bytes
     }
 }

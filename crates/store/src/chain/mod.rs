@@ -205,6 +205,14 @@ pub(crate) fn has(content: Option<Content>, record: RecordPtr) -> bool {
     content.is_some_and(|content| like(content, record).next().is_some())
 }
 
+/// Returns whether two chains of a key have an object in common. O(n log n).
+pub(crate) fn share(a: Content, b: Content) -> bool {
+    let words = |chain| newest_first(Some(chain)).map(RecordPtr::bits);
+    let mut of_a: Vec<u64> = words(a).collect();
+    of_a.sort_unstable();
+    words(b).any(|word| of_a.binary_search(&word).is_ok())
+}
+
 /// Shows `f` the objects of a key in insertion order, each as a content.
 #[inline]
 pub(crate) fn each(content: Content, f: impl FnMut(Content)) {

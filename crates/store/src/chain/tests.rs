@@ -62,7 +62,8 @@ fn check_without(old: Content, like: RecordPtr, after: &[i64]) {
     let pin = fyris_sync::reclaim::pin();
     // SAFETY: no other thread has either chain.
     unsafe {
-        let more = change.map_or(0, |change| change.retire(&pin));
+        let more = change.as_ref().map_or(0, Edited::more_bytes);
+        change.into_iter().for_each(|change| change.retire(&pin));
         assert_eq!(bytes + more, rest.map_or(0, Content::size) as i64);
         rest.into_iter().for_each(|rest| free(rest));
         like.free();
@@ -124,8 +125,9 @@ fn a_chain_holds_what_was_put_in_and_not_taken_out() {
             let old = chain.expect("it has objects");
             let change = without(old, with_numbers(old, &chosen)).expect("they are there");
             chain = change.new;
+            bytes += change.more_bytes();
             // SAFETY: no other thread has the chains.
-            bytes += unsafe { change.retire(&pin) };
+            unsafe { change.retire(&pin) };
             all.retain(|n| !chosen.contains(n));
         }
         if let Some(chain) = chain {

@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::key_kind::KeyKind;
 use crate::pending::{CellTerms, Commit, CommitPart, PartPlan, PendingPtr, Terms, terms_of};
 use crate::record::{NewRecord, RecordPtr};
-use crate::slot::{Content, Settled, Slot};
+use crate::slot::{Content, Held, Settled, Slot};
 use crate::table_data::TableData;
 use crate::writer::Writer;
 
@@ -304,23 +304,28 @@ where
             // With the slot protected: the content that the key holds, or that has won there, becomes the old one of
             // the cell, and the cell takes the slot; a decided cell that was there is this thread's to clear up. An
             // undecided one of another commit, or a condition that fails, ends the run before this key.
-            let old = match slot.map(Slot::settled) {
+            let held = match slot.map(Slot::settled) {
                 None => None,
-                Some(Settled::Content(content)) => content,
+                Some(Settled::Held(held)) => held,
                 Some(Settled::Undecided(cell)) => {
                     met = Some(cell);
                     return None;
                 }
             };
-            let cell = part.cell(first + at);
+            let (cell, old) = (part.cell(first + at), held.and_then(Held::now));
             // Also when nothing changes for this key: the cell keeps it as it is until the decision (DECISION).
             let new = self.planned(work, first + at, cell, old)?;
+            let decided = slot.and_then(Slot::as_pending);
+            let held = match decided {
+                Some(decided) if writer.is_versioned => self.told_by_commit(decided),
+                _ => held,
+            };
             let (objects, bytes) = self.gain(old, new);
             placed.more += objects.max(0);
             placed.fewer += objects.min(0);
             placed.bytes += bytes;
-            cell.get().prepare(old, new);
-            displaced.extend(slot.and_then(Slot::as_pending));
+            cell.get().prepare(held, new);
+            displaced.extend(decided);
             Some(Action::Put(Slot::pending(cell)))
         });
         self.displaced_cells(displaced, writer);
@@ -398,10 +403,11 @@ where
                 return Some(Action::Keep);
             }
             ours.push(cell);
-            Some(match cell.get().read() {
-                Some(content) => Action::Put(Slot::content(content)),
-                None => Action::Remove,
-            })
+            let held = match writer.is_versioned {
+                true => self.told_by_commit(cell),
+                false => cell.get().held(),
+            };
+            Some(held.map_or(Action::Remove, |held| Action::Put(Slot::held(held))))
         });
         self.displaced_cells(ours, writer);
         done

@@ -9,19 +9,18 @@ use std::ops::Bound;
 use fyris_index::{Batch, Entry, Index, OrderedIndex, Range};
 use fyris_sync::reclaim::Guard;
 
-use crate::commits::Undo;
 use crate::error::{Error, Result};
 use crate::key_kind::{Exact, KeyKind, Order};
-use crate::slot::{Content, Slot};
+use crate::slot::{Content, Moment, Now, Slot};
 use crate::table_data::TableData;
 
 /// Moving about in a table, in the way its type does.
 pub(crate) trait Navigate<K: KeyKind> {
     /// Returns the content of the first key.
-    fn first(&self, pin: &impl Guard) -> Option<Content>;
+    fn first(&self, moment: impl Moment, pin: &impl Guard) -> Option<Content>;
 
     /// Returns the content of the last key; in tables without an order the same as [`Navigate::first`].
-    fn last(&self, pin: &impl Guard) -> Option<Content>;
+    fn last(&self, moment: impl Moment, pin: &impl Guard) -> Option<Content>;
 
     /// Returns the content of the key after this one. Where the key must be there, `known` may vouch for one that
     /// is not.
@@ -29,6 +28,7 @@ pub(crate) trait Navigate<K: KeyKind> {
         &self,
         key: &K::Key,
         known: impl FnOnce() -> bool,
+        moment: impl Moment,
         pin: &impl Guard,
     ) -> Result<Option<Content>>;
 
@@ -37,11 +37,12 @@ pub(crate) trait Navigate<K: KeyKind> {
         &self,
         key: &K::Key,
         known: impl FnOnce() -> bool,
+        moment: impl Moment,
         pin: &impl Guard,
     ) -> Result<Option<Content>>;
 
-    /// Returns the objects of slot `slot`, each by itself; `None` one past the last slot.
-    fn slot(&self, slot: usize, pin: &impl Guard) -> Result<Option<Vec<Content>>>;
+    /// Appends the entries of slot `slot`; `false` one past the last slot.
+    fn slot(&self, slot: usize, pin: &impl Guard, out: &mut Batch<Slot<K>>) -> Result<bool>;
 
     /// Appends the entries of a range in the index's order (with `back` from the end, where keys have an order), at
     /// least `want` if there are that many, up to a key to go on behind; returns whether there may be more.
@@ -72,49 +73,48 @@ pub(crate) trait Navigate<K: KeyKind> {
 }
 
 impl<I: Index<Slot<Exact>>> Navigate<Exact> for TableData<Exact, I> {
-    fn first(&self, pin: &impl Guard) -> Option<Content> {
-        self.after(None, pin)
+    fn first(&self, moment: impl Moment, pin: &impl Guard) -> Option<Content> {
+        self.after(None, moment, pin)
     }
 
-    fn last(&self, pin: &impl Guard) -> Option<Content> {
-        self.after(None, pin)
+    fn last(&self, moment: impl Moment, pin: &impl Guard) -> Option<Content> {
+        self.after(None, moment, pin)
     }
 
     fn next(
         &self,
         key: &<Exact as KeyKind>::Key,
         known: impl FnOnce() -> bool,
+        moment: impl Moment,
         pin: &impl Guard,
     ) -> Result<Option<Content>> {
-        if self.get(key, pin).is_none() && !known() {
+        if self.get_at(key, moment, pin).is_none() && !known() {
             return Err(Error::NoSuchKey);
         }
-        Ok(self.after(Some(key), pin))
+        Ok(self.after(Some(key), moment, pin))
     }
 
     fn prev(
         &self,
         key: &<Exact as KeyKind>::Key,
         known: impl FnOnce() -> bool,
+        moment: impl Moment,
         pin: &impl Guard,
     ) -> Result<Option<Content>> {
-        self.next(key, known, pin)
+        self.next(key, known, moment, pin)
     }
 
-    fn slot(&self, slot: usize, pin: &impl Guard) -> Result<Option<Vec<Content>>> {
+    fn slot(&self, slot: usize, pin: &impl Guard, out: &mut Batch<Slot<Exact>>) -> Result<bool> {
         let slots = self.index.slots();
         if slot >= slots {
             return if slot == slots {
-                Ok(None)
+                Ok(false)
             } else {
                 Err(Error::BadSlot { slot, slots })
             };
         }
-        let mut undo = Undo::new(&self.commits, self.kind, pin);
-        let (mut entries, mut contents) = (Vec::new(), Vec::new());
-        self.index.slot(slot, pin, &mut entries);
-        self.hand_out(&mut entries, false, &mut undo, &mut contents);
-        Ok(Some(contents))
+        self.index.slot(slot, pin, out);
+        Ok(true)
     }
 
     fn scan(
@@ -151,13 +151,18 @@ impl<I: Index<Slot<Exact>>> Navigate<Exact> for TableData<Exact, I> {
 
 impl<I: Index<Slot<Exact>>> TableData<Exact, I> {
     /// Returns the content of the first key behind `key` that has one.
-    fn after(&self, key: Option<&<Exact as KeyKind>::Key>, pin: &impl Guard) -> Option<Content> {
+    fn after(
+        &self,
+        key: Option<&<Exact as KeyKind>::Key>,
+        moment: impl Moment,
+        pin: &impl Guard,
+    ) -> Option<Content> {
         let mut entry = self.index.next_entry(key, pin)?;
         loop {
-            if let Some(content) = entry.read() {
+            if let Some(content) = moment.read(entry) {
                 return Some(content);
             }
-            // A key that a commit under way will put in: go on behind it.
+            // A key of another moment, or one that a commit under way will put in: go on behind it.
             entry = self.index.next_entry(Some(entry.key()), pin)?;
         }
     }
@@ -166,44 +171,45 @@ impl<I: Index<Slot<Exact>>> TableData<Exact, I> {
 type OrderKey = <Order as KeyKind>::Key;
 
 impl<I: OrderedIndex<Slot<Order>>> Navigate<Order> for TableData<Order, I> {
-    fn first(&self, pin: &impl Guard) -> Option<Content> {
-        self.above(Bound::Unbounded, pin)
+    fn first(&self, moment: impl Moment, pin: &impl Guard) -> Option<Content> {
+        self.above(Bound::Unbounded, moment, pin)
     }
 
-    fn last(&self, pin: &impl Guard) -> Option<Content> {
-        self.below(Bound::Unbounded, pin)
+    fn last(&self, moment: impl Moment, pin: &impl Guard) -> Option<Content> {
+        self.below(Bound::Unbounded, moment, pin)
     }
 
     fn next(
         &self,
         key: &OrderKey,
         _: impl FnOnce() -> bool,
+        moment: impl Moment,
         pin: &impl Guard,
     ) -> Result<Option<Content>> {
-        Ok(self.above(Bound::Excluded(key), pin))
+        Ok(self.above(Bound::Excluded(key), moment, pin))
     }
 
     fn prev(
         &self,
         key: &OrderKey,
         _: impl FnOnce() -> bool,
+        moment: impl Moment,
         pin: &impl Guard,
     ) -> Result<Option<Content>> {
-        Ok(self.below(Bound::Excluded(key), pin))
+        Ok(self.below(Bound::Excluded(key), moment, pin))
     }
 
-    fn slot(&self, slot: usize, pin: &impl Guard) -> Result<Option<Vec<Content>>> {
-        let mut entries = Vec::new();
-        self.index.slot(slot, pin, &mut entries);
-        if entries.is_empty() {
+    fn slot(&self, slot: usize, pin: &impl Guard, out: &mut Batch<Slot<Order>>) -> Result<bool> {
+        self.index.slot(slot, pin, out);
+        if out.is_empty() {
             let slots = self.index.len();
             return if slot <= slots {
-                Ok(None)
+                Ok(false)
             } else {
                 Err(Error::BadSlot { slot, slots })
             };
         }
-        Ok(Some(entries.into_iter().filter_map(Slot::read).collect()))
+        Ok(true)
     }
 
     fn scan(
@@ -244,7 +250,7 @@ impl<I: OrderedIndex<Slot<Order>>> Navigate<Order> for TableData<Order, I> {
         match entry.read() {
             Some(content) => Some(content),
             // A key that a commit under way will put in: go on behind it.
-            None => self.above(Bound::Excluded(entry.key()), pin),
+            None => self.above(Bound::Excluded(entry.key()), Now, pin),
         }
     }
 
@@ -254,24 +260,34 @@ impl<I: OrderedIndex<Slot<Order>>> Navigate<Order> for TableData<Order, I> {
 }
 
 impl<I: OrderedIndex<Slot<Order>>> TableData<Order, I> {
-    pub(super) fn above(&self, from: Bound<&OrderKey>, pin: &impl Guard) -> Option<Content> {
+    pub(super) fn above(
+        &self,
+        from: Bound<&OrderKey>,
+        moment: impl Moment,
+        pin: &impl Guard,
+    ) -> Option<Content> {
         let mut entry = self.index.seek(from, pin)?;
         loop {
-            if let Some(content) = entry.read() {
+            if let Some(content) = moment.read(entry) {
                 return Some(content);
             }
-            // A key that a commit under way will put in: go on behind it.
+            // A key of another moment, or one that a commit under way will put in: go on behind it.
             entry = self.index.seek(Bound::Excluded(entry.key()), pin)?;
         }
     }
 
-    fn below(&self, from: Bound<&OrderKey>, pin: &impl Guard) -> Option<Content> {
+    fn below(
+        &self,
+        from: Bound<&OrderKey>,
+        moment: impl Moment,
+        pin: &impl Guard,
+    ) -> Option<Content> {
         let mut entry = self.index.seek_back(from, pin)?;
         loop {
-            if let Some(content) = entry.read() {
+            if let Some(content) = moment.read(entry) {
                 return Some(content);
             }
-            // A key that a commit under way will put in: go on before it.
+            // A key of another moment, or one that a commit under way will put in: go on before it.
             entry = self.index.seek_back(Bound::Excluded(entry.key()), pin)?;
         }
     }

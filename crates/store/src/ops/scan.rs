@@ -8,9 +8,13 @@ use fyris_sync::reclaim::Guard;
 use super::Navigate;
 use crate::chain;
 use crate::commits::Undo;
+use crate::error::Result;
 use crate::key_kind::KeyKind;
-use crate::slot::{Content, Slot};
+use crate::slot::{Content, Moment, Slot};
 use crate::table_data::TableData;
+
+/// Keys that are visited in one step where they are only counted.
+const EACH: usize = 256;
 
 /// A range of a table's keys, each bound as the bytes that the table tells keys apart by.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,9 +101,14 @@ where
     Slot<K>: Entry<Key = K::Key>,
     Self: Navigate<K>,
 {
-    /// Returns the content of the key with these bytes.
-    pub(crate) fn get_bytes(&self, key: &[u8], pin: &impl Guard) -> Option<Content> {
-        self.get(K::from_bytes(key), pin)
+    /// Returns the content of the key with these bytes at a moment.
+    pub(crate) fn get_bytes(
+        &self,
+        key: &[u8],
+        moment: impl Moment,
+        pin: &impl Guard,
+    ) -> Option<Content> {
+        self.get_at(K::from_bytes(key), moment, pin)
     }
 
     /// Returns keys that split the table into about `parts` equal parts, in the index's order.
@@ -136,16 +145,132 @@ where
         pin: &impl Guard,
         out: &mut Vec<Content>,
     ) -> bool {
+        let mut entries: Batch<Slot<K>> = Vec::with_capacity(want + want / 8);
+        let more = self.visit(span, back, want, pin, &mut entries);
+        self.hand_out(&mut entries, back, undo, out);
+        more
+    }
+
+    /// Does so for the contents of a moment.
+    pub(crate) fn scan_span_at(
+        &self,
+        span: &mut Span,
+        back: bool,
+        want: usize,
+        moment: impl Moment,
+        pin: &impl Guard,
+        out: &mut Vec<Content>,
+    ) -> bool {
+        let mut entries: Batch<Slot<K>> = Vec::with_capacity(want + want / 8);
+        let more = self.visit(span, back, want, pin, &mut entries);
+        for content in entries.into_iter().filter_map(|slot| moment.read(slot)) {
+            append(content, back, out);
+        }
+        more
+    }
+
+    /// Appends the entries of at least `want` keys of a span, and takes these keys out of it. Returns `false` at its
+    /// end.
+    fn visit(
+        &self,
+        span: &mut Span,
+        back: bool,
+        want: usize,
+        pin: &impl Guard,
+        entries: &mut Batch<Slot<K>>,
+    ) -> bool {
         if K::ORDERED && !self.set_horizon(span, back, pin) {
             return false;
         }
-        let mut entries: Batch<Slot<K>> = Vec::with_capacity(want + want / 8);
-        let more = self.scan(span.in_sight::<K>(back), back, want, pin, &mut entries);
+        let more = self.scan(span.in_sight::<K>(back), back, want, pin, entries);
         if let Some(last) = entries.last().filter(|_| more) {
             span.leave(K::bytes(last.key()), back && K::ORDERED);
         }
-        self.hand_out(&mut entries, back, undo, out);
         more
+    }
+
+    /// Returns the objects of slot `slot`, each by itself; `None` one past the last slot.
+    pub(crate) fn objects_of_slot(
+        &self,
+        slot: usize,
+        pin: &impl Guard,
+    ) -> Result<Option<Vec<Content>>> {
+        let mut undo = Undo::new(&self.commits, self.kind, pin);
+        let (mut entries, mut contents) = (Vec::new(), Vec::new());
+        let is_there = self.slot(slot, pin, &mut entries)?;
+        self.hand_out(&mut entries, false, &mut undo, &mut contents);
+        Ok(is_there.then_some(contents))
+    }
+
+    /// Returns those that the slot has at a moment.
+    pub(crate) fn objects_of_slot_at(
+        &self,
+        slot: usize,
+        moment: impl Moment,
+        pin: &impl Guard,
+    ) -> Result<Option<Vec<Content>>> {
+        let (mut entries, mut contents) = (Vec::new(), Vec::new());
+        let is_there = self.slot(slot, pin, &mut entries)?;
+        for content in entries.into_iter().filter_map(|slot| moment.read(slot)) {
+            append(content, false, &mut contents);
+        }
+        Ok(is_there.then_some(contents))
+    }
+
+    /// Returns the content of the `n`-th key of a moment, from 0. O(keys).
+    pub(crate) fn nth_at(
+        &self,
+        n: usize,
+        moment: impl Moment,
+        pin: &impl Guard,
+    ) -> Option<Content> {
+        let mut left = n;
+        self.each_at(&mut Span::ALL.clone(), moment, pin, |content| {
+            left = left.checked_sub(1).unwrap_or(usize::MAX);
+            (left == usize::MAX).then_some(content)
+        })
+    }
+
+    /// Returns the number of keys of a span at a moment. O(keys).
+    pub(crate) fn count_at(&self, span: &Span, moment: impl Moment, pin: &impl Guard) -> usize {
+        let mut count = 0;
+        let none: Option<()> = self.each_at(&mut span.clone(), moment, pin, |_| {
+            count += 1;
+            None
+        });
+        debug_assert!(none.is_none());
+        count
+    }
+
+    /// Returns the number of objects at a moment. O(objects).
+    pub(crate) fn objects_at(&self, moment: impl Moment, pin: &impl Guard) -> usize {
+        let mut count = 0;
+        let none: Option<()> = self.each_at(&mut Span::ALL.clone(), moment, pin, |content| {
+            count += content.count();
+            None
+        });
+        debug_assert!(none.is_none());
+        count
+    }
+
+    /// Shows `f` what the keys of a span hold at a moment, until it returns something.
+    fn each_at<R>(
+        &self,
+        span: &mut Span,
+        moment: impl Moment,
+        pin: &impl Guard,
+        mut f: impl FnMut(Content) -> Option<R>,
+    ) -> Option<R> {
+        let mut more = true;
+        while more {
+            let mut entries: Batch<Slot<K>> = Vec::new();
+            more = self.visit(span, false, EACH, pin, &mut entries);
+            let mut contents = entries.into_iter().filter_map(|slot| moment.read(slot));
+            if let Some(found) = contents.find_map(&mut f) {
+                return Some(found);
+            }
+        }
+        None
     }
 
     /// Finds the horizon of a span if that is wanted now. Returns `false` if nothing is left in the span.

@@ -147,7 +147,7 @@ fn estimate(part: &Part, view: &impl View, pin: &LocalGuard) -> usize {
     match part {
         Part::Key(_) => 1,
         Part::Waiting { addresses, .. } => addresses.len(),
-        Part::Span(span) if *span == Span::ALL => view.len(),
+        Part::Span(span) if *span == Span::ALL => view.about(),
         Part::Span(span) => count_or_guess(span, view, pin),
     }
 }
@@ -162,5 +162,5 @@ fn count_or_guess(span: &Span, view: &impl View, pin: &impl Guard) -> usize {
         return few.len();
     }
     let share = view.share_of_span(span, pin);
-    few.len().max((share * view.len() as f64) as usize)
+    few.len().max((share * view.about() as f64) as usize)
 }

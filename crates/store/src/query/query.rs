@@ -648,7 +648,7 @@ impl Work {
         if found <= room || !self.scan.is_whole() {
             return;
         }
-        let left = view.len().saturating_sub(self.scan.visited() as usize);
+        let left = view.about().saturating_sub(self.scan.visited() as usize);
         let share = found as f64 / visited.max(1) as f64;
         let wanted = (left as f64 * share) as usize;
         let missing = self.limit.saturating_sub(self.results.len());

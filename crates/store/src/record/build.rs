@@ -35,6 +35,20 @@ impl NewRecord {
         inline::pack_ints(key, value).map(|word| NewRecord(Content::word(word)))
     }
 
+    /// Makes the object that has the key of a record and nothing else. The caller holds the record.
+    pub(crate) fn of_key(record: RecordPtr) -> NewRecord {
+        // SAFETY: the caller's promise.
+        let (key, trailer, rest) = unsafe { record.key_parts() };
+        let parts = Parts {
+            arity: 1,
+            key,
+            trailer,
+            rest,
+            values: &[],
+        };
+        NewRecord::new(parts, &mut Vec::new())
+    }
+
     /// Returns the record, still owned here. The caller is pinned for as long as it uses it (VIEW).
     #[inline]
     pub(crate) fn ptr(&self) -> RecordPtr {

@@ -30,6 +30,7 @@ pub enum Setting {
 
 impl Table {
     fn store(&self) -> Result<Arc<Inner>> {
+        self.check_live()?;
         // A store that is gone has taken its tables with it.
         self.shared
             .store

@@ -1,7 +1,7 @@
 //! The information that a table gives about itself: `info/1` and `info/2`.
 
 use fyris_index::{Figure, Figures};
-use fyris_term::{Atom, Float, Term};
+use fyris_term::{Atom, Float, Term, term};
 
 use super::{Cursor, Table};
 use crate::error::{Error, Result};
@@ -287,7 +287,8 @@ impl Table {
     ///
     /// Beyond the items of [`Info`]: `fixed`, `safe_fixed_monotonic_time`, `safe_fixed`, `binary`
     /// (a walk over the whole table), `stats`, `index`, and `index_info`: what [`Table::figures`] returns, as a list of
-    /// pairs.
+    /// pairs; and `snapshots`: a map of the number `alive`, the age of the `oldest` in milliseconds (`none`, if none is),
+    /// whether the table is `versioned`, and the number of versions that are `retained`.
     ///
     /// ```
     /// # use fyris::{InfoValue, Options, Store, term};
@@ -312,6 +313,7 @@ impl Table {
             "safe_fixed" | "safe_fixed_monotonic_time" => InfoValue::Fixed(self.shared.fixes.get()),
             "binary" => InfoValue::Term(self.binaries()),
             "stats" => boolean(false),
+            "snapshots" => return Ok(self.snapshots_info().map(InfoValue::Term)),
             "index_info" => return Ok(self.figures().as_ref().map(pairs)),
             item => info
                 .item(item)
@@ -403,8 +405,24 @@ impl Table {
 
     fn counts(&self) -> Option<(usize, usize)> {
         let pin = fyris_sync::reclaim::pin();
+        if let Some(past) = self.past() {
+            let past = past.view(&pin).ok()?;
+            return Some((past.len(), Live(past.data).memory()));
+        }
         let view = Live(self.shared.any_data(&pin)?);
         Some((view.len(), view.memory() + size_of::<TableShared>()))
+    }
+
+    fn snapshots_info(&self) -> Option<Term> {
+        let pin = fyris_sync::reclaim::pin();
+        let (alive, since, retained) = self.shared.any_data(&pin)?.living().figures(&pin);
+        let age = |since: std::time::Instant| since.elapsed().as_millis() as i64;
+        Some(term!(#{
+            :alive => (alive as i64),
+            :oldest => (since.map_or(Term::atom("none"), |since| Term::Int(age(since)))),
+            :versioned => (self.shared.life.state().is_versioned()),
+            :retained => (retained as i64),
+        }))
     }
 
     /// Returns the large binaries held by reference, as `{Id, Size, References}`.

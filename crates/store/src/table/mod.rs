@@ -44,6 +44,7 @@ use crate::ids::{ProcessId, Right, TableId, TableRef, TableType};
 use crate::keys::AsKey;
 use crate::life::{Asked, State};
 use crate::slot::Content;
+use crate::snapshot::Taken;
 use crate::table_data::AnyTableData;
 use crate::table_shared::TableShared;
 use crate::view::{Live, TableView, View};
@@ -94,6 +95,8 @@ pub struct Table {
     shared: Arc<TableShared>,
     caller: ProcessId,
     asked: Asked,
+    /// The snapshot, if it is a handle of one.
+    taken: Option<Arc<Taken>>,
 }
 
 impl Table {
@@ -103,7 +106,26 @@ impl Table {
             shared,
             caller,
             asked,
+            taken: None,
         }
+    }
+
+    /// Returns a handle of a snapshot of the table, which the caller may read from now on.
+    pub(crate) fn at(&self, taken: Arc<Taken>) -> Table {
+        Table {
+            taken: Some(taken),
+            ..self.clone()
+        }
+    }
+
+    /// Returns the snapshot, if it is a handle of one.
+    #[inline]
+    pub(crate) fn past(&self) -> Option<&Taken> {
+        self.taken.as_deref()
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<TableShared> {
+        &self.shared
     }
 
     /// Returns the process in whose name the handle acts.
@@ -131,9 +153,8 @@ impl Table {
     /// ```
     pub fn for_caller(&self, caller: ProcessId) -> Table {
         Table {
-            shared: self.shared.clone(),
             caller,
-            asked: self.asked,
+            ..self.clone()
         }
     }
 
@@ -224,7 +245,10 @@ impl Table {
     /// # Ok::<(), fyris::Error>(())
     /// ```
     pub fn by_identity(&self) -> Table {
-        Table::new(self.shared.clone(), self.caller, Asked::BY_IDENTITY)
+        Table {
+            asked: Asked::BY_IDENTITY,
+            ..self.clone()
+        }
     }
 
     /// Reads: `f` gets the view of the table under a pin.
@@ -248,7 +272,7 @@ impl Table {
     ) -> Result<R> {
         let state = self.shared.life.state();
         let result = f(self.view(state, pin)?, pin);
-        if !self.shared.life.is_still(state) {
+        if !self.is_still(state) {
             self.check_right(Right::Read)?;
         }
         result
@@ -262,7 +286,7 @@ impl Table {
     fn look_up(&self, key: &(impl AsKey + ?Sized), pin: &impl Guard) -> Result<Option<Content>> {
         let state = self.shared.life.state();
         let content = self.view(state, pin)?.get(key, pin);
-        if self.shared.life.is_still(state) {
+        if self.is_still(state) {
             return Ok(content);
         }
         self.look_up_again(key, pin)
@@ -278,7 +302,7 @@ impl Table {
         loop {
             let state = self.shared.life.state();
             let content = self.view(state, pin)?.get(key, pin);
-            if self.shared.life.is_still(state) {
+            if self.is_still(state) {
                 return Ok(content);
             }
         }
@@ -303,6 +327,7 @@ impl Table {
         pin: &'g LocalGuard,
         f: impl FnOnce(&'g AnyTableData, &Writer<'g>) -> Result<R>,
     ) -> Result<R> {
+        self.check_live()?;
         let (_section, state) = self.shared.life.enter(pin);
         let data = self.data(state, Right::Write, pin)?;
         let result = f(data, &Writer::new(pin, state, &self.shared.fixes));
@@ -315,7 +340,24 @@ impl Table {
     /// Returns what the handle reads by, if it gives the right to read in this state.
     #[inline]
     fn view<'g>(&self, state: State, pin: &'g impl Guard) -> Result<TableView<'g>> {
-        Ok(Live(self.data(state, Right::Read, pin)?))
+        match &self.taken {
+            None => Ok(TableView::Now(Live(self.data(state, Right::Read, pin)?))),
+            Some(taken) => Ok(TableView::Then(taken.view(pin)?)),
+        }
+    }
+
+    /// Returns whether what was read since the handle was in this state counts.
+    #[inline]
+    fn is_still(&self, state: State) -> bool {
+        match &self.taken {
+            None => self.shared.life.is_still(state),
+            Some(taken) => taken.check().is_ok(),
+        }
+    }
+
+    /// Returns the content of the live table, if the handle gives this right to it now.
+    pub(crate) fn live<'g>(&self, right: Right, pin: &'g impl Guard) -> Result<&'g AnyTableData> {
+        self.data(self.shared.life.state(), right, pin)
     }
 
     /// Returns the content, if the handle gives this right to it in this state.
@@ -332,10 +374,22 @@ impl Table {
 
     /// Refuses a caller that has not the right to do this now, whether the table lives or not.
     fn check_right(&self, right: Right) -> Result<()> {
+        if let (Some(taken), Right::Read) = (&self.taken, right) {
+            return taken.check();
+        }
         let (shared, state) = (&self.shared, self.shared.life.state());
         match shared.life.allows(state, self.asked, self.caller, right) {
             true => Ok(()),
             false => Err(shared.refusal(state, self.asked, right)),
+        }
+    }
+
+    /// Refuses a handle of a snapshot.
+    #[inline]
+    pub(crate) fn check_live(&self) -> Result<()> {
+        match self.taken {
+            None => Ok(()),
+            Some(_) => Err(Error::ReadOnly),
         }
     }
 

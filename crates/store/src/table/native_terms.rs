@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::ops::RangeBounds;
+use std::sync::Arc;
 
 use fyris_sync::reclaim::{Guard, LocalGuard, pin};
 use fyris_term::key::KeyBuf;
@@ -124,9 +125,16 @@ impl Table {
     /// ```
     #[inline]
     pub fn as_caller(&self, caller: ProcessId) -> crate::Borrowed<'_> {
-        // SAFETY: the count is that of `self`, which outlives the result; it is not given back.
-        let shared = unsafe { std::sync::Arc::from_raw(std::sync::Arc::as_ptr(&self.shared)) };
-        crate::Borrowed::new(Table::new(shared, caller, self.asked))
+        // SAFETY: the counts are those of `self`, which outlives the result; they are not given back.
+        let table = unsafe {
+            Table {
+                shared: Arc::from_raw(Arc::as_ptr(&self.shared)),
+                caller,
+                asked: self.asked,
+                taken: (self.taken.as_ref()).map(|taken| Arc::from_raw(Arc::as_ptr(taken))),
+            }
+        };
+        crate::Borrowed::new(table)
     }
 
     /// Returns the owner; `None` for `{owner, none}`.
@@ -161,7 +169,10 @@ impl Table {
     /// [`Error::NoSuchTable`](crate::Error::NoSuchTable), [`Error::NoAccess`](crate::Error::NoAccess).
     pub fn check(&self, right: Right) -> Result<()> {
         let pin = fyris_sync::reclaim::pin();
-        self.data(self.shared.life.state(), right, &pin).map(|_| ())
+        match right {
+            Right::Read => self.view(self.shared.life.state(), &pin).map(|_| ()),
+            Right::Write => self.check_live().and(self.live(right, &pin).map(|_| ())),
+        }
     }
 
     /// Keeps something with the table until it is deleted, in the place of what was kept before.

@@ -12,7 +12,7 @@ use crate::commits::{Place, Undo};
 use crate::error::Result;
 use crate::keys::{AsKey, ShortKey};
 use crate::ops::{Navigate, Span};
-use crate::slot::Content;
+use crate::slot::{Content, Now};
 use crate::table_data::{AnyTableData, with_data};
 
 /// Reads a content at the moment of each call.
@@ -64,7 +64,7 @@ impl<'d> View for Live<'d> {
     }
 
     fn get_bytes(&self, key: &[u8], pin: &impl Guard) -> Option<Content> {
-        with_data!(self.0, data => data.get_bytes(key, pin))
+        with_data!(self.0, data => data.get_bytes(key, Now, pin))
     }
 
     fn prefetch(&self, keys: &[KeyBuf], pin: &impl Guard) {
@@ -79,15 +79,15 @@ impl<'d> View for Live<'d> {
         pin: &impl Guard,
     ) -> Result<Option<Content>> {
         with_data!(self.0, data => match step {
-            Step::First => Ok(data.first(pin)),
-            Step::Last => Ok(data.last(pin)),
-            Step::Next(key) => data.next(data.key(key), || known(key), pin),
-            Step::Prev(key) => data.prev(data.key(key), || known(key), pin),
+            Step::First => Ok(data.first(Now, pin)),
+            Step::Last => Ok(data.last(Now, pin)),
+            Step::Next(key) => data.next(data.key(key), || known(key), Now, pin),
+            Step::Prev(key) => data.prev(data.key(key), || known(key), Now, pin),
         })
     }
 
     fn slot(&self, slot: usize, pin: &impl Guard) -> Result<Option<Vec<Content>>> {
-        with_data!(self.0, data => data.slot(slot, pin))
+        with_data!(self.0, data => data.objects_of_slot(slot, pin))
     }
 
     fn cuts(&self, parts: usize, pin: &impl Guard) -> Vec<Vec<u8>> {
@@ -103,14 +103,24 @@ impl<'d> View for Live<'d> {
     }
 
     fn nth(&self, n: usize, pin: &impl Guard) -> Option<Content> {
-        with_data!(self.0, data => data.nth(n, pin))
+        with_data!(self.0, data => match data.living.has_absent() {
+            false => data.nth(n, pin),
+            true => data.nth_at(n, Now, pin),
+        })
     }
 
     fn count(&self, span: &Span, pin: &impl Guard) -> Option<usize> {
-        with_data!(self.0, data => data.count_span(span, pin))
+        with_data!(self.0, data => match data.living.has_absent() {
+            true if Navigate::counts(data) => Some(data.count_at(span, Now, pin)),
+            _ => data.count_span(span, pin),
+        })
     }
 
     fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn about(&self) -> usize {
         self.0.len()
     }
 
@@ -157,7 +167,7 @@ impl<'d> ReadMany for LiveReader<'d, '_> {
         out: impl FnMut(Content),
     ) {
         let found = with_data!(self.data, data => {
-            let found = data.get_bytes(key, pin);
+            let found = data.get_bytes(key, Now, pin);
             match self.undo.is_due(&data.commits) {
                 true => self.undo.before(&data.commits, key).unwrap_or(found),
                 false => found,

@@ -1,26 +1,27 @@
-//! The view of reads: the seam where snapshots go.
+//! The view of reads: the table as it is, or a snapshot of it.
 //!
 //! Each operation that reads asks a view, and nothing else, for what a table holds; writes work on the content itself
 //! ([`TableData`](crate::table_data::TableData)). Two traits, for two ways to read:
 //!
-//! | trait | asks for | in the live table |
-//! |---|---|---|
-//! | [`View`] | one key, the next key, a slot, counts, cuts | the content at the moment of the call: linearizable |
-//! | [`ReadMany`] | several keys and ranges of keys | each key at the moment when it is read, but list inserts whole |
+//! | trait | asks for | in the live table | in a snapshot |
+//! |---|---|---|---|
+//! | [`View`] | one key, the next key, a slot, counts, cuts | the content at the moment of the call: linearizable | at its moment |
+//! | [`ReadMany`] | several keys and ranges of keys | each key at the moment when it is read, but list inserts whole | at its moment |
 //!
 //! A view is asked for its reader of several keys by [`View::read_many`], which takes a place in the order of list
-//! inserts; the live one is in [`live`]. A call of several steps chooses by [`Hold`](crate::table::Hold) whether it keeps
+//! inserts; the live one is in [`live`], that of snapshots in [`past`]. A call of several steps chooses by [`Hold`](crate::table::Hold) whether it keeps
 //! that place by one pin or unpins between two steps.
 //!
 //! The contents that a view hands out stay readable while the pin lives. Between two steps a caller keeps keys, nothing
 //! of a view.
 //!
-//! [`TableView`] and [`TableReader`] are what [`Table::read`](crate::table::Table::read) hands to all operations. A
-//! snapshot implements the two traits and becomes a second variant of these two, chosen where a handle of a table makes
-//! its view; what reads is written over the traits and stays. The tests of this module plug in such a second view, a
-//! copy of the table, beneath scans, their pieces and steps.
+//! [`TableView`] and [`TableReader`] are what [`Table::read`](crate::table::Table::read) hands to all operations: one of
+//! the two, as the handle says. The tests of this module plug in a third view, a copy of the table, beneath scans, their
+//! pieces and steps.
 
 mod live;
+mod of_handle;
+mod past;
 #[cfg(test)]
 mod tests;
 
@@ -35,12 +36,8 @@ use crate::ops::Span;
 use crate::slot::Content;
 
 pub(crate) use live::{Live, LiveReader};
-
-/// The view that a handle of a table reads by.
-pub(crate) type TableView<'d> = Live<'d>;
-
-/// The reader of several keys that a handle of a table reads by.
-pub(crate) type TableReader<'d, 'g> = LiveReader<'d, 'g>;
+pub(crate) use of_handle::{TableReader, TableView};
+pub(crate) use past::Past;
 
 /// A step from key to key.
 #[derive(Clone, Copy, Debug)]
@@ -104,8 +101,11 @@ pub(crate) trait View {
     /// Returns the number of keys in a span; `None` if the index does not count.
     fn count(&self, span: &Span, pin: &impl Guard) -> Option<usize>;
 
-    /// Returns the number of objects, exact with respect to finished operations.
+    /// Returns the number of objects, exact with respect to finished operations. O(objects) of a snapshot.
     fn len(&self) -> usize;
+
+    /// Returns about the number of objects. O(1).
+    fn about(&self) -> usize;
 
     /// Returns a reader of several keys, at a place in the order of list inserts: here and now, or where the view is.
     fn read_many<'g>(&self, pin: &'g impl Guard) -> Self::Reader<'g>;

@@ -144,6 +144,10 @@ impl View for &Copied {
         self.contents.iter().map(Vec::len).sum()
     }
 
+    fn about(&self) -> usize {
+        self.len()
+    }
+
     fn read_many(&self, _: &impl Guard) -> Self {
         self
     }

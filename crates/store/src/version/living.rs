@@ -1,0 +1,389 @@
+//! The snapshots of one content that are alive, and what waits for each to end.
+//!
+//! The list is an array that is replaced as a whole, in the order of places: a writer loads it and looks at its end. A
+//! snapshot is in the list *before* it takes its place in the log, and has noted that place before anyone has a stamp
+//! from there on. So a writer whose stamp says that it came after the snapshot finds it there (LISTED in [`super`]), and
+//! what no snapshot sees no snapshot will see.
+//!
+//! What a writer displaces hangs on the newest snapshot that sees it. When that one ends it goes to the one before, if
+//! that sees it too; else it is garbage (the dead lists of ZFS). So that nothing is looked at one by one, a snapshot
+//! keeps it in lists by the newest snapshot that does *not* see it, being older.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize as PlainUsize, Ordering as PlainOrdering};
+use std::time::Instant;
+
+use fyris_sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use fyris_sync::lock::{Mutex, MutexGuard};
+use fyris_sync::reclaim::{Guard, PROTECT, Retire};
+use fyris_sync::thread::slot;
+
+use crate::chain::{self, Edited};
+use crate::record::RecordPtr;
+use crate::slot::Content;
+
+/// The place of who has not taken it yet: behind all stamps that were given so far.
+const COMING: u64 = u64::MAX;
+
+/// Lists that a snapshot has, so that several threads may displace at once.
+const STRIPES: usize = 8;
+
+/// Items that lie together.
+const CHUNK: usize = if cfg!(fyris_small) { 2 } else { 500 };
+
+/// The living snapshots of a content.
+pub(crate) struct Living {
+    list: AtomicPtr<Listed>,
+    /// Held by who changes the list.
+    turn: Mutex<()>,
+    /// Keys in the index that hold nothing at present.
+    absent: PlainUsize,
+    /// The number of retained versions.
+    retained: PlainUsize,
+    /// Snapshots and jobs that need the content, and one for its table.
+    holders: PlainUsize,
+}
+
+/// In the order of places, but for those that gave up before they had one.
+struct Listed(Vec<Arc<Holder>>);
+
+/// One snapshot of a content.
+pub(crate) struct Holder {
+    place: AtomicU64,
+    since: Instant,
+    lists: [Mutex<Waiting>; STRIPES],
+}
+
+/// What waits for a snapshot to end.
+#[derive(Default)]
+struct Waiting {
+    /// Whether it has ended.
+    closed: bool,
+    lists: Vec<DeadList>,
+}
+
+/// What a displaced version owned alone.
+pub(crate) enum Owned {
+    Nothing,
+    Content(Content),
+    /// What the chain in its place does not have.
+    Part(Edited),
+}
+
+impl Owned {
+    /// Returns whether an older content of a bag's key has any of it too (PERSISTENT).
+    pub(super) fn is_in(&self, older: Content) -> bool {
+        match self {
+            Owned::Nothing => false,
+            Owned::Content(content) => chain::share(*content, older),
+            Owned::Part(edited) => edited.is_in(older),
+        }
+    }
+
+    /// Returns a record with the key.
+    pub(super) fn key(&self) -> Option<RecordPtr> {
+        match self {
+            Owned::Nothing => None,
+            Owned::Content(content) => Some(content.newest()),
+            Owned::Part(edited) => edited.gone.first().map(|object| object.record),
+        }
+    }
+
+    /// Retires it.
+    ///
+    /// # Safety
+    ///
+    /// No slot and no chain of versions has it, and it is retired once.
+    pub(crate) unsafe fn retire(self, pin: &impl Guard) {
+        match self {
+            Owned::Nothing => {}
+            // SAFETY: forwarded.
+            Owned::Content(content) => unsafe { content.retire(pin) },
+            // SAFETY: forwarded.
+            Owned::Part(edited) => unsafe { edited.retire(pin) },
+        }
+    }
+}
+
+/// What was displaced while a snapshot was the newest that sees it.
+pub(crate) struct DeadList {
+    /// The place of the newest snapshot that does not see it, being older than it is; 0 if there was none.
+    unseen: u64,
+    chunks: Vec<Vec<Content>>,
+    /// In a bag.
+    parts: Vec<Edited>,
+}
+
+// SAFETY: what is in it is the list's own (RETAINED), and contents may be retired on any thread.
+unsafe impl Send for DeadList {}
+
+impl DeadList {
+    fn new(unseen: u64) -> DeadList {
+        DeadList {
+            unseen,
+            chunks: Vec::new(),
+            parts: Vec::new(),
+        }
+    }
+
+    fn push(&mut self, item: Owned) {
+        match item {
+            Owned::Nothing => {}
+            Owned::Content(content) => self.push_content(content),
+            Owned::Part(edited) => self.parts.push(edited),
+        }
+    }
+
+    fn push_content(&mut self, item: Content) {
+        match self.chunks.last_mut() {
+            Some(chunk) if chunk.len() < CHUNK => chunk.push(item),
+            _ => {
+                let mut chunk = Vec::with_capacity(CHUNK);
+                chunk.push(item);
+                self.chunks.push(chunk);
+            }
+        }
+    }
+
+    /// Hands out what is in it.
+    pub(crate) fn into_items(self) -> impl Iterator<Item = Owned> {
+        let contents = self.chunks.into_iter().flatten().map(Owned::Content);
+        contents.chain(self.parts.into_iter().map(Owned::Part))
+    }
+}
+
+impl Default for Living {
+    fn default() -> Living {
+        Living {
+            list: AtomicPtr::new(std::ptr::null_mut()),
+            turn: Mutex::new(()),
+            absent: PlainUsize::new(0),
+            retained: PlainUsize::new(0),
+            holders: PlainUsize::new(1),
+        }
+    }
+}
+
+impl Living {
+    /// Adds a holder of the content. Returns `false` if it has none any more.
+    pub(crate) fn hold(&self) -> bool {
+        let more = |holders: usize| (holders > 0).then_some(holders + 1);
+        // Relaxed, both: a holder found the content in its table, or has it from another.
+        let held = self
+            .holders
+            .fetch_update(PlainOrdering::Relaxed, PlainOrdering::Relaxed, more);
+        held.is_ok()
+    }
+
+    /// Takes a holder away. Returns `true` if that was the last one.
+    pub(crate) fn let_go(&self) -> bool {
+        // AcqRel: pairs with itself: what others did with the content comes before it is retired.
+        self.holders.fetch_sub(1, PlainOrdering::AcqRel) == 1
+    }
+
+    /// Counts retained versions.
+    pub(super) fn count_retained(&self, more: isize) {
+        // Relaxed: a count. Two's complement: adds or takes away.
+        self.retained
+            .fetch_add(more as usize, PlainOrdering::Relaxed);
+    }
+
+    /// Counts keys that are in the index and hold nothing: before they are, and when they are no more.
+    pub(crate) fn count_absent(&self, more: isize) {
+        // Relaxed: ordered by the slot of the key. Two's complement, as above.
+        self.absent.fetch_add(more as usize, PlainOrdering::Relaxed);
+    }
+
+    /// Returns whether the index has keys that hold nothing at present.
+    pub(crate) fn has_absent(&self) -> bool {
+        // Relaxed: as above.
+        self.absent.load(PlainOrdering::Relaxed) > 0
+    }
+
+    /// Lists a snapshot that is about to take its place: see [`CommitLog::begin`](crate::commits::CommitLog::begin).
+    pub(crate) fn enter(&self, holder: &Arc<Holder>, pin: &impl Guard) {
+        let _turn = self.turn();
+        let mut list = self.now(pin).to_vec();
+        list.push(holder.clone());
+        self.publish(list, pin);
+    }
+
+    /// Takes a snapshot out of the list, and hands out what nobody sees any more.
+    pub(crate) fn leave(&self, holder: &Arc<Holder>, pin: &impl Guard) -> Vec<DeadList> {
+        let _turn = self.turn();
+        let list = self.now(pin);
+        let at = list.iter().position(|other| Arc::ptr_eq(other, holder));
+        let Some(at) = at else {
+            return Vec::new();
+        };
+        let before = at.checked_sub(1).map(|at| list[at].clone());
+        let mut left = list.to_vec();
+        left.remove(at);
+        let places = left.iter().map(|holder| holder.place());
+        let places: Vec<u64> = places.filter(|&place| place != COMING).collect();
+        self.publish(left, pin);
+        let mut garbage = Vec::new();
+        for stripe in 0..STRIPES {
+            let mut waiting = holder.waiting(stripe);
+            waiting.closed = true;
+            let lists = std::mem::take(&mut waiting.lists);
+            drop(waiting);
+            for mut list in lists {
+                // Snapshots that have ended are no reason to keep lists apart.
+                list.unseen = last_up_to(&places, list.unseen);
+                match &before {
+                    // That one sees what was born before it. One that has given up hands it on.
+                    Some(before)
+                        if before.place() > list.unseen
+                            && !cfg!(fyris_mutant = "store_left_unasked") =>
+                    {
+                        before.splice(stripe, list);
+                    }
+                    _ => garbage.push(list),
+                }
+            }
+        }
+        garbage
+    }
+
+    /// Returns the newest snapshot that sees a version which was born at the one stamp and died at the other, and the
+    /// place of the newest one that it was born behind; `None` if no snapshot sees it, now or ever. The second stamp is
+    /// in its cell already (LISTED).
+    pub(crate) fn seeing<'g>(
+        &self,
+        born: u64,
+        died: u64,
+        pin: &'g impl Guard,
+    ) -> Option<(&'g Holder, u64)> {
+        let list = self.now(pin);
+        let at = list.iter().rposition(|holder| holder.place() <= died)?;
+        let holder = &*list[at];
+        if holder.place() <= born {
+            return None;
+        }
+        let mut older = list[..at].iter().rev().map(|holder| holder.place());
+        Some((holder, older.find(|&place| place <= born).unwrap_or(0)))
+    }
+
+    /// Returns whether a snapshot sees a version: see [`Living::seeing`].
+    pub(crate) fn sees(&self, born: u64, died: u64, pin: &impl Guard) -> bool {
+        self.seeing(born, died, pin).is_some()
+    }
+
+    /// Returns the number of living snapshots, since when the oldest has been there, and the number of versions that are
+    /// retained.
+    pub(crate) fn figures(&self, pin: &impl Guard) -> (usize, Option<Instant>, usize) {
+        let list = self.now(pin);
+        let oldest = list.iter().map(|holder| holder.since).min();
+        // Relaxed: a count.
+        let retained = self.retained.load(PlainOrdering::Relaxed);
+        (list.len(), oldest, retained)
+    }
+
+    fn now<'g>(&self, _pin: &'g impl Guard) -> &'g [Arc<Holder>] {
+        // PROTECT: pairs with the Release in `publish`.
+        let list = self.list.load(PROTECT);
+        // SAFETY: null, or retired after it was replaced (RECLAIM).
+        unsafe { list.as_ref() }.map_or(&[], |list| &list.0)
+    }
+
+    /// Replaces the list. The caller has the turn.
+    fn publish(&self, list: Vec<Arc<Holder>>, pin: &impl Guard) {
+        let new = match list.is_empty() {
+            true => std::ptr::null_mut(),
+            false => Box::into_raw(Box::new(Listed(list))),
+        };
+        // AcqRel: pairs with PROTECT in `now`.
+        let old = self.list.swap(new, Ordering::AcqRel);
+        if !old.is_null() {
+            // SAFETY: from a Box, and replaced once.
+            unsafe { pin.retire(old) };
+        }
+    }
+
+    fn turn(&self) -> MutexGuard<'_, ()> {
+        // Nothing is left half done by a panic.
+        self.turn.lock().unwrap_or_else(|p| p.into_inner())
+    }
+}
+
+/// Returns the last of some ascending places that is not behind another; 0 if there is none.
+fn last_up_to(places: &[u64], place: u64) -> u64 {
+    let behind = places.partition_point(|&other| other <= place);
+    behind.checked_sub(1).map_or(0, |at| places[at])
+}
+
+impl Drop for Living {
+    fn drop(&mut self) {
+        // Relaxed: `&mut self` is ordered after everything.
+        let list = self.list.load(Ordering::Relaxed);
+        if !list.is_null() {
+            // SAFETY: from a Box; no other thread has it.
+            drop(unsafe { Box::from_raw(list) });
+        }
+    }
+}
+
+impl Retire for Listed {
+    unsafe fn reclaim(ptr: *mut Listed) {
+        // SAFETY: from a Box, reclaimed once.
+        drop(unsafe { Box::from_raw(ptr) });
+    }
+}
+
+impl Holder {
+    /// Returns a snapshot that is about to begin.
+    pub(crate) fn new() -> Arc<Holder> {
+        Arc::new(Holder {
+            place: AtomicU64::new(COMING),
+            since: Instant::now(),
+            lists: Default::default(),
+        })
+    }
+
+    /// Notes the place that it has taken.
+    pub(crate) fn settle(&self, place: u64) {
+        // Release: pairs with the Acquire in `place`.
+        self.place.store(place, Ordering::Release);
+    }
+
+    fn place(&self) -> u64 {
+        // Acquire: pairs with the Release in `settle`.
+        self.place.load(Ordering::Acquire)
+    }
+
+    /// Lets something wait for the end of the snapshot; gives it back if that has ended.
+    pub(super) fn keep(&self, item: Owned, unseen: u64) -> Option<Owned> {
+        let mut waiting = self.waiting(slot() % STRIPES);
+        if waiting.closed && !cfg!(fyris_mutant = "store_kept_for_none") {
+            return Some(item);
+        }
+        let lists = &mut waiting.lists;
+        let at = lists.iter().position(|list| list.unseen == unseen);
+        let at = at.unwrap_or_else(|| {
+            lists.push(DeadList::new(unseen));
+            lists.len() - 1
+        });
+        lists[at].push(item);
+        None
+    }
+
+    /// Takes a list over from the snapshot behind.
+    fn splice(&self, stripe: usize, list: DeadList) {
+        let mut waiting = self.waiting(stripe);
+        debug_assert!(!waiting.closed, "it is in the list, and the turn is held");
+        let same = |other: &&mut DeadList| other.unseen == list.unseen;
+        match waiting.lists.iter_mut().find(same) {
+            Some(other) => {
+                other.chunks.extend(list.chunks);
+                other.parts.extend(list.parts);
+            }
+            None => waiting.lists.push(list),
+        }
+    }
+
+    fn waiting(&self, stripe: usize) -> MutexGuard<'_, Waiting> {
+        // Nothing is left half done by a panic.
+        self.lists[stripe].lock().unwrap_or_else(|p| p.into_inner())
+    }
+}

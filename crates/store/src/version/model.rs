@@ -1,0 +1,334 @@
+//! Snapshots under every interleaving: `ci/loom.sh`.
+
+use std::sync::Arc;
+
+use fyris_sync::reclaim::{check, pin};
+use fyris_sync::thread::spawn;
+
+use super::living::Holder;
+use crate::ids::TableType;
+use crate::key_kind::{Exact, KeyKind};
+use crate::model::{self, Table, beside, key, look, record, value, values};
+use crate::slot::{Before, Slot};
+use crate::writer::Writer;
+
+/// A snapshot of a table that is versioned from its beginning.
+struct Shot {
+    holder: Arc<Holder>,
+    place: u64,
+}
+
+impl Shot {
+    fn take(table: &Table) -> Shot {
+        let (pin, holder) = (pin(), Holder::new());
+        let enter = || {
+            table.living.enter(&holder, &pin);
+            Box::from([holder.clone()])
+        };
+        let place = table.commits.log.begin(enter, &pin);
+        Shot { holder, place }
+    }
+
+    /// Returns the values under one key.
+    fn look(&self, table: &Table, of: i64) -> Vec<i64> {
+        let pin = pin();
+        let found = table.get_at(Exact::of(&key(of)), Before(self.place), &pin);
+        values(table, found)
+    }
+
+    fn end(self, table: &Table) {
+        let garbage = table.living.leave(&self.holder, &pin());
+        garbage.into_iter().for_each(|list| table.bury(list));
+    }
+}
+
+/// Returns a table with 0 under both keys, or without any.
+fn table(there: bool) -> Arc<Table> {
+    model::table(TableType::Set, there.then_some(0))
+}
+
+fn put(table: &Table, key: i64, value: i64) {
+    table.insert_one(record(key, value), &Writer::versioned(&pin()));
+}
+
+fn put_new(table: &Table, key: i64, value: i64) -> bool {
+    table.insert_new_one(record(key, value), &Writer::versioned(&pin()))
+}
+
+/// Takes a key out; returns what it held.
+fn delete(table: &Table, of: i64) -> Option<i64> {
+    let pin = pin();
+    let gone = table.remove(Exact::of(&key(of)), &Writer::versioned(&pin));
+    gone.map(|content| value(table, content))
+}
+
+fn insert_list(table: &Table, value: i64) {
+    let pin = pin();
+    assert!(model::insert_list(
+        table,
+        value,
+        false,
+        &Writer::versioned(&pin)
+    ));
+}
+
+/// Asserts that nothing is left of snapshots which have ended, and that the keys hold these.
+fn settled(table: &Table, first: &[i64], second: &[i64]) {
+    let is_plain = |slot: Slot<Exact>| slot.resolved().is_some();
+    assert!(table.index.entries().all(is_plain), "a cell is left");
+    assert_eq!([look(table, 1), look(table, 2)], [first, second]);
+    assert_eq!(table.living.figures(&pin()).2, 0);
+    assert!(!table.living.has_absent());
+    assert_eq!(table.len(), first.len() + second.len());
+}
+
+/// Takes a snapshot that shows what `seen` says of the first key, or something newer, and the same twice.
+fn take_after(table: &Table, seen: &[i64]) {
+    let shot = Shot::take(table);
+    let first = shot.look(table, 1);
+    assert!(*first >= *seen, "{seen:?} was read, then {first:?}");
+    assert_eq!(shot.look(table, 1), first);
+    shot.end(table);
+}
+
+#[test]
+fn a_snapshot_sees_what_was_read_before() {
+    check(|| {
+        let table = table(true);
+        let read = |table: &Table| take_after(table, &look(table, 1));
+        beside(&table, &[read], |table| put(table, 1, 1));
+        settled(&table, &[1], &[0]);
+    });
+}
+
+/// A write that is slow is passed by another, and by a reader who sees that without it; then by a snapshot.
+#[test]
+fn writes_and_snapshots_have_one_order() {
+    check(|| {
+        let table = table(true);
+        let first: fn(&Table) -> Vec<i64> = |table| {
+            put(table, 1, 1);
+            look(table, 1)
+        };
+        let second: fn(&Table) -> Vec<i64> = |table| {
+            put(table, 2, 1);
+            look(table, 1)
+        };
+        let others = [first, second].map(|f| {
+            let table = table.clone();
+            spawn(move || f(&table))
+        });
+        let shot = Shot::take(&table);
+        let (first, second) = (shot.look(&table, 1), shot.look(&table, 2));
+        shot.end(&table);
+        let [_, seen] = others.map(|other| other.join().unwrap());
+        assert!(seen == [1] || first == [0] || second == [1]);
+        settled(&table, &[1], &[1]);
+    });
+}
+
+#[test]
+fn who_finds_a_key_there_has_it_stamped() {
+    check(|| {
+        let table = table(false);
+        let write = |table: &Table| put(table, 1, 1);
+        beside(&table, &[write], |table| {
+            if !put_new(table, 1, 1) {
+                take_after(table, &[1]);
+            }
+        });
+        settled(&table, &[1], &[]);
+    });
+}
+
+#[test]
+fn who_finds_a_key_gone_has_that_stamped() {
+    check(|| {
+        let table = table(true);
+        let write = |table: &Table| {
+            delete(table, 1);
+        };
+        beside(&table, &[write], |table| {
+            let gone = delete(table, 1);
+            let shot = Shot::take(table);
+            assert!(shot.look(table, 1).is_empty(), "{gone:?}");
+            shot.end(table);
+        });
+        settled(&table, &[], &[0]);
+    });
+}
+
+#[test]
+fn a_snapshot_sees_a_list_or_nothing_of_it() {
+    check(|| {
+        let table = table(true);
+        let write = |table: &Table| insert_list(table, 1);
+        beside(&table, &[write], |table| {
+            let shot = Shot::take(table);
+            let both = || [2, 1].map(|key| shot.look(table, key));
+            let [second, first] = both();
+            assert_eq!(first, second);
+            assert_eq!(both(), [second, first]);
+            shot.end(table);
+        });
+        settled(&table, &[1], &[1]);
+    });
+}
+
+/// A write comes after a snapshot that has not got so far as to say that it has its place.
+#[test]
+fn what_a_snapshot_sees_is_kept_from_its_place_on() {
+    check(|| {
+        let table = table(true);
+        let writer = {
+            let table = table.clone();
+            spawn(move || put(&table, 1, 1))
+        };
+        let shot = Shot::take(&table);
+        writer.join().unwrap();
+        let seen = shot.look(&table, 1);
+        assert!(seen == [0] || seen == [1]);
+        shot.end(&table);
+        settled(&table, &[1], &[0]);
+    });
+}
+
+#[test]
+fn a_key_that_comes_was_not_there() {
+    check(|| {
+        let table = table(false);
+        let shot = Shot::take(&table);
+        let writer = {
+            let table = table.clone();
+            spawn(move || [1, 2].map(|value| put(&table, 1, value)))
+        };
+        assert!(shot.look(&table, 1).is_empty());
+        writer.join().unwrap();
+        assert!(shot.look(&table, 1).is_empty());
+        shot.end(&table);
+        settled(&table, &[2], &[]);
+    });
+}
+
+#[test]
+fn a_key_that_goes_and_comes_is_as_it_was() {
+    check(|| {
+        let table = table(true);
+        let shot = Shot::take(&table);
+        let writer = {
+            let table = table.clone();
+            spawn(move || {
+                assert_eq!(delete(&table, 1), Some(0));
+                put(&table, 1, 1);
+            })
+        };
+        assert_eq!(shot.look(&table, 1), [0]);
+        assert_eq!(shot.look(&table, 1), [0]);
+        shot.end(&table);
+        writer.join().unwrap();
+        settled(&table, &[1], &[0]);
+    });
+}
+
+/// Two snapshots with a write between them, and another write while the one or the other ends.
+fn one_of_two_ends(ending: usize) {
+    check(move || {
+        let table = table(true);
+        let mut shots: Vec<_> = [0, 1]
+            .map(|seen| {
+                let shot = Shot::take(&table);
+                put(&table, 1, seen + 1);
+                (shot, seen)
+            })
+            .into();
+        let writer = {
+            let table = table.clone();
+            spawn(move || [1, 2].map(|key| put(&table, key, 3)))
+        };
+        let (shot, seen) = shots.remove(ending);
+        assert_eq!(shot.look(&table, 1), [seen]);
+        shot.end(&table);
+        let (shot, seen) = shots.remove(0);
+        assert_eq!(shot.look(&table, 1), [seen]);
+        writer.join().unwrap();
+        assert_eq!([1, 2].map(|key| shot.look(&table, key)), [[seen], [0]]);
+        shot.end(&table);
+        settled(&table, &[3], &[3]);
+    });
+}
+
+#[test]
+fn the_older_of_two_snapshots_ends() {
+    one_of_two_ends(0);
+}
+
+#[test]
+fn the_newer_of_two_snapshots_ends() {
+    one_of_two_ends(1);
+}
+
+#[test]
+fn two_snapshots_begin_at_once() {
+    check(|| {
+        let table = table(true);
+        let other = |table: &Table| {
+            put(table, 1, 1);
+            let shot = Shot::take(table);
+            put(table, 1, 2);
+            assert_eq!(shot.look(table, 1), [1]);
+            assert_eq!(shot.look(table, 1), [1]);
+            shot.end(table);
+        };
+        beside(&table, &[other], |table| take_after(table, &[0]));
+        settled(&table, &[2], &[0]);
+    });
+}
+
+/// One is passed by the other, and by a write that only the first sees.
+#[test]
+fn two_snapshots_are_listed_in_their_order() {
+    check(|| {
+        let table = table(true);
+        let other = {
+            let table = table.clone();
+            spawn(move || {
+                let shot = Shot::take(&table);
+                put(&table, 1, 1);
+                shot
+            })
+        };
+        let shot = Shot::take(&table);
+        let seen = shot.look(&table, 1);
+        put(&table, 1, 2);
+        assert_eq!(shot.look(&table, 1), seen);
+        let other = other.join().unwrap();
+        other.end(&table);
+        assert_eq!(shot.look(&table, 1), seen);
+        shot.end(&table);
+        let last = look(&table, 1);
+        settled(&table, &last, &[0]);
+    });
+}
+
+/// A key that goes while a snapshot begins that was slow.
+#[test]
+fn a_key_goes_while_a_snapshot_begins() {
+    check(|| {
+        let table = table(true);
+        let other = |table: &Table| {
+            let shot = Shot::take(table);
+            let first = shot.look(table, 1);
+            assert_eq!(shot.look(table, 1), first);
+            shot.end(table);
+        };
+        beside(&table, &[other], |table| {
+            let shot = Shot::take(table);
+            put(table, 1, 1);
+            delete(table, 1);
+            assert_eq!(shot.look(table, 1), [0]);
+            assert!(look(table, 1).is_empty());
+            shot.end(table);
+        });
+        settled(&table, &[], &[0]);
+    });
+}

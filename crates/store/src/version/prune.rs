@@ -1,0 +1,226 @@
+//! What becomes of a content that a write has displaced, and of the cells that held it.
+
+use fyris_index::{Action, Entry, Index};
+use fyris_sync::reclaim::LocalGuard;
+use smallvec::SmallVec;
+
+use super::cell::VersionPtr;
+use super::living::{DeadList, Owned};
+use crate::key_kind::KeyKind;
+use crate::pending::{CommitState, PendingPtr};
+use crate::record::{NewRecord, RecordPtr};
+use crate::slot::{Held, Slot};
+use crate::table_data::TableData;
+
+/// Items that are worked off under one pin.
+const BATCH: usize = 64;
+
+/// Cells that are out of their chain.
+#[derive(Default)]
+struct Cut {
+    cells: SmallVec<[VersionPtr; 4]>,
+    /// The cell of a commit that is out of its slot.
+    decided: Option<PendingPtr>,
+    /// Whether the index has a key less that holds nothing.
+    absent: bool,
+}
+
+impl<K, I> TableData<K, I>
+where
+    K: KeyKind,
+    I: Index<Slot<K>>,
+    Slot<K>: Entry<Key = K::Key>,
+{
+    /// Lets what a key held go, in whose place another version is, with this stamp: what it owned alone is kept for the
+    /// snapshots that see it, or retired together with its cell. `key` is a record with the key.
+    pub(crate) fn supersede(
+        &self,
+        older: Option<Held>,
+        owned: Owned,
+        died: u64,
+        key: RecordPtr,
+        pin: &LocalGuard,
+    ) {
+        if is_absent(older) {
+            self.living.count_absent(-1);
+        }
+        let born = self.born(older, &owned);
+        let mut owned = owned;
+        loop {
+            let Some((holder, unseen)) = self.living.seeing(born, died, pin) else {
+                // Out of the chain first (AFTER_STORE).
+                self.prune(self.key_of(key), pin);
+                // SAFETY: OWNERSHIP: it was the slot's, this thread has displaced it, and no cell that a thread can
+                // reach from now on has it.
+                unsafe { owned.retire(pin) };
+                return;
+            };
+            if cfg!(fyris_mutant = "store_seen_retired") {
+                // SAFETY: none: the mutant is to be caught.
+                return unsafe { owned.retire(pin) };
+            }
+            if let Owned::Nothing = owned {
+                // It has a name of its own for when that cell can go (RETAINED).
+                owned = Owned::Content(NewRecord::of_key(key).publish());
+            }
+            match holder.keep(owned, unseen) {
+                None => return self.living.count_retained(1),
+                // The snapshot has ended since, and is out of the list. Again, by what that says now.
+                Some(again) => owned = again,
+            }
+        }
+    }
+
+    /// Returns since when keys have held what a version owned alone: in a bag the versions below may have it too.
+    fn born(&self, older: Option<Held>, owned: &Owned) -> u64 {
+        let (mut born, mut next) = (older.map_or(0, Held::stamp), older);
+        while let Some(below) = next.and_then(Held::as_version).and_then(VersionPtr::older)
+            && self.kind.is_bag()
+            && below.now().is_some_and(|content| owned.is_in(content))
+        {
+            (born, next) = (below.stamp(), Some(below));
+        }
+        born
+    }
+
+    /// Works off a list of what no snapshot sees any more.
+    pub(crate) fn bury(&self, list: DeadList) {
+        let mut items = list.into_items().peekable();
+        while items.peek().is_some() {
+            let pin = fyris_sync::reclaim::pin();
+            for item in items.by_ref().take(BATCH) {
+                if let Some(key) = item.key() {
+                    self.prune(self.key_of(key), &pin);
+                }
+                // SAFETY: RETAINED: the list's own, and out of the chain.
+                unsafe { item.retire(&pin) };
+                self.living.count_retained(-1);
+            }
+        }
+    }
+
+    /// Takes out of the chain of a key what no snapshot sees; where nothing but the present is left, the key holds that
+    /// without a cell, or is no more.
+    pub(crate) fn prune(&self, key: &K::Key, pin: &LocalGuard) {
+        loop {
+            let mut cut = Cut::default();
+            self.index
+                .upsert(key, pin, |slot| (self.prune_slot(slot, &mut cut, pin), ()));
+            for &cell in &cut.cells {
+                // SAFETY: AFTER_STORE, CHAINED: this thread took it out.
+                unsafe { cell.retire(pin) };
+            }
+            if cut.absent {
+                self.living.count_absent(-1);
+            }
+            match cut.decided {
+                None => return,
+                Some(cell) => self.retire_loser(cell, true, pin),
+            }
+        }
+    }
+
+    fn prune_slot(
+        &self,
+        slot: Option<Slot<K>>,
+        cut: &mut Cut,
+        pin: &LocalGuard,
+    ) -> Action<Slot<K>> {
+        let Some(slot) = slot else {
+            return Action::Keep;
+        };
+        if let Some(top) = slot.as_version() {
+            return match self.pruned(top, cut, pin) {
+                None => Action::Keep,
+                Some(Some(held)) => Action::Put(Slot::held(held)),
+                Some(None) => {
+                    cut.absent = true;
+                    Action::Remove
+                }
+            };
+        }
+        let Some(cell) = slot.as_pending() else {
+            return Action::Keep;
+        };
+        if cell.get().state() != CommitState::Undecided {
+            // The commit's place goes into a cell of its own, and all begins again.
+            cut.decided = Some(cell);
+            let held = self.told_by_commit(cell);
+            return held.map_or(Action::Remove, |held| Action::Put(Slot::held(held)));
+        }
+        let top = cell.get().held_before().and_then(Held::as_version);
+        if let Some(held) = top.and_then(|top| self.pruned(top, cut, pin)) {
+            cell.get().set_before(held);
+            cut.absent = held.is_none();
+        }
+        Action::Keep
+    }
+
+    /// Takes cells out of a chain, and returns what the key holds then, if that is not its first cell any more. With the
+    /// slot protected.
+    fn pruned(&self, top: VersionPtr, cut: &mut Cut, pin: &LocalGuard) -> Option<Option<Held>> {
+        let mut kept: SmallVec<[Held; 4]> = SmallVec::new();
+        kept.push(Held::version(top));
+        let (mut died, mut next) = (top.stamp(), top.older());
+        while let Some(held) = next {
+            // Each one below was displaced by the one above it that stays: between the two no snapshot is.
+            let version = held.as_version();
+            let born = held.stamp();
+            next = version.and_then(VersionPtr::older);
+            let is_seen = match () {
+                _ if cfg!(fyris_mutant = "store_nothing_pruned") => true,
+                _ if cfg!(fyris_mutant = "store_pruned_below") && !cut.cells.is_empty() => false,
+                _ => self.living.sees(born, died, pin),
+            };
+            if is_seen {
+                kept.push(held);
+                died = born;
+            } else {
+                cut.cells.extend(version);
+            }
+        }
+        let content = |held: &Held| {
+            held.as_version()
+                .map_or(Some(*held), |cell| cell.content().map(Held::content))
+        };
+        // A key that never was there, for all who may ask: the links stay for those that are on their way.
+        let Some(named) = kept.iter().find_map(content) else {
+            cut.cells
+                .extend(kept.iter().filter_map(|held| held.as_version()));
+            return Some(None);
+        };
+        for (at, held) in kept.iter().enumerate() {
+            let below = kept.get(at + 1).copied();
+            if let Some(cell) = held.as_version()
+                && cell.older() != below
+            {
+                cell.set_older(below);
+            }
+        }
+        let Some(present) = top.content() else {
+            top.set_key(named.with_key());
+            return None;
+        };
+        let is_last = kept.len() == 1;
+        if !is_last
+            || (self.living.sees(0, died, pin) && !cfg!(fyris_mutant = "store_unwraps_unasked"))
+        {
+            return None;
+        }
+        cut.cells.push(top);
+        Some(Some(Held::content(present)))
+    }
+
+    /// Counts a key that is about to be in the index and hold nothing.
+    pub(crate) fn count_if_absent(&self, held: Option<Held>) {
+        if is_absent(held) {
+            self.living.count_absent(1);
+        }
+    }
+}
+
+/// Returns whether a key is in the index and holds nothing.
+fn is_absent(held: Option<Held>) -> bool {
+    let cell = held.and_then(Held::as_version);
+    cell.is_some_and(|cell| cell.content().is_none())
+}

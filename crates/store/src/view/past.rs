@@ -1,0 +1,158 @@
+//! A table as it was when a snapshot was taken.
+
+use fyris_sync::reclaim::Guard;
+use fyris_term::key::KeyBuf;
+
+use super::{ReadMany, Step, View};
+use crate::chain::{self, Fingerprints};
+use crate::commits::Place;
+use crate::error::Result;
+use crate::keys::{AsKey, ShortKey};
+use crate::ops::{Navigate, Span};
+use crate::slot::{Before, Content, Moment};
+use crate::table_data::{AnyTableData, with_data};
+
+/// Reads a content as it was just before a place of the log, where a living snapshot is.
+#[derive(Clone, Copy)]
+pub(crate) struct Past<'d> {
+    pub(crate) data: &'d AnyTableData,
+    pub(crate) place: u64,
+}
+
+impl Past<'_> {
+    fn moment(self) -> Before {
+        Before(self.place)
+    }
+
+    fn get_encoded(self, key: &KeyBuf, pin: &impl Guard) -> Option<Content> {
+        with_data!(self.data, data => data.get_at(data.key(key), self.moment(), pin))
+    }
+}
+
+impl<'d> View for Past<'d> {
+    type Reader<'g> = Past<'d>;
+
+    #[cold]
+    fn get(&self, key: &(impl AsKey + ?Sized), pin: &impl Guard) -> Option<Content> {
+        match (self.data, key.word()) {
+            (AnyTableData::Hash(data), Some((word, len))) => {
+                let key = ShortKey { word, len };
+                let has_key = |slot: &crate::slot::Slot<_>| slot.has_short_key(key);
+                self.moment().read(data.index.get_by(&key, has_key, pin)?)
+            }
+            _ => key.with(|buf| self.get_encoded(buf, pin)),
+        }
+    }
+
+    fn get_bytes(&self, key: &[u8], pin: &impl Guard) -> Option<Content> {
+        with_data!(self.data, data => data.get_bytes(key, self.moment(), pin))
+    }
+
+    fn prefetch(&self, keys: &[KeyBuf], pin: &impl Guard) {
+        with_data!(self.data, data => data.prefetch_read(keys, pin));
+    }
+
+    #[cold]
+    fn step(
+        &self,
+        step: Step<'_>,
+        known: impl Fn(&KeyBuf) -> bool,
+        pin: &impl Guard,
+    ) -> Result<Option<Content>> {
+        let moment = self.moment();
+        with_data!(self.data, data => match step {
+            Step::First => Ok(data.first(moment, pin)),
+            Step::Last => Ok(data.last(moment, pin)),
+            Step::Next(key) => data.next(data.key(key), || known(key), moment, pin),
+            Step::Prev(key) => data.prev(data.key(key), || known(key), moment, pin),
+        })
+    }
+
+    fn slot(&self, slot: usize, pin: &impl Guard) -> Result<Option<Vec<Content>>> {
+        with_data!(self.data, data => data.objects_of_slot_at(slot, self.moment(), pin))
+    }
+
+    fn cuts(&self, parts: usize, pin: &impl Guard) -> Vec<Vec<u8>> {
+        with_data!(self.data, data => data.cuts(parts, pin))
+    }
+
+    fn share_of_span(&self, span: &Span, pin: &impl Guard) -> f64 {
+        with_data!(self.data, data => data.share_of_span(span, pin))
+    }
+
+    fn counts(&self) -> bool {
+        with_data!(self.data, data => Navigate::counts(data))
+    }
+
+    fn nth(&self, n: usize, pin: &impl Guard) -> Option<Content> {
+        with_data!(self.data, data => data.nth_at(n, self.moment(), pin))
+    }
+
+    fn count(&self, span: &Span, pin: &impl Guard) -> Option<usize> {
+        self.counts()
+            .then(|| with_data!(self.data, data => data.count_at(span, self.moment(), pin)))
+    }
+
+    /// Counts them: O(n).
+    fn len(&self) -> usize {
+        let pin = fyris_sync::reclaim::pin();
+        with_data!(self.data, data => data.objects_at(self.moment(), &pin))
+    }
+
+    /// As many as there are at present.
+    fn about(&self) -> usize {
+        self.data.len()
+    }
+
+    fn read_many<'g>(&self, _: &'g impl Guard) -> Past<'d> {
+        *self
+    }
+}
+
+impl ReadMany for Past<'_> {
+    type View = Self;
+
+    fn view(&self) -> Self {
+        *self
+    }
+
+    fn scan(
+        &mut self,
+        span: &mut Span,
+        back: bool,
+        want: usize,
+        pin: &impl Guard,
+        out: &mut Vec<Content>,
+    ) -> bool {
+        let moment = self.moment();
+        with_data!(self.data, data => data.scan_span_at(span, back, want, moment, pin, out))
+    }
+
+    fn get(
+        &mut self,
+        key: &[u8],
+        alike: &Fingerprints,
+        pin: &impl Guard,
+        out: impl FnMut(Content),
+    ) {
+        if let Some(content) = self.get_bytes(key, pin) {
+            chain::each_alike(content, alike, out);
+        }
+    }
+
+    fn is_due(&self) -> bool {
+        false
+    }
+
+    fn before(&mut self, _: &KeyBuf) -> Option<Option<Content>> {
+        None
+    }
+
+    fn place(&self) -> Place {
+        with_data!(self.data, data => data.commits.place_of_snapshot(self.place))
+    }
+
+    fn beside(&self) -> Self {
+        *self
+    }
+}

@@ -1,0 +1,364 @@
+//! Snapshots against copies of a model, on every index.
+#![allow(missing_docs)]
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use common::{int, tuple};
+use fyris::{Error, MatchSpec, Object, Options, Snapshot, Store, Table, TableType, Term};
+use fyris_term::key::KeyBuf;
+use rand::prelude::*;
+
+/// The values of each key, in insertion order.
+type Model = BTreeMap<i64, Vec<i64>>;
+
+const KEYS: i64 = 12;
+const VALUES: i64 = 30;
+
+/// Keys and values of which some are inline and some are not.
+fn key(k: i64) -> Term {
+    match k % 3 {
+        0 => int(k),
+        1 => int(k << 50),
+        _ => tuple([Term::atom("key"), int(k)]),
+    }
+}
+
+fn object(k: i64, v: i64) -> Term {
+    let value = match v % 3 {
+        0 => int(v),
+        1 => Term::from(format!("a value of some length, {v}").as_str()),
+        _ => tuple([int(v), int(v)]),
+    };
+    tuple([key(k), value])
+}
+
+fn objects(model: &Model) -> Vec<Term> {
+    let pairs = model
+        .iter()
+        .flat_map(|(&k, values)| values.iter().map(move |&v| (k, v)));
+    pairs.map(|(k, v)| object(k, v)).collect()
+}
+
+/// Checks that everything that reads answers as the model does.
+fn check(table: &Table, model: &Model) {
+    let sorted = |mut terms: Vec<Term>| {
+        terms.sort_by(|a, b| a.cmp_order(b));
+        terms
+    };
+    let all = sorted(objects(model));
+    assert_eq!(sorted(table.tab2list().expect("reads")), all);
+    assert_eq!(table.len(), all.len());
+    for k in 0..KEYS {
+        let here: Vec<Term> = match model.get(&k) {
+            Some(values) => values.iter().map(|&v| object(k, v)).collect(),
+            None => Vec::new(),
+        };
+        assert_eq!(table.lookup(&key(k)).expect("reads"), here);
+        assert_eq!(table.member(&key(k)).expect("reads"), !here.is_empty());
+    }
+    let spec = MatchSpec::new(&Term::parse("[{'_',[],['$_']}]").expect("a term"));
+    let selected = table.select(&spec.expect("a specification"));
+    assert_eq!(sorted(selected.expect("reads")), all);
+    let iterated: Result<Vec<_>, _> = table.iter_back().collect();
+    assert_eq!(sorted(iterated.expect("reads")), all);
+    walk(table, model);
+}
+
+fn walk(table: &Table, model: &Model) {
+    let (mut at, mut keys) = (table.first().expect("reads"), Vec::new());
+    while let Some(key) = at {
+        at = table.next(&key).expect("reads");
+        keys.push(key);
+    }
+    if table.table_type() != TableType::OrderedSet {
+        keys.sort_by(|a, b| a.cmp_order(b));
+    }
+    let mut wanted: Vec<Term> = model.keys().map(|&k| key(k)).collect();
+    wanted.sort_by(|a, b| a.cmp_order(b));
+    assert_eq!(keys, wanted);
+    // Where the index counts.
+    if table.nth(0).is_ok() {
+        let nth = |n| table.nth(n).expect("it counts");
+        let counted: Vec<Term> = (0..).map_while(nth).collect();
+        assert_eq!(counted, wanted);
+        assert_eq!(table.count_between(&(..)), Ok(wanted.len()));
+    }
+}
+
+/// Returns tables of every type, on all indexes.
+fn tables(store: &Store) -> Vec<Table> {
+    let owner = store.owner();
+    let kinds = [
+        Options::set(),
+        Options::ordered_set(),
+        Options::bag(),
+        Options::duplicate_bag(),
+    ];
+    let mut tables: Vec<Table> = Vec::new();
+    for kind in kinds {
+        tables.extend(owner.new_table("t", &kind.clone().public()));
+        for index in store.index_names() {
+            tables.extend(owner.new_table("t", &kind.clone().public().index(index)));
+        }
+    }
+    std::mem::forget(owner);
+    tables
+}
+
+/// Puts an object into the model as `insert` does.
+fn put(model: &mut Model, kind: TableType, k: i64, v: i64) {
+    let values = model.entry(k).or_default();
+    match kind {
+        TableType::Bag if values.contains(&v) => {}
+        TableType::Bag | TableType::DuplicateBag => values.push(v),
+        _ => *values = vec![v],
+    }
+}
+
+fn remove_values(model: &mut Model, goes: impl Fn(i64, i64) -> bool) {
+    for (&k, values) in model.iter_mut() {
+        values.retain(|&v| !goes(k, v));
+    }
+    model.retain(|_, values| !values.is_empty());
+}
+
+fn write(table: &Table, model: &mut Model, rng: &mut impl Rng) {
+    let (k, v) = (rng.random_range(0..KEYS), rng.random_range(0..VALUES));
+    match rng.random_range(0..13) {
+        0..4 => {
+            table.insert(&object(k, v)).expect("inserts");
+            put(model, table.table_type(), k, v);
+        }
+        4 => {
+            let new = table.insert_new(&object(k, v)).expect("inserts");
+            assert_eq!(new, !model.contains_key(&k));
+            model.entry(k).or_insert(vec![v]);
+        }
+        5 => {
+            table.delete_key(&key(k)).expect("deletes");
+            model.remove(&k);
+        }
+        6 | 7 => {
+            table.delete_object(&object(k, v)).expect("deletes");
+            remove_values(model, |key, value| (key, value) == (k, v));
+        }
+        8 => {
+            table.take(&key(k)).expect("takes");
+            model.remove(&k);
+        }
+        9 | 10 => {
+            let keys: Vec<i64> = (0..KEYS).filter(|_| rng.random_bool(0.3)).collect();
+            let list: Vec<Term> = keys.iter().map(|&k| object(k, v)).collect();
+            table.insert_list(&list).expect("inserts");
+            for k in keys {
+                put(model, table.table_type(), k, v);
+            }
+        }
+        11 if rng.random_bool(0.1) => {
+            table.delete_all_objects().expect("empties");
+            model.clear();
+        }
+        _ => {
+            let spec = "[{{'_','$1'},[{is_tuple,'$1'}],[true]}]";
+            let spec = MatchSpec::new(&Term::parse(spec).expect("a term"));
+            table
+                .select_delete(&spec.expect("a specification"))
+                .expect("deletes");
+            remove_values(model, |_, value| value % 3 == 2);
+        }
+    }
+}
+
+#[test]
+fn snapshots_answer_as_copies() {
+    let store = common::store();
+    for (seed, table) in tables(&store).into_iter().enumerate() {
+        let mut rng = SmallRng::seed_from_u64(seed as u64);
+        let (mut model, mut taken) = (Model::new(), Vec::<(Snapshot, Model)>::new());
+        for _ in 0..1500 {
+            match rng.random_range(0..20) {
+                0 if taken.len() < 6 => {
+                    taken.push((table.snapshot().expect("a snapshot"), model.clone()));
+                }
+                1 if !taken.is_empty() => {
+                    let (snapshot, model) = taken.swap_remove(rng.random_range(0..taken.len()));
+                    check(&snapshot, &model);
+                }
+                2 => check(&table, &model),
+                3 if !taken.is_empty() => {
+                    let (snapshot, model) = &taken[rng.random_range(0..taken.len())];
+                    check(snapshot, model);
+                }
+                _ => write(&table, &mut model, &mut rng),
+            }
+        }
+        table.delete().expect("deletes");
+        for (snapshot, model) in &taken {
+            check(snapshot, model);
+        }
+    }
+}
+
+#[test]
+fn a_snapshot_is_read_only_and_ends() {
+    let owner = Store::new().owner();
+    let table = owner
+        .new_table("t", &Options::set().public())
+        .expect("a table");
+    table.insert(&object(0, 0)).expect("inserts");
+    let snapshot = table.snapshot().expect("a snapshot");
+    assert_eq!(snapshot.insert(&object(1, 1)), Err(Error::ReadOnly));
+    assert_eq!(snapshot.delete(), Err(Error::ReadOnly));
+    assert!(matches!(snapshot.snapshot(), Err(Error::ReadOnly)));
+    let handle = Table::clone(&snapshot);
+    snapshot.release();
+    assert_eq!(handle.lookup(&key(0)), Err(Error::Released));
+    assert_eq!(handle.tab2list(), Err(Error::Released));
+    assert_eq!(table.len(), 1);
+}
+
+/// The first snapshot of a table comes after a write that has not seen that the table is versioned.
+#[test]
+fn the_first_snapshot_waits_for_the_write_under_way() {
+    let owner = Store::new().owner();
+    let table = owner.new_table("t", &Options::set()).expect("a table");
+    table.insert(&object(0, 0)).expect("inserts");
+    let (begun, released) = (Barrier::new(2), Barrier::new(2));
+    let slow = |_: Object<'_>| {
+        begun.wait();
+        released.wait();
+        true
+    };
+    std::thread::scope(|s| {
+        let writer = s.spawn(|| table.delete_of_key(&KeyBuf::from_int(0), &[], slow));
+        begun.wait();
+        let taker = s.spawn(|| {
+            let snapshot = table.snapshot().expect("a snapshot");
+            (snapshot.lookup(&key(0)).expect("reads"), snapshot)
+        });
+        std::thread::sleep(Duration::from_millis(30));
+        released.wait();
+        assert_eq!(writer.join().expect("deletes"), Ok(1));
+        let (seen, snapshot) = taker.join().expect("reads");
+        assert_eq!(snapshot.lookup(&key(0)), Ok(seen));
+    });
+}
+
+/// Transfers by list inserts over three tables, by several threads: every snapshot sums to the same, and has what was
+/// written before.
+#[test]
+fn every_snapshot_sums_to_the_same() {
+    const ACCOUNTS: i64 = 30;
+    let store = common::store();
+    let owner = store.owner();
+    let options = [
+        Options::set(),
+        Options::ordered_set(),
+        Options::ordered_set().index("ca_avl"),
+    ];
+    let tables = options.map(|o| owner.new_table("t", &o.public()).expect("a table"));
+    let account = |n: i64, money: i64| tuple([int(n), int(money << 40)]);
+    for table in &tables {
+        for n in 0..ACCOUNTS {
+            table.insert(&account(n, 100)).expect("inserts");
+        }
+    }
+    let (over, turn) = (AtomicBool::new(false), std::sync::Mutex::new(()));
+    let money = |table: &Table, n: i64| match &table.lookup(&int(n)).expect("reads")[0] {
+        Term::Tuple(elements) => match elements[1] {
+            Term::Int(money) => money >> 40,
+            _ => panic!(),
+        },
+        _ => panic!(),
+    };
+    std::thread::scope(|s| {
+        for thread in 0..2 {
+            let (tables, over, turn) = (&tables, &over, &turn);
+            s.spawn(move || {
+                let mut rng = SmallRng::seed_from_u64(thread);
+                while !over.load(Ordering::Relaxed) {
+                    let table = &tables[rng.random_range(0..3)];
+                    let (a, b) = (rng.random_range(0..ACCOUNTS), rng.random_range(0..ACCOUNTS));
+                    if a == b {
+                        continue;
+                    }
+                    let _turn = turn.lock().unwrap();
+                    let (x, y) = (money(table, a), money(table, b));
+                    table
+                        .insert_list(&[account(a, x - 1), account(b, y + 1)])
+                        .expect("inserts");
+                }
+            });
+        }
+        let handles: Vec<&Table> = tables.iter().collect();
+        for round in 0..300 {
+            tables[0]
+                .insert(&tuple([Term::atom("round"), int(round)]))
+                .expect("inserts");
+            let taken = store.snapshots(&handles).expect("snapshots");
+            let round_seen = taken[0].lookup(&Term::atom("round")).expect("reads");
+            assert_eq!(round_seen, [tuple([Term::atom("round"), int(round)])]);
+            let sum: i64 = taken
+                .iter()
+                .flat_map(|table| (0..ACCOUNTS).map(move |n| money(table, n)))
+                .sum();
+            assert_eq!(sum, 3 * ACCOUNTS * 100);
+        }
+        over.store(true, Ordering::Relaxed);
+    });
+}
+
+/// Returns what `info(T, snapshots)` says of an item.
+fn info(table: &Table, item: &str) -> Term {
+    match table.info_item("snapshots") {
+        Ok(Some(fyris::InfoValue::Term(Term::Map(map)))) => {
+            let of_item = map.iter().find(|(key, _)| **key == Term::atom(item));
+            of_item.expect("an item").1.clone()
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+/// What is retained is at most a version an object, whatever the number of writes, and goes with the last snapshot that
+/// sees it; then all memory is as before.
+#[test]
+fn little_is_retained_and_all_of_it_goes() {
+    const COUNT: i64 = 1000;
+    let store = common::store();
+    for table in tables(&store) {
+        let fill = |round: i64| {
+            for k in 0..COUNT {
+                // In a bag each round changes all objects.
+                if table.table_type().is_bag() {
+                    table.delete_key(&key(k)).expect("deletes");
+                }
+                table.insert(&object(k, round * 3 + 1)).expect("inserts");
+            }
+        };
+        fill(0);
+        store.collect();
+        let before = table.memory_by_kind().objects;
+        let first = table.snapshot().expect("a snapshot");
+        (1..4).for_each(fill);
+        assert_eq!(info(&table, "retained"), int(COUNT));
+        let second = table.snapshot().expect("a snapshot");
+        (4..6).for_each(fill);
+        assert_eq!(info(&table, "alive"), int(2));
+        first.release();
+        store.collect();
+        assert_eq!(info(&table, "retained"), int(COUNT));
+        assert_eq!(second.lookup(&key(7)).expect("reads"), [object(7, 10)]);
+        drop(second);
+        store.collect();
+        assert_eq!(info(&table, "retained"), int(0));
+        assert_eq!(info(&table, "versioned"), Term::atom("false"));
+        fill(0);
+        assert_eq!(table.memory_by_kind().objects, before);
+        table.delete().expect("deletes");
+    }
+}
