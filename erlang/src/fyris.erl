@@ -57,9 +57,10 @@
          nth/2, rank/2, count_between/3,
          lookup_many/2, delete_range/3, take_range/3, drain/1, explain/2, cas/3,
          upsert/4, get_in/3]).
+-export([snapshot/1, release/1, snapshots/0, collect/0]).
 -export([format_error/2]).
 
--export_type([table/0, tid/0, continuation/0, compiled_match_spec/0, option/0, heir_option/0, info_item/0, update_op/0,
+-export_type([table/0, tid/0, snapshot/0, continuation/0, compiled_match_spec/0, option/0, heir_option/0, info_item/0, update_op/0,
               memory_kind/0, range_option/0, tab2file_option/0, generator/0]).
 %% Further names that ets has for types.
 -export_type([tab/0, match_spec/0, match_pattern/0, comp_match_spec/0,
@@ -70,7 +71,9 @@
 -opaque tid() :: reference().
 %% The identity of a table.
 -type table() :: atom() | tid().
-%% The name of a named table, or a tid.
+%% The name of a named table, or a tid. Where a function reads, also a snapshot.
+-type snapshot() :: tid().
+%% A table as it was at one moment: {@link snapshot/1}.
 -type option() :: table_type() | table_access() | named_table | {keypos, pos_integer()} | heir_option() |
                   {owner, none} | {index, atom() | {library, string() | binary()}} |
                   {write_concurrency, boolean() | auto} | {read_concurrency, boolean()} |
@@ -81,7 +84,8 @@
 %% The process that gets a table when its owner ends.
 -type info_item() :: id | name | named_table | type | keypos | protection | owner | heir | node | size | memory |
                      compressed | read_concurrency | write_concurrency | decentralized_counters | index |
-                     index_info | fixed | safe_fixed | safe_fixed_monotonic_time | binary | stats.
+                     index_info | snapshots | fixed | safe_fixed | safe_fixed_monotonic_time | binary |
+                     stats.
 %% An item of `info/2'.
 -type memory_kind() :: total | objects | indexes.
 %% A kind of `memory/0'.
@@ -273,6 +277,8 @@ info(Table) ->
 %% <dt>`fixed'</dt><dd>Whether a process has fixed the table.</dd>
 %% <dt>`safe_fixed_monotonic_time', `safe_fixed'</dt><dd>`false', or the time of the first fix, and for each process the
 %% number of fixes that it holds: `{Time, [{Pid, Count}]}'.</dd>
+%% <dt>`snapshots'</dt><dd>A map: how many snapshots of the table are `alive', the age of the `oldest' in milliseconds or
+%% `none', whether the table is `versioned', and how many versions of objects are `retained'. Not in `ets'.</dd>
 %% <dt>`binary', `stats'</dt><dd>For tests of `ets' itself: the large binaries, and nothing.</dd>
 %% </dl>
 %% Needs no right to read.
@@ -1953,6 +1959,71 @@ explain(Table, Spec) ->
     {Kind, Plan, Estimated, Size} =
         ?CALL(fyris_nif:explain(Table, Spec), [Table, Spec]),
     #{kind => Kind, plan => Plan, estimated => Estimated, size => Size}.
+
+%% @doc Takes a snapshot of a table, or of all tables of a list at one moment.
+%%
+%% A snapshot serves wherever a table is read, and shows what the table held at that moment, with all writes that had
+%% returned before. No writer waits for who reads it; it stays as it is if the table is written to, emptied or deleted.
+%% What would write fails with `badarg'.
+%%
+%% It lasts until it is released, until no process has a reference to it, or until the process ends that took it. As long
+%% as it lives, what changes for the first time since is kept for it: {@link info/2} tells of it (`snapshots').
+%%
+%% Fails with `badarg' if one of the tables does not exist, may not be read, or is a snapshot.
+%% ```
+%% > T = fyris:new(numbers, []).
+%% > fyris:insert(T, {1, one}).
+%% > S = fyris:snapshot(T).
+%% > fyris:insert(T, {1, uno}).
+%% > {fyris:lookup(S, 1), fyris:lookup(T, 1)}.
+%% {[{1,one}],[{1,uno}]}
+%% > [S1, S2] = fyris:snapshot([T, fyris:new(others, [ordered_set])]).
+%% > {fyris:tab2list(S1), fyris:tab2list(S2)}.
+%% {[{1,uno}],[]}
+%% '''
+-spec snapshot(table()) -> snapshot(); ([table()]) -> [snapshot()].
+snapshot(Tables) when is_list(Tables) ->
+    ?CALL(fyris_nif:snapshot(Tables), [Tables]);
+snapshot(Table) ->
+    [Snapshot] = ?CALL(fyris_nif:snapshot([Table]), [Table]),
+    Snapshot.
+
+%% @doc Ends a snapshot, or several. Who reads it afterwards fails with `badarg'.
+%%
+%% Releasing it again does nothing. What only this snapshot saw is freed in the background.
+%%
+%% Fails with `badarg' for what is no snapshot; those before it in the list are released then.
+%% ```
+%% > S = fyris:snapshot(fyris:new(numbers, [])).
+%% > fyris:release(S).
+%% true
+%% '''
+-spec release(snapshot() | [snapshot()]) -> true.
+release(Snapshots) when is_list(Snapshots) ->
+    ?CALL(lists:foreach(fun fyris_nif:release/1, Snapshots), [Snapshots]),
+    true;
+release(Snapshot) ->
+    ?CALL(fyris_nif:release(Snapshot), [Snapshot]).
+
+%% @doc Returns of each snapshot that is alive the table, the process that took it, and its age in milliseconds.
+%% ```
+%% > S = fyris:snapshot(fyris:new(numbers, [named_table])).
+%% > [{numbers, Pid, Age}] = [Told || {numbers, _, _} = Told <- fyris:snapshots()].
+%% > {Pid =:= self(), Age >= 0, fyris:release(S)}.
+%% {true,true,true}
+%% '''
+-spec snapshots() -> [{table(), pid(), non_neg_integer()}].
+snapshots() ->
+    fyris_nif:snapshots().
+
+%% @doc Returns when what released snapshots alone saw is freed. On a dirty scheduler.
+%% ```
+%% > fyris:collect().
+%% true
+%% '''
+-spec collect() -> true.
+collect() ->
+    fyris_nif:collect().
 
 %% @doc Replaces an object by another one with the same key, if exactly that object is there. Returns whether it did.
 %%

@@ -18,6 +18,7 @@
 -export([match_spec_compile/1, is_compiled_ms/1, run_spec/3, test_ms/2]).
 -export([open/2, range/5, prefix/4, range_slice/4, seek/3, nth/2, rank/2, count_between/3, lookup_some/2,
          take_slice/3, drain/1, cas/3, get_in/3, explain/2]).
+-export([snapshot/1, release/1, snapshots/0, collect/0]).
 -export([inflated/2, has_native_record/1, memory/0]).
 %% {Tables, Monitored processes, Resources}: for tests that look for leaks.
 -export([counts/0]).
@@ -190,3 +191,7 @@ drain(_) -> ?STUB.
 cas(_, _, _) -> ?STUB.
 get_in(_, _, _) -> ?STUB.
 explain(_, _) -> ?STUB.
+snapshot(_) -> ?STUB.
+release(_) -> ?STUB.
+snapshots() -> ?STUB.
+collect() -> ?STUB.

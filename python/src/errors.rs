@@ -37,6 +37,8 @@ pub(crate) fn store(error: fyris::Error) -> PyErr {
         NoSuchTable(_) | NoSuchName(_) => self::NoSuchTable::new_err(text),
         NameTaken(_) | OtherTable { .. } => self::NameTaken::new_err(text),
         NoSuchKey => PyKeyError::new_err(text),
+        ReadOnly => self::ReadOnly::new_err(text),
+        Released => self::Closed::new_err(text),
         Forked => self::Forked::new_err(format!(
             "{text}: multiprocessing by spawn or forkserver starts processes with tables of their own"
         )),

@@ -104,6 +104,13 @@ fn atom(name: &str) -> PyResult<fyris_term::Atom> {
 }
 
 impl Table {
+    fn of_snapshot(snapshot: &fyris::Snapshot) -> Table {
+        Table {
+            table: fyris::Table::clone(snapshot),
+            owned: false,
+        }
+    }
+
     /// The number of objects.
     pub(crate) fn size(&self) -> PyResult<usize> {
         errors::not_forked()?;
@@ -175,6 +182,34 @@ impl Table {
             table: OWNER.named(name).map_err(errors::store)?,
             owned: false,
         })
+    }
+
+    /// Returns this table as it is at this moment: a Table that can only be read, while others write and do not wait.
+    ///
+    ///     before = t.snapshot()
+    ///     t[1] = "changed"                    # before[1] is what it was
+    ///
+    /// It lasts until release(), or as long as something refers to it; what writes to it raises ReadOnly.
+    fn snapshot(&self, py: Python<'_>) -> PyResult<Table> {
+        let taken = py.detach(|| self.table.snapshot());
+        Ok(Table::of_snapshot(&taken.map_err(errors::store)?))
+    }
+
+    /// Returns snapshots of several tables, all of one moment.
+    #[staticmethod]
+    fn snapshots(py: Python<'_>, tables: Vec<PyRef<'_, Table>>) -> PyResult<Vec<Table>> {
+        errors::not_forked()?;
+        let handles: Vec<fyris::Table> = tables.iter().map(|table| table.table.clone()).collect();
+        let taken = py.detach(|| OWNER.store().snapshots(&handles.iter().collect::<Vec<_>>()));
+        let taken = taken.map_err(errors::store)?;
+        Ok(taken.iter().map(Table::of_snapshot).collect())
+    }
+
+    /// Ends a snapshot; reading it afterwards raises Closed. Nothing happens to a table that is none.
+    fn release(&self, py: Python<'_>) {
+        if let Some(snapshot) = self.table.as_snapshot() {
+            py.detach(|| snapshot.release());
+        }
     }
 
     /// Makes a table out of a file that save() or Erlang's ets:tab2file wrote. The file may come from anybody: it is

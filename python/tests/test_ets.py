@@ -313,3 +313,29 @@ def test_places_in_the_order_of_keys():
     assert table.count_between(start=10, stop=30) == 6 and table.count_between() == 100
     with pytest.raises(fyris.BadValue, match="lacks counts of keys"):
         fyris.Table("ordered_set").rank(1)
+
+
+def test_snapshots():
+    table, other = fyris.Table("ordered_set"), fyris.Table("bag")
+    table[1], table[2] = "one", "two"
+    before, apart = fyris.Table.snapshots([table, other])
+    alone = table.snapshot()
+    table[1] = "uno"
+    del table[2]
+    other.insert((1, 1))
+    for snapshot in (before, alone):
+        assert dict(snapshot.items()) == {1: "one", 2: "two"} and len(snapshot) == 2
+        assert snapshot.range(start=2) == [(2, "two")]
+        assert snapshot.select("[{{'$1', '_'}, [], ['$1']}]") == [1, 2]
+    assert len(apart) == 0 and len(other) == 1
+    with pytest.raises(fyris.ReadOnly):
+        before[3] = "three"
+    with pytest.raises(fyris.ReadOnly):
+        before.snapshot()
+    before.release()
+    before.release()
+    with pytest.raises(fyris.Closed):
+        before[1]
+    del table
+    gc.collect()
+    assert alone[2] == "two" and len(alone) == 2

@@ -209,7 +209,7 @@ typedef enum fyris_code {
    */
   FYRIS_E_FORKED = 44,
   /**
-   * The checkout is read-only.
+   * The checkout is read-only; the table is a snapshot.
    */
   FYRIS_E_READ_ONLY = 45,
   /**
@@ -1524,6 +1524,49 @@ FYRIS_MUST_USE
 enum fyris_code fyris_table_size(const struct fyris_table *handle,
                                  size_t *objects,
                                  struct fyris_error *err);
+
+/**
+ * Returns a snapshot of the table: a handle that reads the table as it is at this moment, with all writes that have
+ * returned, by every function that reads one, while others write and do not wait. Whatever becomes of the table, the
+ * snapshot lasts until `fyris_table_release`, until its handle is freed, or until the handle of the store is freed that
+ * the table's handle came from.
+ *
+ * What writes to it fails with FYRIS_E_READ_ONLY.
+ *
+ * Fails with FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS; with FYRIS_E_READ_ONLY for a snapshot.
+ *
+ * Threads: any.
+ */
+FYRIS_MUST_USE
+struct fyris_table *fyris_table_snapshot(const struct fyris_table *handle,
+                                         struct fyris_error *err);
+
+/**
+ * Puts snapshots of `count` tables of the store, all of one moment, into `snapshots`, which has room for as many
+ * handles.
+ *
+ * Fails as `fyris_table_snapshot` for any of the tables; FYRIS_E_ARGUMENT for one of another store. Then there is none.
+ *
+ * Threads: any.
+ */
+FYRIS_MUST_USE
+enum fyris_code fyris_store_snapshots(const struct fyris_store *store,
+                                      struct fyris_table *const *tables,
+                                      size_t count,
+                                      struct fyris_table **snapshots,
+                                      struct fyris_error *err);
+
+/**
+ * Ends a snapshot: reading it fails with FYRIS_E_ARGUMENT from then on. What only this one saw is freed in the
+ * background. Does nothing to a table that is none, and to one that has ended.
+ *
+ * Fails with FYRIS_E_NULL.
+ *
+ * Threads: any.
+ */
+FYRIS_MUST_USE
+enum fyris_code fyris_table_release(const struct fyris_table *handle,
+                                    struct fyris_error *err);
 
 /**
  * Makes a new store without tables.

@@ -64,7 +64,7 @@ pub enum fyris_code {
     /// The process forked. After the checkout of a segment: the working copy stayed with the parent: reattach. After a
     /// store was made: the child cannot use stores and tables.
     FYRIS_E_FORKED = 44,
-    /// The checkout is read-only.
+    /// The checkout is read-only; the table is a snapshot.
     FYRIS_E_READ_ONLY = 45,
     /// There is no segment of this name.
     FYRIS_E_NO_SEGMENT = 46,
@@ -312,6 +312,7 @@ impl From<fyris::Error> for Failure {
             NoAccess { .. } | NotOwner => FYRIS_E_NO_ACCESS,
             NameTaken(_) | OtherTable { .. } => FYRIS_E_NAME_TAKEN,
             NoSuchKey => FYRIS_E_NO_KEY,
+            ReadOnly => FYRIS_E_READ_ONLY,
             Forked => FYRIS_E_FORKED,
             NotATuple(_) | NotAnInteger { .. } | WrongType { .. } => FYRIS_E_TYPE,
             IntegerTooLarge(_) | ObjectTooLarge(_) | TooManyTables(_) | Atom(_) => FYRIS_E_LIMIT,

@@ -144,6 +144,11 @@ fn a_thread_may_use_tables_until_it_is_gone() {
 }
 
 #[test]
+fn snapshots_stay_as_they_are() {
+    assert_eq!(said_by("tests/c/snapshot.c"), "snapshot: all good\n");
+}
+
+#[test]
 fn forked_children_are_told() {
     assert_eq!(said_by("tests/c/fork.c"), "fork: all good\n");
 }

@@ -23,6 +23,7 @@ use crate::indexes::Indexes;
 use crate::life::{Asked, Closed, State};
 use crate::options::Options;
 use crate::resource_ref::HeldTerm;
+use crate::snapshot::Takings;
 use crate::table::Setting;
 use crate::table_shared::{Heir, TableShared};
 
@@ -36,6 +37,7 @@ pub(crate) struct Inner {
     pub(crate) indexes: Indexes,
     /// The commits over all tables, in their order.
     commits: Arc<CommitLog>,
+    pub(crate) takings: Takings,
     registry: Mutex<Registry>,
     /// Held while the tables of a process that has ended change hands. Comes before all other locks.
     ends: Mutex<()>,
@@ -96,6 +98,7 @@ impl Inner {
             by_name: Directory::new(),
             indexes: Indexes::new(),
             commits: CommitLog::new(),
+            takings: Takings::default(),
             registry: Mutex::default(),
             ends: Mutex::new(()),
         }
@@ -464,12 +467,13 @@ impl Inner {
             .collect()
     }
 
-    /// Hands over or deletes the tables of a process that has ended, and releases its fixes. Of several callers each
-    /// returns when that is done.
+    /// Hands over or deletes the tables of a process that has ended, and releases its fixes and snapshots. Of several
+    /// callers each returns when that is done.
     pub(crate) fn ended(&self, process: ProcessId) {
         if fork::is_child() {
             return;
         }
+        self.takings.end(process);
         // The heirs hold what their letters refer to.
         let letters: Vec<(Letter, Option<Heir>)> = {
             let _ends = self.ends.lock().unwrap_or_else(|p| p.into_inner());

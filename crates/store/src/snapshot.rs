@@ -2,28 +2,31 @@
 //!
 //! [`crate::version`] says how. This is their life: how they begin, over several tables at once, and how they end.
 
+use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, Weak};
+use std::time::Duration;
 
 use fyris_sync::reclaim::{self, LocalGuard, pin};
 
 use crate::displaced::DisplacedData;
 use crate::error::{Error, Result};
 use crate::fork;
-use crate::ids::Right;
+use crate::ids::{ProcessId, Right, TableRef};
 use crate::life::Life;
 use crate::table::Table;
 use crate::table_data::{AnyTableData, with_data};
 use crate::table_shared::TableShared;
 use crate::version::{DeadList, Holder};
-use crate::view::Past;
+use crate::view::{Past, View};
 
 /// A table as it was when the snapshot was taken: all that reads a [`Table`] reads this.
 ///
 /// Taken by [`Table::snapshot`] and, of several tables at one moment, by [`Store::snapshots`](crate::Store::snapshots).
-/// It is `Send` and `Sync`, and lasts until it is [released](Snapshot::release) or dropped, whatever becomes of the
-/// table: written to, emptied, renamed, deleted. No writer waits for who reads it, and no reader of it for a writer.
+/// It is `Send` and `Sync`, and lasts until it is [released](Snapshot::release) or dropped, or the process ends that took
+/// it (in Rust, the [`Owner`](crate::Owner) of the handle), whatever becomes of the table: written to, emptied, renamed,
+/// deleted. Who has it may read it. No writer waits for who reads it, and no reader of it for a writer.
 /// What writes is refused with [`Error::ReadOnly`].
 ///
 /// # Cost
@@ -87,7 +90,11 @@ pub(crate) struct Taken {
     data: *mut AnyTableData,
     holder: Arc<Holder>,
     place: u64,
+    /// The process that took it.
+    taker: ProcessId,
     released: AtomicBool,
+    /// The number of objects, once it was asked for.
+    size: OnceLock<usize>,
 }
 
 // SAFETY: the pointer is to data that threads share, and that the snapshot holds until it is released.
@@ -119,13 +126,63 @@ impl Taken {
         }
     }
 
+    /// Returns the number of objects: O(n) the first time.
+    pub(crate) fn size(&self, view: Past<'_>) -> usize {
+        *self.size.get_or_init(|| view.len())
+    }
+
+    /// Returns the place in the list of all.
+    fn id(&self) -> TakenId {
+        (self.taker, Arc::as_ptr(&self.holder).addr())
+    }
+
     fn release(&self) {
         // A forked child has the locks as other threads had left them.
         // AcqRel: pairs with the Acquire in `check`, and is done once.
         if fork::is_child() || self.released.swap(true, Ordering::AcqRel) {
             return;
         }
+        if let Some(store) = self.shared.store.upgrade() {
+            store.takings.lock().remove(&self.id());
+        }
         end(&self.shared, self.data, &self.holder, &pin());
+    }
+}
+
+/// What tells snapshots apart: who took it, and where its holder is.
+type TakenId = (ProcessId, usize);
+
+/// The snapshots of a store that are alive.
+#[derive(Default)]
+pub(crate) struct Takings(Mutex<BTreeMap<TakenId, Weak<Taken>>>);
+
+impl Takings {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<TakenId, Weak<Taken>>> {
+        // Nothing is left half done by a panic.
+        self.0.lock().unwrap_or_else(|p| p.into_inner())
+    }
+
+    /// Releases the snapshots of a process that has ended.
+    pub(crate) fn end(&self, taker: ProcessId) {
+        let from = (taker, 0);
+        let taken: Vec<_> = {
+            let all = self.lock();
+            let of_taker = all.range(from..).take_while(|(id, _)| id.0 == taker);
+            of_taker.map(|(_, taken)| taken.clone()).collect()
+        };
+        let alive = taken.iter().filter_map(Weak::upgrade);
+        alive.for_each(|taken| taken.release());
+    }
+
+    /// Returns the table, the taker and the age of each.
+    pub(crate) fn all(&self) -> Vec<(TableRef, ProcessId, Duration)> {
+        if fork::is_child() {
+            return Vec::new();
+        }
+        let taken: Vec<_> = self.lock().values().cloned().collect();
+        let alive = taken.iter().filter_map(Weak::upgrade);
+        let told = |taken: Arc<Taken>| (taken.shared.reference(), taken.taker, taken.holder.age());
+        alive.map(told).collect()
     }
 }
 
@@ -278,15 +335,21 @@ impl<'t> Beginning<'t> {
 
     fn finish(mut self, place: u64) -> Snapshot {
         let holder = self.holder.take().expect("it is beginning");
-        let taken = Taken {
+        let taken = Arc::new(Taken {
             shared: self.table.shared().clone(),
             data: self.data,
             holder,
             place,
+            taker: self.table.caller(),
             released: AtomicBool::new(false),
-        };
+            size: OnceLock::new(),
+        });
+        if let Some(store) = taken.shared.store.upgrade() {
+            let weak = Arc::downgrade(&taken);
+            store.takings.lock().insert(taken.id(), weak);
+        }
         Snapshot {
-            table: self.table.at(Arc::new(taken)),
+            table: self.table.at(taken),
         }
     }
 }
@@ -339,6 +402,24 @@ fn check(tables: &[&Table]) -> Result<()> {
 }
 
 impl Table {
+    /// Returns the snapshot that this is a handle of; `None` for a handle of the live table.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, Table};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// let handle: Table = table.snapshot()?.clone();
+    /// assert!(handle.is_empty() && table.as_snapshot().is_none());
+    /// handle.as_snapshot().expect("it is one").release();
+    /// assert!(handle.member(&1).is_err());
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    pub fn as_snapshot(&self) -> Option<Snapshot> {
+        self.past().map(|_| Snapshot {
+            table: self.clone(),
+        })
+    }
+
     /// Takes a snapshot of the table. Linearizable: it shows what the table held at one moment of the call, with all
     /// writes that had returned before.
     ///

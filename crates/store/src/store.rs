@@ -148,6 +148,24 @@ impl Store {
         snapshot::take(tables)
     }
 
+    /// Returns of each snapshot that is alive the table, the process that took it, and its age.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store};
+    /// let store = Store::new();
+    /// let owner = store.owner();
+    /// let table = owner.new_table("t", &Options::set())?;
+    /// let snapshot = table.snapshot()?;
+    /// let (reference, taker, _) = store.all_snapshots()[0];
+    /// assert_eq!((reference, taker), (table.reference(), owner.id()));
+    /// drop(snapshot);
+    /// assert!(store.all_snapshots().is_empty());
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    pub fn all_snapshots(&self) -> Vec<(TableRef, ProcessId, Duration)> {
+        self.0.takings.all()
+    }
+
     /// Returns when what released snapshots alone saw is freed, of all stores of the process.
     ///
     /// ```

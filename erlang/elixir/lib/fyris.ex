@@ -101,6 +101,42 @@ defmodule Fyris do
     :ok
   end
 
+  defbang snapshot(table :: table | [table]) :: Table.t() | [Table.t()],
+          """
+          Returns the table as it is at this moment, or all tables of a list as they are at one moment: to be read as a table
+          is, streamed and enumerated, while others write and do not wait. What writes raises `ArgumentError`. It lasts until
+          `release/1`, or until the process ends that took it.
+          """,
+          [
+            ~S|live = Fyris.new!()|,
+            ~S|Fyris.put!(live, :joe, 1)|,
+            ~S|table = Fyris.snapshot!(live)|,
+            ~S|Fyris.put!(live, :joe, 2)|,
+            ~S|{Fyris.fetch!(table, :joe), Enum.to_list(table)}|,
+            ~S|{1, [joe: 1]}|
+          ] do
+    case table do
+      tables when is_list(tables) ->
+        for snapshot <- :fyris.snapshot(Enum.map(tables, &id/1)), do: %Table{id: snapshot}
+
+      table ->
+        %Table{id: :fyris.snapshot(id(table))}
+    end
+  end
+
+  defbang release(snapshot :: Table.t() | [Table.t()]) :: :ok,
+          """
+          Ends a snapshot, or several. What only these saw is freed in the background.
+          """,
+          [
+            ~S|snapshot = Fyris.snapshot!(Fyris.new!())|,
+            ~S|Fyris.release!(snapshot)|,
+            ~S|:ok|
+          ] do
+    true = snapshot |> List.wrap() |> Enum.map(&id/1) |> :fyris.release()
+    :ok
+  end
+
   @doc "Returns what there is to know of a table; `nil` if there is none."
   @spec info(table) :: keyword | nil
   def info(table), do: table |> id() |> :fyris.info() |> or_nil()

@@ -8,6 +8,7 @@
 mod dump;
 mod query;
 mod read;
+mod snapshot;
 mod store;
 mod walk;
 mod write;
@@ -22,6 +23,7 @@ use crate::term::fyris_term;
 pub use dump::*;
 pub use query::*;
 pub use read::*;
+pub use snapshot::*;
 pub use store::*;
 pub use walk::*;
 pub use write::*;

@@ -6,7 +6,7 @@ use fyris_term::{Atom, Term};
 
 use super::Table;
 use crate::error::{Error, Result};
-use crate::ids::{ProcessId, Protection, TableRef};
+use crate::ids::{ProcessId, Protection, Right, TableRef};
 use crate::record::brief;
 use crate::registry::Inner;
 use crate::store::Store;
@@ -185,7 +185,7 @@ impl Table {
     }
 
     /// `safe_fixtable/2`: fixes the table for the caller, or releases one of its fixes. Released at
-    /// the caller's end. Releasing without having fixed does nothing.
+    /// the caller's end. Releasing without having fixed does nothing, nor does fixing a snapshot.
     ///
     /// ```
     /// # use fyris::{Options, Store, term};
@@ -208,6 +208,7 @@ impl Table {
     /// [`Error::NoSuchTable`], [`Error::NoAccess`].
     pub fn safe_fixtable(&self, fix: bool) -> Result<()> {
         match fix {
+            _ if self.past().is_some() => self.check(Right::Read),
             true => self.fix(None),
             false => self.store()?.release(&self.shared, self.asked, self.caller),
         }
@@ -250,6 +251,9 @@ impl Table {
     }
 
     fn fix(&self, time: Option<i64>) -> Result<()> {
+        if self.past().is_some() {
+            return self.check(Right::Read);
+        }
         self.store()?
             .fix(&self.shared, self.asked, self.caller, time)
     }

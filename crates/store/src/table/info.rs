@@ -212,8 +212,11 @@ impl Table {
     pub fn info(&self) -> Option<Info> {
         let shared = &self.shared;
         let s = &shared.settings;
-        let store = shared.store.upgrade()?;
-        let (state, owner, heir) = store.describe(shared, self.asked)?;
+        let (state, owner, heir) = match self.past() {
+            // Also when the table is deleted.
+            Some(_) => (shared.life.state(), shared.life.owner(), None),
+            None => shared.store.upgrade()?.describe(shared, self.asked)?,
+        };
         let (size, bytes) = self.counts()?;
         Some(Info {
             id: shared.id,
@@ -407,7 +410,8 @@ impl Table {
         let pin = fyris_sync::reclaim::pin();
         if let Some(past) = self.past() {
             let past = past.view(&pin).ok()?;
-            return Some((past.len(), Live(past.data).memory()));
+            let taken = self.past()?;
+            return Some((taken.size(past), Live(past.data).memory()));
         }
         let view = Live(self.shared.any_data(&pin)?);
         Some((view.len(), view.memory() + size_of::<TableShared>()))
@@ -415,11 +419,11 @@ impl Table {
 
     fn snapshots_info(&self) -> Option<Term> {
         let pin = fyris_sync::reclaim::pin();
-        let (alive, since, retained) = self.shared.any_data(&pin)?.living().figures(&pin);
-        let age = |since: std::time::Instant| since.elapsed().as_millis() as i64;
+        let (alive, oldest, retained) = self.shared.any_data(&pin)?.living().figures(&pin);
+        let age = oldest.map(|age| Term::Int(age.as_millis() as i64));
         Some(term!(#{
             :alive => (alive as i64),
-            :oldest => (since.map_or(Term::atom("none"), |since| Term::Int(age(since)))),
+            :oldest => (age.unwrap_or_else(|| Term::atom("none"))),
             :versioned => (self.shared.life.state().is_versioned()),
             :retained => (retained as i64),
         }))

@@ -11,7 +11,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize as PlainUsize, Ordering as PlainOrdering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use fyris_sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use fyris_sync::lock::{Mutex, MutexGuard};
@@ -270,11 +270,10 @@ impl Living {
         self.seeing(born, died, pin).is_some()
     }
 
-    /// Returns the number of living snapshots, since when the oldest has been there, and the number of versions that are
-    /// retained.
-    pub(crate) fn figures(&self, pin: &impl Guard) -> (usize, Option<Instant>, usize) {
+    /// Returns the number of living snapshots, the age of the oldest, and the number of versions that are retained.
+    pub(crate) fn figures(&self, pin: &impl Guard) -> (usize, Option<Duration>, usize) {
         let list = self.now(pin);
-        let oldest = list.iter().map(|holder| holder.since).min();
+        let oldest = list.iter().map(|holder| holder.age()).max();
         // Relaxed: a count.
         let retained = self.retained.load(PlainOrdering::Relaxed);
         (list.len(), oldest, retained)
@@ -332,6 +331,11 @@ impl Retire for Listed {
 }
 
 impl Holder {
+    /// Returns for how long it has been there.
+    pub(crate) fn age(&self) -> Duration {
+        self.since.elapsed()
+    }
+
     /// Returns a snapshot that is about to begin.
     pub(crate) fn new() -> Arc<Holder> {
         Arc::new(Holder {

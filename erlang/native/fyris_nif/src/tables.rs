@@ -7,7 +7,7 @@
 
 use std::sync::LazyLock;
 
-use fyris::{Borrowed, Error, LocalGuard, ProcessId, Store, Table, TableId, TableRef};
+use fyris::{Borrowed, Error, LocalGuard, ProcessId, Snapshot, Store, Table, TableId, TableRef};
 
 use crate::call::Fail;
 use crate::kind::atom;
@@ -35,7 +35,7 @@ pub(crate) fn store() -> &'static Store {
     &STORE
 }
 
-/// The content of the resource of a table.
+/// The content of the resource of a table, or of a snapshot of one.
 pub(crate) struct TableResource(Table);
 
 /// Gives a new table its resource.
@@ -96,11 +96,13 @@ fn by_name<'g>(
     Ok(store().borrow(caller, name, pin)?)
 }
 
-/// Returns whether the owner, if it is another process than the caller, is a process that has ended.
+/// Returns whether the owner, if it is another process than the caller, is a process that has ended. To a snapshot that
+/// does not matter.
 #[inline]
 fn is_orphan(env: Env, table: &Table, caller: ProcessId) -> bool {
     let owner = table.owner().filter(|owner| *owner != caller);
     owner.is_some_and(|owner| !process::is_alive(env, owner))
+        && table.as_snapshot().is_none()
         && !cfg!(fyris_mutant = "nif_dead_owner_unasked")
 }
 
@@ -143,6 +145,30 @@ pub(crate) fn with<R>(
         table = inherited(env, term, caller, &pin)?;
     }
     f(&table, &pin)
+}
+
+/// Runs `f` on the tables that terms name, as [`with`] does on one.
+pub(crate) fn with_all<R>(
+    env: Env,
+    terms: &[Term],
+    f: impl FnOnce(&[Borrowed<'_>]) -> Result<R, Fail>,
+) -> Result<R, Fail> {
+    let caller = process::me(env);
+    let pin = fyris::pin();
+    let living = |term: &Term| {
+        let table = find(env, *term, caller, &pin)?;
+        match is_orphan(env, &table, caller) {
+            true => inherited(env, *term, caller, &pin),
+            false => Ok(table),
+        }
+    };
+    let tables: Vec<Borrowed<'_>> = terms.iter().map(living).collect::<Result<_, Fail>>()?;
+    f(&tables)
+}
+
+/// Returns a reference to a snapshot, which serves as a tid does.
+pub(crate) fn reference_to(env: Env, snapshot: &Snapshot) -> Term {
+    load::new_resource(TableResource(Table::clone(snapshot))).term(env)
 }
 
 /// Sees to it that a table whose owner has ended is inherited or gone, for a caller that has the table but not its

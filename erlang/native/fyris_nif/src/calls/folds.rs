@@ -19,6 +19,8 @@ use crate::{load, tables, term};
 /// A fold between two calls.
 pub(crate) struct FoldPlace {
     fold: Mutex<Fold>,
+    /// Whether it is over a snapshot, which does not change.
+    is_still: bool,
     /// Once there is one, slices may have more than one object.
     watch: OnceLock<WriteWatch>,
     /// The watch's count before the slice was read: what is asked before every object, without the lock.
@@ -51,9 +53,10 @@ impl Fold {
 }
 
 impl FoldPlace {
-    fn new(fold: Fold) -> FoldPlace {
+    fn new(fold: Fold, is_still: bool) -> FoldPlace {
         FoldPlace {
             fold: Mutex::new(fold),
+            is_still,
             watch: OnceLock::new(),
             count: AtomicU64::new(0),
         }
@@ -65,7 +68,7 @@ impl FoldPlace {
             true => (4 * fold.size).min(SLICE),
             false => 1,
         };
-        if fold.slices == FIRST {
+        if fold.slices == FIRST && !self.is_still {
             self.watch.get_or_init(|| table.watch());
         }
         fold.slices += 1;
@@ -78,7 +81,7 @@ impl FoldPlace {
     fn is_current(&self) -> bool {
         // Relaxed: as in `prepare`.
         let count = self.count.load(Ordering::Relaxed);
-        self.watch.get().is_some_and(|watch| watch.count() == count)
+        self.is_still || self.watch.get().is_some_and(|watch| watch.count() == count)
     }
 }
 
@@ -98,7 +101,8 @@ pub(super) fn begin(env: Env, args: &[Term]) -> Reply {
             slices: 0,
             size: 1,
         };
-        Ok(load::wrap(env, FoldPlace::new(fold)))
+        let is_still = table.as_snapshot().is_some();
+        Ok(load::wrap(env, FoldPlace::new(fold, is_still)))
     })
 }
 

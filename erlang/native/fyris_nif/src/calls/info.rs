@@ -10,15 +10,27 @@ use crate::machine::{self, Env, Term};
 use crate::tables::store;
 use crate::{kind, process, tables, term};
 
-/// Implements `info/1`.
+/// Implements `info/1`, on a scheduler for long work for a snapshot, whose objects are counted.
 pub(super) fn all_items(env: Env, args: &[Term]) -> Reply {
+    if is_snapshot(env, args[0]) {
+        return Ok(env.go_dirty(entry!(items_now), args));
+    }
+    items_now(env, args)
+}
+
+fn is_snapshot(env: Env, table: Term) -> bool {
+    let is_one = tables::with(env, table, |table, _| Ok(table.as_snapshot().is_some()));
+    is_one.unwrap_or(false)
+}
+
+fn items_now(env: Env, args: &[Term]) -> Reply {
     or_undefined(env, args[0], |table| {
         let Some(items) = table.info_items() else {
             return Ok(atom::undefined(env));
         };
         let pair = |(item, value): (&'static str, InfoValue)| {
             let item_atom = env.make_atom(item.as_bytes());
-            env.make_tuple(&[item_atom, make(env, item, value)])
+            env.make_tuple(&[item_atom, of_table(env, args[0], table, (item, value))])
         };
         let items: Vec<Term> = items.into_iter().map(pair).collect();
         Ok(env.make_list(&items))
@@ -31,7 +43,7 @@ const LONG: [&str; 2] = ["binary", "index_info"];
 /// Implements `info/2`, on a scheduler for long work for the items that take long.
 pub(super) fn one_item(env: Env, args: &[Term]) -> Reply {
     let item = atom::from_machine(env, args[1]);
-    if item.is_some_and(|item| LONG.contains(&item.as_str())) {
+    if item.is_some_and(|item| LONG.contains(&item.as_str())) || is_snapshot(env, args[0]) {
         return Ok(env.go_dirty(entry!(item_now), args));
     }
     item_now(env, args)
@@ -44,7 +56,7 @@ fn item_now(env: Env, args: &[Term]) -> Reply {
             return table.info().map_or(Ok(atom::undefined(env)), |_| Err(BAD));
         };
         match table.info_item(item.as_str())? {
-            Some(value) => Ok(make(env, item.as_str(), value)),
+            Some(value) => Ok(of_table(env, args[0], table, (item.as_str(), value))),
             None => Ok(atom::undefined(env)),
         }
     })
@@ -61,6 +73,15 @@ fn or_undefined(env: Env, table: Term, f: impl FnOnce(&Table) -> Reply) -> Reply
             Ok(atom::undefined(env))
         }
         reply => reply,
+    }
+}
+
+/// Makes the value of an item of the table that a term names. A snapshot is its own identity: who goes on with that
+/// reads the snapshot.
+fn of_table(env: Env, name: Term, table: &Table, (item, value): (&str, InfoValue)) -> Term {
+    match value {
+        InfoValue::Table(_) if table.as_snapshot().is_some() => name,
+        value => make(env, item, value),
     }
 }
 

@@ -11,6 +11,7 @@ mod point;
 mod query;
 mod read;
 mod slices;
+mod snapshots;
 mod specs;
 mod verbs;
 mod write;
@@ -62,6 +63,10 @@ pub(crate) fn functions() -> Vec<ErlNifFunc> {
         (c"slot", 2, entry!(navigate::slot)),
         (c"inflated", 2, entry!(external::inflated)),
         (c"has_native_record", 1, entry!(external::has_native_record)),
+        (c"snapshot", 1, entry!(snapshots::snapshot)),
+        (c"release", 1, entry!(snapshots::release)),
+        (c"snapshots", 0, entry!(snapshots::all)),
+        (c"collect", 0, entry!(snapshots::collect)),
         (c"lookup", 2, entry!(read::lookup)),
         (c"lookup_element", 3, entry!(read::lookup_element)),
         (c"lookup_element", 4, entry!(read::lookup_element_or)),
