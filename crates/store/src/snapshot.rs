@@ -364,6 +364,8 @@ impl Drop for Beginning<'_> {
 
 /// Takes snapshots of tables at one moment: see [`Store::snapshots`](crate::Store::snapshots).
 pub(crate) fn take(tables: &[&Table]) -> Result<Vec<Snapshot>> {
+    // Before any lock, which another thread of the parent may have held.
+    fork::check()?;
     check(tables)?;
     let pin = pin();
     loop {

@@ -48,6 +48,7 @@ fn all_refused(table: &Table, spec: &MatchSpec) -> bool {
         refused(table.rename(fyris_term::Atom::new("other").expect("an atom"))),
         refused(table.setopts(&[Setting::Heir(None)])),
         refused(table.delete()),
+        refused(table.snapshot().map(drop)),
         refused(table.iter().next().expect("an error")),
         table.info().is_none() && table.memory() == 0 && table.is_empty(),
     ];
@@ -74,7 +75,10 @@ fn a_child_has_no_tables() {
         let spec = fyris_term::Term::parse("[{'_', [], [true]}]").expect("a term");
         MatchSpec::compile(&spec).expect("a specification")
     };
-    let over = AtomicBool::new(false);
+    let (over, snapshot) = (
+        AtomicBool::new(false),
+        table.snapshot().expect("it is there"),
+    );
     std::thread::scope(|s| {
         for _ in 0..3 {
             s.spawn(|| {
@@ -83,6 +87,7 @@ fn a_child_has_no_tables() {
                     table.insert(&term!({1, 2})).expect("it is there");
                     let other = me.new_table("other", &Options::set()).expect("free");
                     other.delete().expect("it is there");
+                    drop(table.snapshot().expect("it is there"));
                 }
             });
         }
@@ -98,9 +103,11 @@ fn a_child_has_no_tables() {
                             .map(drop),
                     )
                     && store.all().is_empty();
-                let refused = all_refused(&table, &spec);
+                let refused = all_refused(&table, &spec) && refused(snapshot.tab2list());
+                snapshot.release();
+                store.collect();
                 drop(store.owner());
-                gone && refused
+                gone && refused && store.all_snapshots().is_empty()
             })
         });
         over.store(true, Ordering::Relaxed);
@@ -109,7 +116,7 @@ fn a_child_has_no_tables() {
     table.insert(&term!({1, 3})).expect("the parent goes on");
     assert!(in_child(|| {
         // Its own end is no end of the parent's tables, and nothing is waited for.
-        drop((me, table, store));
+        drop((me, table, store, snapshot));
         in_child(Store::is_forked)
     }));
 }

@@ -137,11 +137,8 @@ impl DeadList {
     fn push_content(&mut self, item: Content) {
         match self.chunks.last_mut() {
             Some(chunk) if chunk.len() < CHUNK => chunk.push(item),
-            _ => {
-                let mut chunk = Vec::with_capacity(CHUNK);
-                chunk.push(item);
-                self.chunks.push(chunk);
-            }
+            // It grows, since most snapshots keep little.
+            _ => self.chunks.push(vec![item]),
         }
     }
 
