@@ -42,7 +42,7 @@ pub(crate) enum Change {
     Put(Content),
     /// A chain on top of what the key holds.
     Push(Content),
-    /// A chain with other objects in the places of some of the chain that the key holds, or without these.
+    /// A chain with other objects in the places of some of the chain that the key holds, or without some of them.
     Edit(Edited),
     Remove,
 }
@@ -234,7 +234,10 @@ where
             Change::Put(new) => (Some(new), Gone::Whole(old, Some(new))),
             Change::Remove => (None, Gone::Whole(old, None)),
             Change::Push(new) => (Some(new), Gone::Pushed(old, new)),
-            Change::Edit(edited) => (edited.new, Gone::Part(edited)),
+            Change::Edit(edited) => {
+                debug_assert!(edited.new.is_some(), "that would be a removal");
+                (edited.new, Gone::Part(edited))
+            }
         };
         match (old, new) {
             (_, Some(_)) => self.account(more(old, new).max(0), 0),

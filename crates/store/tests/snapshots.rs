@@ -362,3 +362,27 @@ fn little_is_retained_and_all_of_it_goes() {
         table.delete().expect("deletes");
     }
 }
+
+/// Inline objects that `delete_object` takes out are kept as they are: a record that is made of one to look at lasts no
+/// longer than the call. The deletions of what is not there let the memory of such records be used again.
+#[test]
+fn deleted_inline_objects_outlive_their_call() {
+    const COUNT: i64 = 1000;
+    let store = common::store();
+    let owner = store.owner();
+    let table = owner.new_table("t", &Options::ordered_set());
+    let table = table.expect("a table");
+    let pair = |k: i64| tuple([int(k), int(k)]);
+    (0..COUNT).for_each(|k| table.insert(&pair(k)).expect("inserts"));
+    let snapshot = table.snapshot().expect("a snapshot");
+    (0..COUNT).for_each(|k| table.delete_object(&pair(k)).expect("deletes"));
+    for k in 0..30 * COUNT {
+        table.delete_object(&pair(COUNT + k)).expect("deletes");
+    }
+    assert_eq!(snapshot.len(), COUNT as usize);
+    drop(snapshot);
+    store.collect();
+    assert_eq!(info(&table, "retained"), int(0));
+    // Not even an empty entry is left.
+    assert_eq!(table.slot(0).expect("reads"), None);
+}

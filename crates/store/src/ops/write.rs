@@ -137,7 +137,12 @@ where
                 return (Change::Keep, 0);
             };
             let removed = edited.gone.len();
-            (Change::Edit(edited), removed)
+            let change = match edited.new {
+                // Of a single object the content goes, as it is: it need not have a record that outlives the pin.
+                None => Change::Remove,
+                Some(_) => Change::Edit(edited),
+            };
+            (change, removed)
         })
     }
 
