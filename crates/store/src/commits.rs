@@ -53,7 +53,7 @@ use crate::key_kind::{Exact, KeyKind, Order};
 use crate::pending::{Commit, CommitPart, Decision};
 use crate::record::RecordPtr;
 use crate::slot::Content;
-use crate::version::Holder;
+use crate::version::LiveSnapshot;
 
 /// Commits of more keys are searched for a key; the keys of others are gathered in a map.
 const LONG: usize = if cfg!(fyris_small) { 4 } else { 256 };
@@ -95,9 +95,7 @@ impl Commits {
             }),
         }
     }
-}
 
-impl Commits {
     /// Returns the place of a snapshot.
     pub(crate) fn place_of_snapshot(&self, version: u64) -> Place {
         Place {
@@ -192,23 +190,22 @@ impl CommitLog {
 
     /// Begins snapshots that `enter` lists, and returns their place: that of an empty commit. They see what is before
     /// this place.
-    pub(crate) fn begin(&self, enter: impl Fn() -> Box<[Arc<Holder>]>, pin: &impl Guard) -> u64 {
+    pub(crate) fn begin(
+        &self,
+        enter: impl Fn() -> Box<[Arc<LiveSnapshot>]>,
+        pin: &impl Guard,
+    ) -> u64 {
         // Nothing is left half done by a panic.
         let turn = self.begins.lock().unwrap_or_else(|p| p.into_inner());
         let turn = (!cfg!(fyris_mutant = "store_begins_at_once")).then_some(turn);
         let is_late = cfg!(fyris_mutant = "store_listed_late");
-        let none = match is_late {
-            false => Commit::of_snapshots(enter()),
-            true => Commit::new([]),
-        };
+        let none = Commit::of_snapshots(if is_late { Box::default() } else { enter() });
         self.append(&none, pin);
+        let place = none.block().version();
         if is_late {
-            let late = enter();
-            late.iter()
-                .for_each(|holder| holder.settle(none.block().version()));
+            enter().iter().for_each(|snapshot| snapshot.settle(place));
         }
         drop(turn);
-        let place = none.block().version();
         // SAFETY: it has no cells.
         unsafe { none.finish(pin) };
         // SeqCst: pairs with the fence where a version gets its stamp: what the snapshot does not find in a slot from

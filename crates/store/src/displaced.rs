@@ -32,7 +32,7 @@ use crate::pending::{CommitState, PendingPtr, Terms};
 use crate::record::RecordPtr;
 use crate::slot::{Content, Held, Settled, Slot};
 use crate::table_data::{AnyTableData, TableData};
-use crate::version::{Owned, VersionPtr};
+use crate::version::{DeadItem, VersionPtr};
 use crate::writer::Writer;
 
 /// The change of a key's content.
@@ -64,7 +64,7 @@ enum History {
     /// The first cell of what there was: no snapshot lives that could see any of it.
     Ended(VersionPtr),
     /// The cell of the write, and what the key held before.
-    Told(VersionPtr, Option<Held>),
+    Extended(VersionPtr, Option<Held>),
 }
 
 /// What of a key's content has gone.
@@ -163,7 +163,7 @@ where
             displaced.cell = MetCell::Decided(cell);
             if writer.is_versioned {
                 // The slot gets the commit's own version, and the write is done again.
-                return (action(self.told_by_commit(cell)), None);
+                return (action(self.extended_by_commit(cell)), None);
             }
         }
         let old = held.and_then(Held::now);
@@ -192,7 +192,7 @@ where
         writer: &Writer<'_>,
     ) -> Option<Held> {
         if writer.is_versioned {
-            return Some(self.told(held, new, displaced));
+            return Some(self.extended(held, new, displaced));
         }
         if let Some(cell) = held.and_then(Held::as_version) {
             displaced.history = History::Ended(cell);
@@ -201,17 +201,22 @@ where
     }
 
     #[cold]
-    fn told(&self, held: Option<Held>, new: Option<Content>, displaced: &mut Displaced) -> Held {
+    fn extended(
+        &self,
+        held: Option<Held>,
+        new: Option<Content>,
+        displaced: &mut Displaced,
+    ) -> Held {
         let cell = VersionPtr::new(new, held, &self.commits.log);
-        displaced.history = History::Told(cell, held);
-        let told = Held::version(cell);
-        self.count_if_absent(Some(told));
-        told
+        displaced.history = History::Extended(cell, held);
+        let extended = Held::version(cell);
+        self.count_if_absent(Some(extended));
+        extended
     }
 
     /// Returns what a key will hold whose slot has the cell of a decided commit, in a versioned table.
     #[cold]
-    pub(crate) fn told_by_commit(&self, cell: PendingPtr) -> Option<Held> {
+    pub(crate) fn extended_by_commit(&self, cell: PendingPtr) -> Option<Held> {
         let held = cell.get().held_with_history();
         if held != cell.get().held_before() {
             self.count_if_absent(held);
@@ -271,17 +276,17 @@ where
         if matches!(terms, Terms::New | Terms::Unchanged) && now.is_none() && old.is_none() {
             return (Action::Keep, Some(result));
         }
-        let told = self.with_history(held, now, displaced, writer);
+        let held = self.with_history(held, now, displaced, writer);
         // The slot gets the word that it has: a thread that has read it sees that something has changed.
         let same = Action::Put(Slot::pending(cell));
         let action = match terms {
             Terms::Replace => {
-                self.put_below(cell, (old, now, told), after);
+                self.put_below(cell, (old, now, held), after);
                 same
             }
             Terms::Add => {
                 let remade = self.with_records(now, cell.get().part().records_of(cell.get()));
-                self.put_below(cell, (old, now, told), remade);
+                self.put_below(cell, (old, now, held), remade);
                 if let Some(chain) = after {
                     displaced.cell = MetCell::Remade(chain, old);
                 }
@@ -292,18 +297,18 @@ where
                     hold.abort();
                 }
                 displaced.cell = MetCell::Decided(cell);
-                action(told)
+                action(held)
             }
         };
         (action, Some(result))
     }
 
-    /// Lets an undecided cell say that its key holds `now`, that is `told`, in the place of `old`, and `new` after the
+    /// Lets an undecided cell say that its key holds `now`, that is `held`, in the place of `old`, and `new` after the
     /// commit.
     fn put_below(
         &self,
         cell: PendingPtr,
-        (old, now, told): (Option<Content>, Option<Content>, Option<Held>),
+        (old, now, held): (Option<Content>, Option<Content>, Option<Held>),
         new: Option<Content>,
     ) {
         let (before, after) = (self.gain(old, cell.get().after()), self.gain(now, new));
@@ -311,7 +316,7 @@ where
         // The commit will bring back what the write takes out: counted already.
         self.account(objects.max(0), 0);
         cell.get().part().drift(objects, bytes);
-        cell.get().write_through(told, new);
+        cell.get().write_through(held, new);
     }
 
     /// Returns the content of a key of a bag with those records put in that it does not have.
@@ -342,24 +347,11 @@ where
     /// (AFTER_STORE).
     #[inline]
     pub(crate) fn displaced(&self, displaced: Displaced, writer: &Writer<'_>) {
-        if let History::Told(cell, older) = displaced.history {
+        if let History::Extended(cell, older) = displaced.history {
             return self.displaced_with_history(displaced, cell, older, writer);
         }
-        match displaced.content {
-            Gone::Nothing => {}
-            Gone::Whole(None, new) => self.account(0, new.map_or(0, Content::size) as i64),
-            Gone::Whole(Some(old), new) => {
-                self.account_for(old, new);
-                // SAFETY: OWNERSHIP, AFTER_STORE: out of its slot, which this thread has written.
-                unsafe { old.retire(writer.pin) };
-            }
-            Gone::Pushed(old, new) => self.account(0, chain::size_above(new, old) as i64),
-            Gone::Part(edited) => {
-                self.account(-(edited.fewer() as i64), edited.more_bytes());
-                // SAFETY: OWNERSHIP, AFTER_STORE: what it made took the old chain's place.
-                unsafe { edited.retire(writer.pin) };
-            }
-        }
+        // SAFETY: OWNERSHIP, AFTER_STORE: out of its slot, which this thread has written.
+        self.account_for(displaced.content, |item| unsafe { item.retire(writer.pin) });
         self.displaced_cell(displaced.cell, writer);
         if let History::Ended(cell) = displaced.history {
             // SAFETY: OWNERSHIP, AFTER_STORE: a content without a cell took its place.
@@ -367,14 +359,32 @@ where
         }
     }
 
-    /// Accounts for the bytes of a content, and its objects, when another one or nothing takes its place.
+    /// Accounts for what has gone of a key's content, and for what came; gives `f` what belongs to nobody now.
     #[inline(always)]
-    fn account_for(&self, old: Content, new: Option<Content>) {
-        match new {
-            None => self.account(-(old.count() as i64), -(old.size() as i64)),
-            // If the lengths are equal, the sizes are, and the allocator need not be asked.
-            Some(new) if old.is_as_long(new) => {}
-            Some(new) => self.account(0, new.size() as i64 - old.size() as i64),
+    fn account_for<R>(&self, gone: Gone, f: impl FnOnce(DeadItem) -> R) -> R {
+        match gone {
+            Gone::Nothing => f(DeadItem::Nothing),
+            Gone::Whole(None, new) => {
+                self.account(0, new.map_or(0, Content::size) as i64);
+                f(DeadItem::Nothing)
+            }
+            Gone::Whole(Some(old), new) => {
+                match new {
+                    None => self.account(-(old.count() as i64), -(old.size() as i64)),
+                    // If the lengths are equal, the sizes are, and the allocator need not be asked.
+                    Some(new) if old.is_as_long(new) => {}
+                    Some(new) => self.account(0, new.size() as i64 - old.size() as i64),
+                }
+                f(DeadItem::Content(old))
+            }
+            Gone::Pushed(old, new) => {
+                self.account(0, chain::size_above(new, old) as i64);
+                f(DeadItem::Nothing)
+            }
+            Gone::Part(edited) => {
+                self.account(-(edited.fewer() as i64), edited.more_bytes());
+                f(DeadItem::Part(edited))
+            }
         }
     }
 
@@ -388,25 +398,7 @@ where
         older: Option<Held>,
         writer: &Writer<'_>,
     ) {
-        let owned = match displaced.content {
-            Gone::Nothing => Owned::Nothing,
-            Gone::Whole(None, new) => {
-                self.account(0, new.map_or(0, Content::size) as i64);
-                Owned::Nothing
-            }
-            Gone::Whole(Some(old), new) => {
-                self.account_for(old, new);
-                Owned::Content(old)
-            }
-            Gone::Pushed(old, new) => {
-                self.account(0, chain::size_above(new, old) as i64);
-                Owned::Nothing
-            }
-            Gone::Part(edited) => {
-                self.account(-(edited.fewer() as i64), edited.more_bytes());
-                Owned::Part(edited)
-            }
-        };
+        let owned = self.account_for(displaced.content, |item| item);
         self.displaced_cell(displaced.cell, writer);
         // The stamp first: a snapshot that is not listed when this looks does not see what went (LISTED).
         let died = cell.stamp();
@@ -436,7 +428,7 @@ where
     #[cold]
     unsafe fn end_history(&self, cell: VersionPtr, pin: &impl Guard) {
         if cell.content().is_none() {
-            self.living.count_absent(-1);
+            self.snapshots.count_absent(-1);
         }
         // SAFETY: the caller's promise.
         unsafe { cell.retire_chain(pin) };
@@ -453,8 +445,8 @@ where
                 let (died, key) = (cell.get().version(), cell.get().key());
                 // In a bag what is put in contains the old chain.
                 let owned = match old {
-                    Some(old) if !self.kind.is_bag() || new.is_none() => Owned::Content(old),
-                    _ => Owned::Nothing,
+                    Some(old) if !self.kind.is_bag() || new.is_none() => DeadItem::Content(old),
+                    _ => DeadItem::Nothing,
                 };
                 self.supersede(held, owned, died, key, pin);
             }
@@ -531,7 +523,7 @@ impl DisplacedData {
     pub(crate) fn let_go(self, pin: &impl Guard) -> &AnyTableData {
         // SAFETY: the promise of `new`; the last holder retires it, under this pin or a later one (RECLAIM).
         let data = unsafe { &*self.0 };
-        if data.living().let_go() {
+        if data.snapshots().let_go() {
             // SAFETY: as above.
             unsafe { pin.retire(self.0) };
             pin.flush_on_drop();

@@ -72,7 +72,7 @@ use smallvec::SmallVec;
 use crate::commits::NewestCommit;
 use crate::record::{NewRecord, RecordPtr};
 use crate::slot::{Content, Held};
-use crate::version::{Holder, VersionPtr};
+use crate::version::{LiveSnapshot, VersionPtr};
 
 /// Whether a commit has happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -176,7 +176,7 @@ pub(crate) struct Decision {
     /// One for each table, in the order of tables.
     parts: Box<[CommitPart]>,
     /// The snapshots whose place this is.
-    snapshots: Box<[Arc<Holder>]>,
+    snapshots: Box<[Arc<LiveSnapshot>]>,
 }
 
 // SAFETY: the pointer in a cell is to the block the cell is part of, the other one to a block in the log.
@@ -490,7 +490,7 @@ impl Decision {
                 .for_each(|part| part.newest.raise(version));
             self.snapshots
                 .iter()
-                .for_each(|holder| holder.settle(version));
+                .for_each(|snapshot| snapshot.settle(version));
         }
         // Release: pairs with the Acquire in `Pending::state`, so that a thread that sees the decision sees
         // everything before it.
@@ -559,7 +559,7 @@ impl Commit {
     }
 
     /// Returns an empty commit, which is the beginning of snapshots.
-    pub(crate) fn of_snapshots(snapshots: Box<[Arc<Holder>]>) -> Commit {
+    pub(crate) fn of_snapshots(snapshots: Box<[Arc<LiveSnapshot>]>) -> Commit {
         let commit = Commit::new([]);
         // SAFETY: ours alone until it is in the log.
         unsafe { (*commit.as_ptr()).snapshots = snapshots };

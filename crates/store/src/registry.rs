@@ -23,7 +23,7 @@ use crate::indexes::Indexes;
 use crate::life::{Asked, Closed, State};
 use crate::options::Options;
 use crate::resource_ref::HeldTerm;
-use crate::snapshot::Takings;
+use crate::snapshot::AllSnapshots;
 use crate::table::Setting;
 use crate::table_shared::{Heir, TableShared};
 
@@ -37,7 +37,7 @@ pub(crate) struct Inner {
     pub(crate) indexes: Indexes,
     /// The commits over all tables, in their order.
     commits: Arc<CommitLog>,
-    pub(crate) takings: Takings,
+    pub(crate) snapshots: AllSnapshots,
     registry: Mutex<Registry>,
     /// Held while the tables of a process that has ended change hands. Comes before all other locks.
     ends: Mutex<()>,
@@ -98,7 +98,7 @@ impl Inner {
             by_name: Directory::new(),
             indexes: Indexes::new(),
             commits: CommitLog::new(),
-            takings: Takings::default(),
+            snapshots: AllSnapshots::default(),
             registry: Mutex::default(),
             ends: Mutex::new(()),
         }
@@ -473,7 +473,7 @@ impl Inner {
         if fork::is_child() {
             return;
         }
-        self.takings.end(process);
+        self.snapshots.end(process);
         // The heirs hold what their letters refer to.
         let letters: Vec<(Letter, Option<Heir>)> = {
             let _ends = self.ends.lock().unwrap_or_else(|p| p.into_inner());

@@ -2,13 +2,13 @@
 //!
 //! [`crate::version`] says how. This is their life: how they begin, over several tables at once, and how they end.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, Weak};
 use std::time::Duration;
 
-use fyris_sync::reclaim::{self, LocalGuard, pin};
+use fyris_sync::reclaim::{self, LocalGuard, PROTECT, pin};
 
 use crate::displaced::DisplacedData;
 use crate::error::{Error, Result};
@@ -18,23 +18,23 @@ use crate::life::Life;
 use crate::table::Table;
 use crate::table_data::{AnyTableData, with_data};
 use crate::table_shared::TableShared;
-use crate::version::{DeadList, Holder};
+use crate::version::{DeadList, LiveSnapshot};
 use crate::view::{Past, View};
 
 /// A table as it was when the snapshot was taken: all that reads a [`Table`] reads this.
 ///
 /// Taken by [`Table::snapshot`] and, of several tables at one moment, by [`Store::snapshots`](crate::Store::snapshots).
-/// It is `Send` and `Sync`, and lasts until it is [released](Snapshot::release) or dropped, or the process ends that took
-/// it (in Rust, the [`Owner`](crate::Owner) of the handle), whatever becomes of the table: written to, emptied, renamed,
-/// deleted. Who has it may read it. No writer waits for who reads it, and no reader of it for a writer.
-/// What writes is refused with [`Error::ReadOnly`].
+/// It is `Send` and `Sync`, and lasts until it is [released](Snapshot::release) or dropped, or the process ends that
+/// took it (in Rust, the [`Owner`](crate::Owner) of the handle), whatever becomes of the table: written to, emptied,
+/// renamed, deleted. Who has it may read it. No writer waits for who reads it, and no reader of it for a writer. What
+/// writes is refused with [`Error::ReadOnly`].
 ///
 /// # Cost
 ///
-/// As long as a snapshot of a table lives, each write leaves what it displaces: 32 bytes and the object, the first time
-/// that an object changes after the snapshot was taken. Writes that displace what no snapshot sees find their key twice.
-/// A lookup takes the live table's time, and another O(1) for each later version of the object that other snapshots
-/// see. [`Table::len`] of a snapshot counts: O(n).
+/// While a snapshot of a table lives, the first write to an object after it keeps what the object was, with 40 bytes
+/// beside that. Later writes to the same object keep nothing, and find their key twice. A lookup takes the live
+/// table's time, and another O(1) for each later version of the object that other snapshots see. [`Table::len`] of a
+/// snapshot counts: O(n), the first time.
 ///
 /// ```
 /// use fyris::{Options, Store, term};
@@ -84,11 +84,11 @@ impl Deref for Snapshot {
 }
 
 /// What all handles of a snapshot share.
-pub(crate) struct Taken {
+pub(crate) struct SnapshotInner {
     shared: Arc<TableShared>,
     /// Held until the release.
     data: *mut AnyTableData,
-    holder: Arc<Holder>,
+    listed: Arc<LiveSnapshot>,
     place: u64,
     /// The process that took it.
     taker: ProcessId,
@@ -98,11 +98,11 @@ pub(crate) struct Taken {
 }
 
 // SAFETY: the pointer is to data that threads share, and that the snapshot holds until it is released.
-unsafe impl Send for Taken {}
+unsafe impl Send for SnapshotInner {}
 // SAFETY: as above.
-unsafe impl Sync for Taken {}
+unsafe impl Sync for SnapshotInner {}
 
-impl Taken {
+impl SnapshotInner {
     /// Returns the view of the snapshot.
     ///
     /// # Errors
@@ -119,8 +119,9 @@ impl Taken {
     /// Refuses a released snapshot. What was read before a look that passes is right.
     pub(crate) fn check(&self) -> Result<()> {
         fork::check()?;
-        // Acquire: pairs with the AcqRel in `release`: who reads a word that was put there afterwards sees this.
-        match self.released.load(Ordering::Acquire) {
+        // PROTECT: pairs with the AcqRel in `release`: a pin that finds it unreleased keeps the content, and who reads
+        // a word that was put there after the release sees that.
+        match self.released.load(PROTECT) {
             true => Err(Error::Released),
             false => Ok(()),
         }
@@ -132,32 +133,32 @@ impl Taken {
     }
 
     /// Returns the place in the list of all.
-    fn id(&self) -> TakenId {
-        (self.taker, Arc::as_ptr(&self.holder).addr())
+    fn id(&self) -> SnapshotId {
+        (self.taker, Arc::as_ptr(&self.listed).addr())
     }
 
     fn release(&self) {
         // A forked child has the locks as other threads had left them.
-        // AcqRel: pairs with the Acquire in `check`, and is done once.
+        // AcqRel: pairs with PROTECT in `check`, and is done once.
         if fork::is_child() || self.released.swap(true, Ordering::AcqRel) {
             return;
         }
         if let Some(store) = self.shared.store.upgrade() {
-            store.takings.lock().remove(&self.id());
+            store.snapshots.lock().remove(&self.id());
         }
-        end(&self.shared, self.data, &self.holder, &pin());
+        end(&self.shared, self.data, &self.listed, &pin());
     }
 }
 
-/// What tells snapshots apart: who took it, and where its holder is.
-type TakenId = (ProcessId, usize);
+/// What tells snapshots apart: who took it, and where it is listed.
+type SnapshotId = (ProcessId, usize);
 
 /// The snapshots of a store that are alive.
 #[derive(Default)]
-pub(crate) struct Takings(Mutex<BTreeMap<TakenId, Weak<Taken>>>);
+pub(crate) struct AllSnapshots(Mutex<BTreeMap<SnapshotId, Weak<SnapshotInner>>>);
 
-impl Takings {
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<TakenId, Weak<Taken>>> {
+impl AllSnapshots {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<SnapshotId, Weak<SnapshotInner>>> {
         // Nothing is left half done by a panic.
         self.0.lock().unwrap_or_else(|p| p.into_inner())
     }
@@ -181,56 +182,39 @@ impl Takings {
         }
         let taken: Vec<_> = self.lock().values().cloned().collect();
         let alive = taken.iter().filter_map(Weak::upgrade);
-        let told = |taken: Arc<Taken>| (taken.shared.reference(), taken.taker, taken.holder.age());
-        alive.map(told).collect()
+        let facts = |taken: Arc<SnapshotInner>| {
+            let table = taken.shared.reference();
+            (table, taken.taker, taken.listed.age())
+        };
+        alive.map(facts).collect()
     }
 }
 
-impl Drop for Taken {
+impl Drop for SnapshotInner {
     fn drop(&mut self) {
         self.release();
     }
 }
 
-/// Ends a snapshot that is listed, and lets go of the content.
-fn end(shared: &TableShared, data: *mut AnyTableData, holder: &Arc<Holder>, pin: &LocalGuard) {
+/// Ends a snapshot that is listed, and gives up its hold of the content.
+fn end(
+    shared: &TableShared,
+    data: *mut AnyTableData,
+    listed: &Arc<LiveSnapshot>,
+    pin: &LocalGuard,
+) {
     // SAFETY: held by the snapshot.
-    let living = unsafe { &*data }.living();
-    let garbage = living.leave(holder, pin);
+    let lists = unsafe { &*data }.snapshots().leave(listed, pin);
     shared.versioned.leave(&shared.life);
-    if garbage.is_empty() || !living.hold() {
+    if lists.is_empty() {
         return let_go(data, pin);
     }
-    let_go(data, pin);
-    let burial = Burial { data, garbage };
-    *burials() += 1;
+    let garbage = Garbage { data, lists };
+    let job = Job::begin();
     reclaim::later(move || {
-        burial.run();
-        *burials() -= 1;
-        BURIED.notify_all();
+        garbage.free();
+        drop(job);
     });
-}
-
-/// The number of burials under way.
-static BURIALS: Mutex<usize> = Mutex::new(0);
-static BURIED: Condvar = Condvar::new();
-
-fn burials() -> MutexGuard<'static, usize> {
-    BURIALS.lock().unwrap_or_else(|p| p.into_inner())
-}
-
-/// Returns when what was released before is freed.
-pub(crate) fn collect() {
-    // A forked child has no other thread that could do it.
-    if fork::is_child() {
-        return;
-    }
-    let mut under_way = burials();
-    while *under_way > 0 {
-        under_way = BURIED.wait(under_way).unwrap_or_else(|p| p.into_inner());
-    }
-    drop(under_way);
-    reclaim::free_waiting();
 }
 
 /// Takes a holder of a content away.
@@ -240,24 +224,68 @@ fn let_go(data: *mut AnyTableData, pin: &LocalGuard) {
 }
 
 /// What no snapshot sees any more, to be freed.
-struct Burial {
-    /// Held until it is done.
+struct Garbage {
+    /// Held until it is done: the snapshot that has ended held it.
     data: *mut AnyTableData,
-    garbage: Vec<DeadList>,
+    lists: Vec<DeadList>,
 }
 
-// SAFETY: as for `Taken`; the contents in the lists are the lists' own (RETAINED).
-unsafe impl Send for Burial {}
+// SAFETY: as for `SnapshotInner`; the contents in the lists are the lists' own (RETAINED).
+unsafe impl Send for Garbage {}
 
-impl Burial {
-    fn run(self) {
+impl Garbage {
+    fn free(self) {
         // SAFETY: held.
         let data = unsafe { &*self.data };
-        for list in self.garbage {
-            with_data!(data, data => data.bury(list));
+        for list in self.lists {
+            with_data!(data, data => data.free_dead(list));
         }
         let_go(self.data, &pin());
     }
+}
+
+/// The jobs of freeing that are not done, by number, and the number of the next.
+static JOBS: Mutex<(BTreeSet<u64>, u64)> = Mutex::new((BTreeSet::new(), 0));
+static JOB_DONE: Condvar = Condvar::new();
+
+fn jobs() -> MutexGuard<'static, (BTreeSet<u64>, u64)> {
+    // Nothing is left half done by a panic.
+    JOBS.lock().unwrap_or_else(|p| p.into_inner())
+}
+
+/// A job of freeing, done when it is dropped, if by a panic.
+struct Job(u64);
+
+impl Job {
+    fn begin() -> Job {
+        let mut jobs = jobs();
+        let number = jobs.1;
+        jobs.1 += 1;
+        jobs.0.insert(number);
+        Job(number)
+    }
+}
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        jobs().0.remove(&self.0);
+        JOB_DONE.notify_all();
+    }
+}
+
+/// Returns when what was released before is freed. What is released meanwhile is not waited for.
+pub(crate) fn collect() {
+    // A forked child has no other thread that could do it.
+    if fork::is_child() {
+        return;
+    }
+    let mut under_way = jobs();
+    let next = under_way.1;
+    while under_way.0.first().is_some_and(|&first| first < next) {
+        under_way = JOB_DONE.wait(under_way).unwrap_or_else(|p| p.into_inner());
+    }
+    drop(under_way);
+    reclaim::free_waiting();
 }
 
 /// The snapshots of a table, over all contents that it had, as far as its mode goes.
@@ -298,7 +326,7 @@ impl Versioned {
 struct Beginning<'t> {
     table: &'t Table,
     data: *mut AnyTableData,
-    holder: Option<Arc<Holder>>,
+    listed: Option<Arc<LiveSnapshot>>,
 }
 
 impl<'t> Beginning<'t> {
@@ -310,23 +338,23 @@ impl<'t> Beginning<'t> {
             shared.versioned.leave(&shared.life);
         })?;
         let same = shared.data_ptr();
-        if !std::ptr::eq(same, data) || !data.living().hold() {
+        if !std::ptr::eq(same, data) || !data.snapshots().hold() {
             shared.versioned.leave(&shared.life);
             return Ok(None);
         }
         Ok(Some(Beginning {
             table,
             data: same,
-            holder: Some(Holder::new()),
+            listed: Some(LiveSnapshot::new()),
         }))
     }
 
     /// Lists it.
-    fn enter(&self, pin: &LocalGuard) -> Arc<Holder> {
-        let holder = self.holder.as_ref().expect("it is beginning");
+    fn enter(&self, pin: &LocalGuard) -> Arc<LiveSnapshot> {
+        let listed = self.listed.as_ref().expect("it is beginning");
         // SAFETY: held.
-        unsafe { &*self.data }.living().enter(holder, pin);
-        holder.clone()
+        unsafe { &*self.data }.snapshots().enter(listed, pin);
+        listed.clone()
     }
 
     fn is_still(&self) -> bool {
@@ -334,11 +362,11 @@ impl<'t> Beginning<'t> {
     }
 
     fn finish(mut self, place: u64) -> Snapshot {
-        let holder = self.holder.take().expect("it is beginning");
-        let taken = Arc::new(Taken {
+        let listed = self.listed.take().expect("it is beginning");
+        let taken = Arc::new(SnapshotInner {
             shared: self.table.shared().clone(),
             data: self.data,
-            holder,
+            listed,
             place,
             taker: self.table.caller(),
             released: AtomicBool::new(false),
@@ -346,7 +374,7 @@ impl<'t> Beginning<'t> {
         });
         if let Some(store) = taken.shared.store.upgrade() {
             let weak = Arc::downgrade(&taken);
-            store.takings.lock().insert(taken.id(), weak);
+            store.snapshots.lock().insert(taken.id(), weak);
         }
         Snapshot {
             table: self.table.at(taken),
@@ -356,8 +384,8 @@ impl<'t> Beginning<'t> {
 
 impl Drop for Beginning<'_> {
     fn drop(&mut self) {
-        if let Some(holder) = self.holder.take() {
-            end(self.table.shared(), self.data, &holder, &pin());
+        if let Some(listed) = self.listed.take() {
+            end(self.table.shared(), self.data, &listed, &pin());
         }
     }
 }
@@ -366,7 +394,9 @@ impl Drop for Beginning<'_> {
 pub(crate) fn take(tables: &[&Table]) -> Result<Vec<Snapshot>> {
     // Before any lock, which another thread of the parent may have held.
     fork::check()?;
-    check(tables)?;
+    for table in tables {
+        table.check_live()?;
+    }
     let pin = pin();
     loop {
         // Each table becomes versioned. Then the snapshots are listed, and the place in the log is the moment, for all
@@ -392,15 +422,6 @@ pub(crate) fn take(tables: &[&Table]) -> Result<Vec<Snapshot>> {
             return Ok(begun.into_iter().map(|begun| begun.finish(place)).collect());
         }
     }
-}
-
-fn check(tables: &[&Table]) -> Result<()> {
-    for table in tables {
-        if table.past().is_some() {
-            return Err(Error::ReadOnly);
-        }
-    }
-    Ok(())
 }
 
 impl Table {

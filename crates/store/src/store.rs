@@ -163,7 +163,7 @@ impl Store {
     /// # Ok::<(), fyris::Error>(())
     /// ```
     pub fn all_snapshots(&self) -> Vec<(TableRef, ProcessId, Duration)> {
-        self.0.takings.all()
+        self.0.snapshots.all()
     }
 
     /// Returns when what released snapshots alone saw is freed, of all stores of the process.

@@ -19,7 +19,7 @@ use crate::ids::TableType;
 use crate::key_kind::{Exact, KeyKind, Order};
 use crate::resource_ref;
 use crate::slot::{Content, Moment, Now, Slot};
-use crate::version::Living;
+use crate::version::LiveSnapshots;
 
 /// Finished changes of one stripe after which a table's counters are spread out.
 const SPREAD_AFTER: u64 = 512;
@@ -39,7 +39,7 @@ pub(crate) struct TableData<K, I> {
     objects: Striped,
     pub(crate) bytes: Striped,
     /// The snapshots of it.
-    pub(crate) living: Living,
+    pub(crate) snapshots: LiveSnapshots,
     /// Behind the index, whose entries are disposed of first.
     pub(crate) commits: Commits,
     keys: PhantomData<fn() -> K>,
@@ -58,7 +58,7 @@ where
             keypos,
             objects: Striped::new(),
             bytes: Striped::new(),
-            living: Living::default(),
+            snapshots: LiveSnapshots::default(),
             commits: Commits::new(log),
             keys: PhantomData,
         }
@@ -174,8 +174,8 @@ impl AnyTableData {
     }
 
     /// Returns the snapshots of it.
-    pub(crate) fn living(&self) -> &Living {
-        with_data!(self, data => &data.living)
+    pub(crate) fn snapshots(&self) -> &LiveSnapshots {
+        with_data!(self, data => &data.snapshots)
     }
 
     /// Returns whether the index is behind a pointer.

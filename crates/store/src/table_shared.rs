@@ -222,7 +222,7 @@ impl Drop for TableShared {
         // SAFETY: from the Box in `new` or `empty`, and not retired, as it was not swapped out. Snapshots that are left
         // to be cleared up after may hold it.
         unsafe {
-            if !data.is_null() && (*data).living().let_go() {
+            if !data.is_null() && (*data).snapshots().let_go() {
                 drop(Box::from_raw(data));
             }
         }

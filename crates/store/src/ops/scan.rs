@@ -1,6 +1,7 @@
 //! Scans of ranges of keys, in large steps.
 
 use std::ops::Bound;
+use std::ops::ControlFlow::{self, Break, Continue};
 
 use fyris_index::{Batch, Entry, Index, Range};
 use fyris_sync::reclaim::Guard;
@@ -220,53 +221,58 @@ where
     /// Returns the content of the `n`-th key of a moment, from 0. O(keys).
     pub(crate) fn nth_at(
         &self,
-        n: usize,
+        mut n: usize,
         moment: impl Moment,
         pin: &impl Guard,
     ) -> Option<Content> {
-        let mut left = n;
-        self.each_at(&mut Span::ALL.clone(), moment, pin, |content| {
-            left = left.checked_sub(1).unwrap_or(usize::MAX);
-            (left == usize::MAX).then_some(content)
+        self.each_at(&Span::ALL, moment, pin, |content| match n {
+            0 => Break(content),
+            _ => {
+                n -= 1;
+                Continue(())
+            }
         })
     }
 
     /// Returns the number of keys of a span at a moment. O(keys).
     pub(crate) fn count_at(&self, span: &Span, moment: impl Moment, pin: &impl Guard) -> usize {
-        let mut count = 0;
-        let none: Option<()> = self.each_at(&mut span.clone(), moment, pin, |_| {
-            count += 1;
-            None
-        });
-        debug_assert!(none.is_none());
-        count
+        self.sum_at(span, moment, pin, |_| 1)
     }
 
     /// Returns the number of objects at a moment. O(objects).
     pub(crate) fn objects_at(&self, moment: impl Moment, pin: &impl Guard) -> usize {
-        let mut count = 0;
-        let none: Option<()> = self.each_at(&mut Span::ALL.clone(), moment, pin, |content| {
-            count += content.count();
-            None
-        });
-        debug_assert!(none.is_none());
-        count
+        self.sum_at(&Span::ALL, moment, pin, Content::count)
     }
 
-    /// Shows `f` what the keys of a span hold at a moment, until it returns something.
-    fn each_at<R>(
+    fn sum_at(
         &self,
-        span: &mut Span,
+        span: &Span,
         moment: impl Moment,
         pin: &impl Guard,
-        mut f: impl FnMut(Content) -> Option<R>,
+        of: fn(Content) -> usize,
+    ) -> usize {
+        let mut sum = 0;
+        self.each_at(span, moment, pin, |content| {
+            sum += of(content);
+            Continue::<(), _>(())
+        });
+        sum
+    }
+
+    /// Shows `f` what the keys of a span hold at a moment, until it breaks with a result.
+    fn each_at<R>(
+        &self,
+        span: &Span,
+        moment: impl Moment,
+        pin: &impl Guard,
+        mut f: impl FnMut(Content) -> ControlFlow<R>,
     ) -> Option<R> {
-        let mut more = true;
+        let (mut span, mut more) = (span.clone(), true);
         while more {
             let mut entries: Batch<Slot<K>> = Vec::new();
-            more = self.visit(span, false, EACH, pin, &mut entries);
+            more = self.visit(&mut span, false, EACH, pin, &mut entries);
             let mut contents = entries.into_iter().filter_map(|slot| moment.read(slot));
-            if let Some(found) = contents.find_map(&mut f) {
+            if let Break(found) = contents.try_for_each(&mut f) {
                 return Some(found);
             }
         }

@@ -290,8 +290,8 @@ impl Table {
     ///
     /// Beyond the items of [`Info`]: `fixed`, `safe_fixed_monotonic_time`, `safe_fixed`, `binary`
     /// (a walk over the whole table), `stats`, `index`, and `index_info`: what [`Table::figures`] returns, as a list of
-    /// pairs; and `snapshots`: a map of the number `alive`, the age of the `oldest` in milliseconds (`none`, if none is),
-    /// whether the table is `versioned`, and the number of versions that are `retained`.
+    /// pairs; and `snapshots`: a map of the number `alive`, the age of the `oldest` in milliseconds (`none`, if none
+    /// is), whether the table is `versioned`, and the number of versions that are `retained`.
     ///
     /// ```
     /// # use fyris::{InfoValue, Options, Store, term};
@@ -409,9 +409,11 @@ impl Table {
     fn counts(&self) -> Option<(usize, usize)> {
         let pin = fyris_sync::reclaim::pin();
         if let Some(past) = self.past() {
-            let past = past.view(&pin).ok()?;
-            let taken = self.past()?;
-            return Some((taken.size(past), Live(past.data).memory()));
+            let view = past.view(&pin).ok()?;
+            let size = past.size(view);
+            // A release under the count makes it wrong.
+            past.check().ok()?;
+            return Some((size, Live(view.data).memory()));
         }
         let view = Live(self.shared.any_data(&pin)?);
         Some((view.len(), view.memory() + size_of::<TableShared>()))
@@ -419,7 +421,7 @@ impl Table {
 
     fn snapshots_info(&self) -> Option<Term> {
         let pin = fyris_sync::reclaim::pin();
-        let (alive, oldest, retained) = self.shared.any_data(&pin)?.living().figures(&pin);
+        let (alive, oldest, retained) = self.shared.any_data(&pin)?.snapshots().figures(&pin);
         let age = oldest.map(|age| Term::Int(age.as_millis() as i64));
         Some(term!(#{
             :alive => (alive as i64),

@@ -44,7 +44,7 @@ use crate::ids::{ProcessId, Right, TableId, TableRef, TableType};
 use crate::keys::AsKey;
 use crate::life::{Asked, State};
 use crate::slot::Content;
-use crate::snapshot::Taken;
+use crate::snapshot::SnapshotInner;
 use crate::table_data::AnyTableData;
 use crate::table_shared::TableShared;
 use crate::view::{Live, TableView, View};
@@ -96,7 +96,7 @@ pub struct Table {
     caller: ProcessId,
     asked: Asked,
     /// The snapshot, if it is a handle of one.
-    taken: Option<Arc<Taken>>,
+    past: Option<Arc<SnapshotInner>>,
 }
 
 impl Table {
@@ -106,22 +106,22 @@ impl Table {
             shared,
             caller,
             asked,
-            taken: None,
+            past: None,
         }
     }
 
     /// Returns a handle of a snapshot of the table, which the caller may read from now on.
-    pub(crate) fn at(&self, taken: Arc<Taken>) -> Table {
+    pub(crate) fn at(&self, past: Arc<SnapshotInner>) -> Table {
         Table {
-            taken: Some(taken),
+            past: Some(past),
             ..self.clone()
         }
     }
 
     /// Returns the snapshot, if it is a handle of one.
     #[inline]
-    pub(crate) fn past(&self) -> Option<&Taken> {
-        self.taken.as_deref()
+    pub(crate) fn past(&self) -> Option<&SnapshotInner> {
+        self.past.as_deref()
     }
 
     pub(crate) fn shared(&self) -> &Arc<TableShared> {
@@ -340,18 +340,18 @@ impl Table {
     /// Returns what the handle reads by, if it gives the right to read in this state.
     #[inline]
     fn view<'g>(&self, state: State, pin: &'g impl Guard) -> Result<TableView<'g>> {
-        match &self.taken {
+        match &self.past {
             None => Ok(TableView::Now(Live(self.data(state, Right::Read, pin)?))),
-            Some(taken) => Ok(TableView::Then(taken.view(pin)?)),
+            Some(past) => Ok(TableView::Then(past.view(pin)?)),
         }
     }
 
     /// Returns whether what was read since the handle was in this state counts.
     #[inline]
     fn is_still(&self, state: State) -> bool {
-        match &self.taken {
+        match &self.past {
             None => self.shared.life.is_still(state),
-            Some(taken) => taken.check().is_ok(),
+            Some(past) => past.check().is_ok(),
         }
     }
 
@@ -374,8 +374,8 @@ impl Table {
 
     /// Refuses a caller that has not the right to do this now, whether the table lives or not.
     fn check_right(&self, right: Right) -> Result<()> {
-        if let (Some(taken), Right::Read) = (&self.taken, right) {
-            return taken.check();
+        if let (Some(past), Right::Read) = (&self.past, right) {
+            return past.check();
         }
         let (shared, state) = (&self.shared, self.shared.life.state());
         match shared.life.allows(state, self.asked, self.caller, right) {
@@ -387,7 +387,7 @@ impl Table {
     /// Refuses a handle of a snapshot.
     #[inline]
     pub(crate) fn check_live(&self) -> Result<()> {
-        match self.taken {
+        match self.past {
             None => Ok(()),
             Some(_) => Err(Error::ReadOnly),
         }

@@ -131,7 +131,7 @@ impl Table {
                 shared: Arc::from_raw(Arc::as_ptr(&self.shared)),
                 caller,
                 asked: self.asked,
-                taken: (self.taken.as_ref()).map(|taken| Arc::from_raw(Arc::as_ptr(taken))),
+                past: (self.past.as_ref()).map(|past| Arc::from_raw(Arc::as_ptr(past))),
             }
         };
         crate::Borrowed::new(table)

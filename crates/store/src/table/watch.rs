@@ -1,9 +1,9 @@
 //! Watches that notice whether a table has been written to.
 //!
-//! Invariant **NOTICE**: a watch whose [count](WriteWatch::count) is as it was before its holder read the table has seen
-//! every write that had returned by then. A write sees in the state that it loads in its section whether the table is
-//! watched (see [`crate::life`]), and then counts itself before it returns, as the end of a table does. To begin a watch
-//! waits for the writes that may not have seen it, so what those have written is there for who reads the table
+//! Invariant **NOTICE**: a watch whose [count](WriteWatch::count) is as it was before its holder read the table has
+//! seen every write that had returned by then. A write sees in the state that it loads in its section whether the table
+//! is watched (see [`crate::life`]), and then counts itself before it returns, as the end of a table does. To begin a
+//! watch waits for the writes that may not have seen it, so what those have written is there for who reads the table
 //! afterwards.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -40,8 +40,8 @@ impl Watched {
 
 /// A watch over a table: notices whether the table has been written to, or deleted, by whomever.
 ///
-/// Taken by [`Table::watch`]; ends with [`WriteWatch::end`] or when it is dropped. While it lasts a write to the table adds
-/// to a counter that all writers of the table share.
+/// Taken by [`Table::watch`]; ends with [`WriteWatch::end`] or when it is dropped. While it lasts a write to the table
+/// adds to a counter that all writers of the table share.
 pub struct WriteWatch {
     shared: Arc<TableShared>,
     ended: AtomicBool,
@@ -76,8 +76,8 @@ impl Table {
 }
 
 impl WriteWatch {
-    /// Returns a number that has grown if the table was written to or deleted, or a write to it was tried; what that has
-    /// written may be there before it is counted. One load.
+    /// Returns a number that has grown if the table was written to or deleted, or a write to it was tried; what that
+    /// has written may be there before it is counted. One load.
     ///
     /// ```
     /// # use fyris::{Options, Store};

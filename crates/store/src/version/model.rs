@@ -5,7 +5,7 @@ use std::sync::Arc;
 use fyris_sync::reclaim::{check, pin};
 use fyris_sync::thread::spawn;
 
-use super::living::Holder;
+use super::live_snapshots::LiveSnapshot;
 use crate::ids::TableType;
 use crate::key_kind::{Exact, KeyKind};
 use crate::model::{self, Table, beside, key, look, record, value, values};
@@ -14,19 +14,19 @@ use crate::writer::Writer;
 
 /// A snapshot of a table that is versioned from its beginning.
 struct Shot {
-    holder: Arc<Holder>,
+    listed: Arc<LiveSnapshot>,
     place: u64,
 }
 
 impl Shot {
     fn take(table: &Table) -> Shot {
-        let (pin, holder) = (pin(), Holder::new());
+        let (pin, listed) = (pin(), LiveSnapshot::new());
         let enter = || {
-            table.living.enter(&holder, &pin);
-            Box::from([holder.clone()])
+            table.snapshots.enter(&listed, &pin);
+            Box::from([listed.clone()])
         };
         let place = table.commits.log.begin(enter, &pin);
-        Shot { holder, place }
+        Shot { listed, place }
     }
 
     /// Returns the values under one key.
@@ -37,8 +37,8 @@ impl Shot {
     }
 
     fn end(self, table: &Table) {
-        let garbage = table.living.leave(&self.holder, &pin());
-        garbage.into_iter().for_each(|list| table.bury(list));
+        let garbage = table.snapshots.leave(&self.listed, &pin());
+        garbage.into_iter().for_each(|list| table.free_dead(list));
     }
 }
 
@@ -77,8 +77,8 @@ fn settled(table: &Table, first: &[i64], second: &[i64]) {
     let is_plain = |slot: Slot<Exact>| slot.resolved().is_some();
     assert!(table.index.entries().all(is_plain), "a cell is left");
     assert_eq!([look(table, 1), look(table, 2)], [first, second]);
-    assert_eq!(table.living.figures(&pin()).2, 0);
-    assert!(!table.living.has_absent());
+    assert_eq!(table.snapshots.figures(&pin()).2, 0);
+    assert!(!table.snapshots.has_absent());
     assert_eq!(table.len(), first.len() + second.len());
 }
 

@@ -5,7 +5,7 @@ use fyris_sync::reclaim::LocalGuard;
 use smallvec::SmallVec;
 
 use super::cell::VersionPtr;
-use super::living::{DeadList, Owned};
+use super::live_snapshots::{DeadItem, DeadList};
 use crate::key_kind::KeyKind;
 use crate::pending::{CommitState, PendingPtr};
 use crate::record::{NewRecord, RecordPtr};
@@ -36,18 +36,18 @@ where
     pub(crate) fn supersede(
         &self,
         older: Option<Held>,
-        owned: Owned,
+        owned: DeadItem,
         died: u64,
         key: RecordPtr,
         pin: &LocalGuard,
     ) {
         if is_absent(older) {
-            self.living.count_absent(-1);
+            self.snapshots.count_absent(-1);
         }
         let born = self.born(older, &owned);
         let mut owned = owned;
         loop {
-            let Some((holder, unseen)) = self.living.seeing(born, died, pin) else {
+            let Some((snapshot, unseen)) = self.snapshots.seeing(born, died, pin) else {
                 // Out of the chain first (AFTER_STORE).
                 self.prune(self.key_of(key), pin);
                 // SAFETY: OWNERSHIP: it was the slot's, this thread has displaced it, and no cell that a thread can
@@ -59,12 +59,12 @@ where
                 // SAFETY: none: the mutant is to be caught.
                 return unsafe { owned.retire(pin) };
             }
-            if let Owned::Nothing = owned {
+            if let DeadItem::Nothing = owned {
                 // It has a name of its own for when that cell can go (RETAINED).
-                owned = Owned::Content(NewRecord::of_key(key).publish());
+                owned = DeadItem::Content(NewRecord::of_key(key).publish());
             }
-            match holder.keep(owned, unseen) {
-                None => return self.living.count_retained(1),
+            match snapshot.keep(owned, unseen) {
+                None => return self.snapshots.count_retained(1),
                 // The snapshot has ended since, and is out of the list. Again, by what that says now.
                 Some(again) => owned = again,
             }
@@ -72,7 +72,7 @@ where
     }
 
     /// Returns since when keys have held what a version owned alone: in a bag the versions below may have it too.
-    fn born(&self, older: Option<Held>, owned: &Owned) -> u64 {
+    fn born(&self, older: Option<Held>, owned: &DeadItem) -> u64 {
         let (mut born, mut next) = (older.map_or(0, Held::stamp), older);
         while let Some(below) = next.and_then(Held::as_version).and_then(VersionPtr::older)
             && self.kind.is_bag()
@@ -84,7 +84,7 @@ where
     }
 
     /// Works off a list of what no snapshot sees any more.
-    pub(crate) fn bury(&self, list: DeadList) {
+    pub(crate) fn free_dead(&self, list: DeadList) {
         let mut items = list.into_items().peekable();
         while items.peek().is_some() {
             let pin = fyris_sync::reclaim::pin();
@@ -94,7 +94,7 @@ where
                 }
                 // SAFETY: RETAINED: the list's own, and out of the chain.
                 unsafe { item.retire(&pin) };
-                self.living.count_retained(-1);
+                self.snapshots.count_retained(-1);
             }
         }
     }
@@ -111,7 +111,7 @@ where
                 unsafe { cell.retire(pin) };
             }
             if cut.absent {
-                self.living.count_absent(-1);
+                self.snapshots.count_absent(-1);
             }
             match cut.decided {
                 None => return,
@@ -145,7 +145,7 @@ where
         if cell.get().state() != CommitState::Undecided {
             // The commit's place goes into a cell of its own, and all begins again.
             cut.decided = Some(cell);
-            let held = self.told_by_commit(cell);
+            let held = self.extended_by_commit(cell);
             return held.map_or(Action::Remove, |held| Action::Put(Slot::held(held)));
         }
         let top = cell.get().held_before().and_then(Held::as_version);
@@ -170,7 +170,7 @@ where
             let is_seen = match () {
                 _ if cfg!(fyris_mutant = "store_nothing_pruned") => true,
                 _ if cfg!(fyris_mutant = "store_pruned_below") && !cut.cells.is_empty() => false,
-                _ => self.living.sees(born, died, pin),
+                _ => self.snapshots.sees(born, died, pin),
             };
             if is_seen {
                 kept.push(held);
@@ -203,7 +203,7 @@ where
         };
         let is_last = kept.len() == 1;
         if !is_last
-            || (self.living.sees(0, died, pin) && !cfg!(fyris_mutant = "store_unwraps_unasked"))
+            || (self.snapshots.sees(0, died, pin) && !cfg!(fyris_mutant = "store_unwraps_unasked"))
         {
             return None;
         }
@@ -214,7 +214,7 @@ where
     /// Counts a key that is about to be in the index and hold nothing.
     pub(crate) fn count_if_absent(&self, held: Option<Held>) {
         if is_absent(held) {
-            self.living.count_absent(1);
+            self.snapshots.count_absent(1);
         }
     }
 }

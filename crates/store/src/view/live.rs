@@ -12,7 +12,7 @@ use crate::commits::{Place, Undo};
 use crate::error::Result;
 use crate::keys::{AsKey, ShortKey};
 use crate::ops::{Navigate, Span};
-use crate::slot::{Content, Now};
+use crate::slot::{Content, Moment, Now, Slot};
 use crate::table_data::{AnyTableData, with_data};
 
 /// Reads a content at the moment of each call.
@@ -20,10 +20,6 @@ use crate::table_data::{AnyTableData, with_data};
 pub(crate) struct Live<'d>(pub(crate) &'d AnyTableData);
 
 impl Live<'_> {
-    fn get_encoded(self, key: &KeyBuf, pin: &impl Guard) -> Option<Content> {
-        with_data!(self.0, data => data.get(data.key(key), pin))
-    }
-
     /// Returns the figures of the index.
     pub(crate) fn describe(self, pin: &impl Guard) -> Figures {
         with_data!(self.0, data => data.index.describe(pin))
@@ -45,22 +41,57 @@ impl Live<'_> {
     }
 }
 
+/// Returns the content of a key at a moment. Short keys in a hash table, which are most, are hashed and compared in a
+/// register.
+#[inline]
+pub(super) fn look_up(
+    data: &AnyTableData,
+    key: &(impl AsKey + ?Sized),
+    moment: impl Moment,
+    pin: &impl Guard,
+) -> Option<Content> {
+    match (data, key.word()) {
+        (AnyTableData::Hash(data), Some((word, len))) => {
+            let key = ShortKey { word, len };
+            let has_key = |slot: &Slot<_>| slot.has_short_key(key);
+            moment.read(data.index.get_by(&key, has_key, pin)?)
+        }
+        _ => key.with(|buf| look_up_encoded(data, buf, moment, pin)),
+    }
+}
+
+fn look_up_encoded(
+    data: &AnyTableData,
+    key: &KeyBuf,
+    moment: impl Moment,
+    pin: &impl Guard,
+) -> Option<Content> {
+    with_data!(data, data => data.get_at(data.key(key), moment, pin))
+}
+
+/// Returns the content of the key that a step leads to at a moment.
+#[inline]
+pub(super) fn go(
+    data: &AnyTableData,
+    step: Step<'_>,
+    known: impl Fn(&KeyBuf) -> bool,
+    moment: impl Moment,
+    pin: &impl Guard,
+) -> Result<Option<Content>> {
+    with_data!(data, data => match step {
+        Step::First => Ok(data.first(moment, pin)),
+        Step::Last => Ok(data.last(moment, pin)),
+        Step::Next(key) => data.next(data.key(key), || known(key), moment, pin),
+        Step::Prev(key) => data.prev(data.key(key), || known(key), moment, pin),
+    })
+}
+
 impl<'d> View for Live<'d> {
     type Reader<'g> = LiveReader<'d, 'g>;
 
-    /// Returns the content of a key. Short keys in a hash table, which are most, are hashed and compared in a register.
     #[inline]
     fn get(&self, key: &(impl AsKey + ?Sized), pin: &impl Guard) -> Option<Content> {
-        match (self.0, key.word()) {
-            (AnyTableData::Hash(data), Some((word, len))) => {
-                let key = ShortKey { word, len };
-                let slot = data
-                    .index
-                    .get_by(&key, |slot| slot.has_short_key(key), pin)?;
-                slot.read()
-            }
-            _ => key.with(|buf| self.get_encoded(buf, pin)),
-        }
+        look_up(self.0, key, Now, pin)
     }
 
     fn get_bytes(&self, key: &[u8], pin: &impl Guard) -> Option<Content> {
@@ -78,12 +109,7 @@ impl<'d> View for Live<'d> {
         known: impl Fn(&KeyBuf) -> bool,
         pin: &impl Guard,
     ) -> Result<Option<Content>> {
-        with_data!(self.0, data => match step {
-            Step::First => Ok(data.first(Now, pin)),
-            Step::Last => Ok(data.last(Now, pin)),
-            Step::Next(key) => data.next(data.key(key), || known(key), Now, pin),
-            Step::Prev(key) => data.prev(data.key(key), || known(key), Now, pin),
-        })
+        go(self.0, step, known, Now, pin)
     }
 
     fn slot(&self, slot: usize, pin: &impl Guard) -> Result<Option<Vec<Content>>> {
@@ -103,14 +129,14 @@ impl<'d> View for Live<'d> {
     }
 
     fn nth(&self, n: usize, pin: &impl Guard) -> Option<Content> {
-        with_data!(self.0, data => match data.living.has_absent() {
+        with_data!(self.0, data => match data.snapshots.has_absent() {
             false => data.nth(n, pin),
             true => data.nth_at(n, Now, pin),
         })
     }
 
     fn count(&self, span: &Span, pin: &impl Guard) -> Option<usize> {
-        with_data!(self.0, data => match data.living.has_absent() {
+        with_data!(self.0, data => match data.snapshots.has_absent() {
             true if Navigate::counts(data) => Some(data.count_at(span, Now, pin)),
             _ => data.count_span(span, pin),
         })

@@ -9,15 +9,15 @@
 //! | [`ReadMany`] | several keys and ranges of keys | each key at the moment when it is read, but list inserts whole | at its moment |
 //!
 //! A view is asked for its reader of several keys by [`View::read_many`], which takes a place in the order of list
-//! inserts; the live one is in [`live`], that of snapshots in [`past`]. A call of several steps chooses by [`Hold`](crate::table::Hold) whether it keeps
-//! that place by one pin or unpins between two steps.
+//! inserts; the live one is in [`live`], that of snapshots in [`past`]. A call of several steps chooses by
+//! [`Hold`](crate::table::Hold) whether it keeps that place by one pin or unpins between two steps.
 //!
 //! The contents that a view hands out stay readable while the pin lives. Between two steps a caller keeps keys, nothing
 //! of a view.
 //!
-//! [`TableView`] and [`TableReader`] are what [`Table::read`](crate::table::Table::read) hands to all operations: one of
-//! the two, as the handle says. The tests of this module plug in a third view, a copy of the table, beneath scans, their
-//! pieces and steps.
+//! [`TableView`] and [`TableReader`] are what [`Table::read`](crate::table::Table::read) hands to all operations: one
+//! of the two, as the handle says. The tests of this module plug in a third view, a copy of the table, beneath scans,
+//! their pieces and steps.
 
 mod live;
 mod of_handle;

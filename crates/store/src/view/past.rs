@@ -3,13 +3,14 @@
 use fyris_sync::reclaim::Guard;
 use fyris_term::key::KeyBuf;
 
+use super::live::{go, look_up};
 use super::{ReadMany, Step, View};
 use crate::chain::{self, Fingerprints};
 use crate::commits::Place;
 use crate::error::Result;
-use crate::keys::{AsKey, ShortKey};
+use crate::keys::AsKey;
 use crate::ops::{Navigate, Span};
-use crate::slot::{Before, Content, Moment};
+use crate::slot::{Before, Content};
 use crate::table_data::{AnyTableData, with_data};
 
 /// Reads a content as it was just before a place of the log, where a living snapshot is.
@@ -23,10 +24,6 @@ impl Past<'_> {
     fn moment(self) -> Before {
         Before(self.place)
     }
-
-    fn get_encoded(self, key: &KeyBuf, pin: &impl Guard) -> Option<Content> {
-        with_data!(self.data, data => data.get_at(data.key(key), self.moment(), pin))
-    }
 }
 
 impl<'d> View for Past<'d> {
@@ -34,14 +31,7 @@ impl<'d> View for Past<'d> {
 
     #[cold]
     fn get(&self, key: &(impl AsKey + ?Sized), pin: &impl Guard) -> Option<Content> {
-        match (self.data, key.word()) {
-            (AnyTableData::Hash(data), Some((word, len))) => {
-                let key = ShortKey { word, len };
-                let has_key = |slot: &crate::slot::Slot<_>| slot.has_short_key(key);
-                self.moment().read(data.index.get_by(&key, has_key, pin)?)
-            }
-            _ => key.with(|buf| self.get_encoded(buf, pin)),
-        }
+        look_up(self.data, key, self.moment(), pin)
     }
 
     fn get_bytes(&self, key: &[u8], pin: &impl Guard) -> Option<Content> {
@@ -59,13 +49,7 @@ impl<'d> View for Past<'d> {
         known: impl Fn(&KeyBuf) -> bool,
         pin: &impl Guard,
     ) -> Result<Option<Content>> {
-        let moment = self.moment();
-        with_data!(self.data, data => match step {
-            Step::First => Ok(data.first(moment, pin)),
-            Step::Last => Ok(data.last(moment, pin)),
-            Step::Next(key) => data.next(data.key(key), || known(key), moment, pin),
-            Step::Prev(key) => data.prev(data.key(key), || known(key), moment, pin),
-        })
+        go(self.data, step, known, self.moment(), pin)
     }
 
     fn slot(&self, slot: usize, pin: &impl Guard) -> Result<Option<Vec<Content>>> {

@@ -32,7 +32,7 @@ const STRIPES: usize = 8;
 const CHUNK: usize = if cfg!(fyris_small) { 2 } else { 500 };
 
 /// The living snapshots of a content.
-pub(crate) struct Living {
+pub(crate) struct LiveSnapshots {
     list: AtomicPtr<Listed>,
     /// Held by who changes the list.
     turn: Mutex<()>,
@@ -44,11 +44,11 @@ pub(crate) struct Living {
     holders: PlainUsize,
 }
 
-/// In the order of places, but for those that gave up before they had one.
-struct Listed(Vec<Arc<Holder>>);
+/// In the order of places: who begins one has the turn of the log from before this list to the place.
+struct Listed(Vec<Arc<LiveSnapshot>>);
 
 /// One snapshot of a content.
-pub(crate) struct Holder {
+pub(crate) struct LiveSnapshot {
     place: AtomicU64,
     since: Instant,
     lists: [Mutex<Waiting>; STRIPES],
@@ -62,30 +62,42 @@ struct Waiting {
     lists: Vec<DeadList>,
 }
 
+impl Waiting {
+    /// Returns the list of what was born behind that place, and not behind a later one.
+    fn list(&mut self, unseen: u64) -> &mut DeadList {
+        let at = self.lists.iter().position(|list| list.unseen == unseen);
+        let at = at.unwrap_or_else(|| {
+            self.lists.push(DeadList::new(unseen));
+            self.lists.len() - 1
+        });
+        &mut self.lists[at]
+    }
+}
+
 /// What a displaced version owned alone.
-pub(crate) enum Owned {
+pub(crate) enum DeadItem {
     Nothing,
     Content(Content),
     /// What the chain in its place does not have.
     Part(Edited),
 }
 
-impl Owned {
+impl DeadItem {
     /// Returns whether an older content of a bag's key has any of it too (PERSISTENT).
     pub(super) fn is_in(&self, older: Content) -> bool {
         match self {
-            Owned::Nothing => false,
-            Owned::Content(content) => chain::share(*content, older),
-            Owned::Part(edited) => edited.is_in(older),
+            DeadItem::Nothing => false,
+            DeadItem::Content(content) => chain::share(*content, older),
+            DeadItem::Part(edited) => edited.is_in(older),
         }
     }
 
     /// Returns a record with the key.
     pub(super) fn key(&self) -> Option<RecordPtr> {
         match self {
-            Owned::Nothing => None,
-            Owned::Content(content) => Some(content.newest()),
-            Owned::Part(edited) => edited.gone.first().map(|object| object.record),
+            DeadItem::Nothing => None,
+            DeadItem::Content(content) => Some(content.newest()),
+            DeadItem::Part(edited) => edited.gone.first().map(|object| object.record),
         }
     }
 
@@ -96,11 +108,11 @@ impl Owned {
     /// No slot and no chain of versions has it, and it is retired once.
     pub(crate) unsafe fn retire(self, pin: &impl Guard) {
         match self {
-            Owned::Nothing => {}
+            DeadItem::Nothing => {}
             // SAFETY: forwarded.
-            Owned::Content(content) => unsafe { content.retire(pin) },
+            DeadItem::Content(content) => unsafe { content.retire(pin) },
             // SAFETY: forwarded.
-            Owned::Part(edited) => unsafe { edited.retire(pin) },
+            DeadItem::Part(edited) => unsafe { edited.retire(pin) },
         }
     }
 }
@@ -126,11 +138,11 @@ impl DeadList {
         }
     }
 
-    fn push(&mut self, item: Owned) {
+    fn push(&mut self, item: DeadItem) {
         match item {
-            Owned::Nothing => {}
-            Owned::Content(content) => self.push_content(content),
-            Owned::Part(edited) => self.parts.push(edited),
+            DeadItem::Nothing => {}
+            DeadItem::Content(content) => self.push_content(content),
+            DeadItem::Part(edited) => self.parts.push(edited),
         }
     }
 
@@ -143,15 +155,15 @@ impl DeadList {
     }
 
     /// Hands out what is in it.
-    pub(crate) fn into_items(self) -> impl Iterator<Item = Owned> {
-        let contents = self.chunks.into_iter().flatten().map(Owned::Content);
-        contents.chain(self.parts.into_iter().map(Owned::Part))
+    pub(crate) fn into_items(self) -> impl Iterator<Item = DeadItem> {
+        let contents = self.chunks.into_iter().flatten().map(DeadItem::Content);
+        contents.chain(self.parts.into_iter().map(DeadItem::Part))
     }
 }
 
-impl Default for Living {
-    fn default() -> Living {
-        Living {
+impl Default for LiveSnapshots {
+    fn default() -> LiveSnapshots {
+        LiveSnapshots {
             list: AtomicPtr::new(std::ptr::null_mut()),
             turn: Mutex::new(()),
             absent: PlainUsize::new(0),
@@ -161,7 +173,7 @@ impl Default for Living {
     }
 }
 
-impl Living {
+impl LiveSnapshots {
     /// Adds a holder of the content. Returns `false` if it has none any more.
     pub(crate) fn hold(&self) -> bool {
         let more = |holders: usize| (holders > 0).then_some(holders + 1);
@@ -198,45 +210,36 @@ impl Living {
     }
 
     /// Lists a snapshot that is about to take its place: see [`CommitLog::begin`](crate::commits::CommitLog::begin).
-    pub(crate) fn enter(&self, holder: &Arc<Holder>, pin: &impl Guard) {
+    pub(crate) fn enter(&self, snapshot: &Arc<LiveSnapshot>, pin: &impl Guard) {
         let _turn = self.turn();
         let mut list = self.now(pin).to_vec();
-        list.push(holder.clone());
+        list.push(snapshot.clone());
         self.publish(list, pin);
     }
 
     /// Takes a snapshot out of the list, and hands out what nobody sees any more.
-    pub(crate) fn leave(&self, holder: &Arc<Holder>, pin: &impl Guard) -> Vec<DeadList> {
+    pub(crate) fn leave(&self, ended: &Arc<LiveSnapshot>, pin: &impl Guard) -> Vec<DeadList> {
         let _turn = self.turn();
         let list = self.now(pin);
-        let at = list.iter().position(|other| Arc::ptr_eq(other, holder));
-        let Some(at) = at else {
+        let Some(at) = list.iter().position(|other| Arc::ptr_eq(other, ended)) else {
             return Vec::new();
         };
-        let before = at.checked_sub(1).map(|at| list[at].clone());
-        let mut left = list.to_vec();
-        left.remove(at);
-        let places = left.iter().map(|holder| holder.place());
-        let places: Vec<u64> = places.filter(|&place| place != COMING).collect();
-        self.publish(left, pin);
+        let older = &list[..at];
+        self.publish([older, &list[at + 1..]].concat(), pin);
         let mut garbage = Vec::new();
         for stripe in 0..STRIPES {
-            let mut waiting = holder.waiting(stripe);
-            waiting.closed = true;
-            let lists = std::mem::take(&mut waiting.lists);
-            drop(waiting);
-            for mut list in lists {
+            for mut dead in ended.close(stripe) {
                 // Snapshots that have ended are no reason to keep lists apart.
-                list.unseen = last_up_to(&places, list.unseen);
-                match &before {
-                    // That one sees what was born before it. One that has given up hands it on.
+                dead.unseen = last_place(&older[..behind(older, dead.unseen)]);
+                match older.last() {
+                    // That one sees what was born before it.
                     Some(before)
-                        if before.place() > list.unseen
+                        if before.place() > dead.unseen
                             && !cfg!(fyris_mutant = "store_left_unasked") =>
                     {
-                        before.splice(stripe, list);
+                        before.take_over(stripe, dead);
                     }
-                    _ => garbage.push(list),
+                    _ => garbage.push(dead),
                 }
             }
         }
@@ -245,24 +248,19 @@ impl Living {
 
     /// Returns the newest snapshot that sees a version which was born at the one stamp and died at the other, and the
     /// place of the newest one that it was born behind; `None` if no snapshot sees it, now or ever. The second stamp is
-    /// in its cell already (LISTED).
+    /// in its cell already (LISTED). O(log n) in the snapshots.
     pub(crate) fn seeing<'g>(
         &self,
         born: u64,
         died: u64,
         pin: &'g impl Guard,
-    ) -> Option<(&'g Holder, u64)> {
+    ) -> Option<(&'g LiveSnapshot, u64)> {
         let list = self.now(pin);
-        let at = list.iter().rposition(|holder| holder.place() <= died)?;
-        let holder = &*list[at];
-        if holder.place() <= born {
-            return None;
-        }
-        let mut older = list[..at].iter().rev().map(|holder| holder.place());
-        Some((holder, older.find(|&place| place <= born).unwrap_or(0)))
+        let (unseeing, seeing) = list[..behind(list, died)].split_at(behind(list, born.min(died)));
+        Some((seeing.last()?, last_place(unseeing)))
     }
 
-    /// Returns whether a snapshot sees a version: see [`Living::seeing`].
+    /// Returns whether a snapshot sees a version: see [`LiveSnapshots::seeing`].
     pub(crate) fn sees(&self, born: u64, died: u64, pin: &impl Guard) -> bool {
         self.seeing(born, died, pin).is_some()
     }
@@ -270,13 +268,13 @@ impl Living {
     /// Returns the number of living snapshots, the age of the oldest, and the number of versions that are retained.
     pub(crate) fn figures(&self, pin: &impl Guard) -> (usize, Option<Duration>, usize) {
         let list = self.now(pin);
-        let oldest = list.iter().map(|holder| holder.age()).max();
+        let oldest = list.first().map(|snapshot| snapshot.age());
         // Relaxed: a count.
         let retained = self.retained.load(PlainOrdering::Relaxed);
         (list.len(), oldest, retained)
     }
 
-    fn now<'g>(&self, _pin: &'g impl Guard) -> &'g [Arc<Holder>] {
+    fn now<'g>(&self, _pin: &'g impl Guard) -> &'g [Arc<LiveSnapshot>] {
         // PROTECT: pairs with the Release in `publish`.
         let list = self.list.load(PROTECT);
         // SAFETY: null, or retired after it was replaced (RECLAIM).
@@ -284,7 +282,7 @@ impl Living {
     }
 
     /// Replaces the list. The caller has the turn.
-    fn publish(&self, list: Vec<Arc<Holder>>, pin: &impl Guard) {
+    fn publish(&self, list: Vec<Arc<LiveSnapshot>>, pin: &impl Guard) {
         let new = match list.is_empty() {
             true => std::ptr::null_mut(),
             false => Box::into_raw(Box::new(Listed(list))),
@@ -303,13 +301,17 @@ impl Living {
     }
 }
 
-/// Returns the last of some ascending places that is not behind another; 0 if there is none.
-fn last_up_to(places: &[u64], place: u64) -> u64 {
-    let behind = places.partition_point(|&other| other <= place);
-    behind.checked_sub(1).map_or(0, |at| places[at])
+/// Returns how many of some snapshots have places up to this one.
+fn behind(list: &[Arc<LiveSnapshot>], place: u64) -> usize {
+    list.partition_point(|snapshot| snapshot.place() <= place)
 }
 
-impl Drop for Living {
+/// Returns the place of the last; 0 if there is none.
+fn last_place(list: &[Arc<LiveSnapshot>]) -> u64 {
+    list.last().map_or(0, |snapshot| snapshot.place())
+}
+
+impl Drop for LiveSnapshots {
     fn drop(&mut self) {
         // Relaxed: `&mut self` is ordered after everything.
         let list = self.list.load(Ordering::Relaxed);
@@ -327,15 +329,15 @@ impl Retire for Listed {
     }
 }
 
-impl Holder {
+impl LiveSnapshot {
     /// Returns for how long it has been there.
     pub(crate) fn age(&self) -> Duration {
         self.since.elapsed()
     }
 
     /// Returns a snapshot that is about to begin.
-    pub(crate) fn new() -> Arc<Holder> {
-        Arc::new(Holder {
+    pub(crate) fn new() -> Arc<LiveSnapshot> {
+        Arc::new(LiveSnapshot {
             place: AtomicU64::new(COMING),
             since: Instant::now(),
             lists: Default::default(),
@@ -354,33 +356,29 @@ impl Holder {
     }
 
     /// Lets something wait for the end of the snapshot; gives it back if that has ended.
-    pub(super) fn keep(&self, item: Owned, unseen: u64) -> Option<Owned> {
+    pub(super) fn keep(&self, item: DeadItem, unseen: u64) -> Option<DeadItem> {
         let mut waiting = self.waiting(slot() % STRIPES);
         if waiting.closed && !cfg!(fyris_mutant = "store_kept_for_none") {
             return Some(item);
         }
-        let lists = &mut waiting.lists;
-        let at = lists.iter().position(|list| list.unseen == unseen);
-        let at = at.unwrap_or_else(|| {
-            lists.push(DeadList::new(unseen));
-            lists.len() - 1
-        });
-        lists[at].push(item);
+        waiting.list(unseen).push(item);
         None
     }
 
     /// Takes a list over from the snapshot behind.
-    fn splice(&self, stripe: usize, list: DeadList) {
+    fn take_over(&self, stripe: usize, dead: DeadList) {
         let mut waiting = self.waiting(stripe);
         debug_assert!(!waiting.closed, "it is in the list, and the turn is held");
-        let same = |other: &&mut DeadList| other.unseen == list.unseen;
-        match waiting.lists.iter_mut().find(same) {
-            Some(other) => {
-                other.chunks.extend(list.chunks);
-                other.parts.extend(list.parts);
-            }
-            None => waiting.lists.push(list),
-        }
+        let list = waiting.list(dead.unseen);
+        list.chunks.extend(dead.chunks);
+        list.parts.extend(dead.parts);
+    }
+
+    /// Hands out what waits in a stripe, and lets nothing wait there any more.
+    fn close(&self, stripe: usize) -> Vec<DeadList> {
+        let mut waiting = self.waiting(stripe);
+        waiting.closed = true;
+        std::mem::take(&mut waiting.lists)
     }
 
     fn waiting(&self, stripe: usize) -> MutexGuard<'_, Waiting> {
