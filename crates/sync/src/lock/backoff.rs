@@ -1,21 +1,20 @@
-//! Waiting: spin, a little longer each time, then yield; then sleep, if that is asked for.
+//! Waiting: spin, a little longer each time; then yield, or sleep.
+
+use std::time::Duration;
 
 use crate::thread::{spin_loop, yield_now};
 
 /// Rounds of spinning before the first yield; round `n` spins `2^n` times.
 const SPIN_ROUNDS: u32 = 6;
 
-/// Rounds of yielding before the first sleep, of [`Backoff::wait_long`].
-#[cfg(not(any(loom, shuttle)))]
-const YIELD_ROUNDS: u32 = 32;
+/// Rounds of spinning before the first sleep, of [`Backoff::wait_long`]: some 20 us.
+const LONG_SPIN_ROUNDS: u32 = 10;
 
 /// The longest sleep, as a power of two of [`SLEEP`].
-#[cfg(not(any(loom, shuttle)))]
 const LONGEST: u32 = 4;
 
 /// The first sleep.
-#[cfg(not(any(loom, shuttle)))]
-const SLEEP: std::time::Duration = std::time::Duration::from_micros(50);
+const SLEEP: Duration = Duration::from_micros(50);
 
 /// The state of one wait. Make one when the wait begins, call [`Backoff::wait`] in the loop.
 #[derive(Debug, Default)]
@@ -36,26 +35,32 @@ impl Backoff {
             yield_now();
             return;
         }
+        self.spin();
+    }
+
+    /// Waits a little, for what may take as long as a whole operation of another thread: sleeps, for at most 0.8 ms at
+    /// a time, once spinning has not helped. A thread that waits for 0.4 s this way takes a few milliseconds of the
+    /// processor.
+    ///
+    /// It does not yield: where the awaited thread is not running, this one most often has its processor, and Linux runs
+    /// who yields again only after a time slice of the other. Who sleeps is woken in some 100 us.
+    pub fn wait_long(&mut self) {
+        if cfg!(any(loom, shuttle)) {
+            return yield_now();
+        }
+        if self.0 < LONG_SPIN_ROUNDS {
+            return self.spin();
+        }
+        let slept = self.0 - LONG_SPIN_ROUNDS;
+        self.0 = self.0.saturating_add(1);
+        std::thread::sleep(SLEEP * (1 << slept.min(LONGEST)));
+    }
+
+    fn spin(&mut self) {
         for _ in 0..1 << self.0 {
             spin_loop();
         }
         self.0 += 1;
-    }
-
-    /// Waits a little, for what may take as long as a whole operation of another thread: sleeps, for at most 0.8 ms at
-    /// a time, once yielding has not helped. A thread that waits for 0.4 s this way takes a few milliseconds of the
-    /// processor.
-    pub fn wait_long(&mut self) {
-        #[cfg(not(any(loom, shuttle)))]
-        if self.0 >= SPIN_ROUNDS {
-            self.0 = self.0.saturating_add(1);
-            let yielded = self.0 - SPIN_ROUNDS;
-            if yielded > YIELD_ROUNDS {
-                std::thread::sleep(SLEEP * (1 << (yielded - YIELD_ROUNDS - 1).min(LONGEST)));
-                return;
-            }
-        }
-        self.wait();
     }
 
     /// Returns true once waiting has turned from spinning to yielding.
