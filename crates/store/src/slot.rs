@@ -311,7 +311,7 @@ impl Held {
     /// Returns a content with the key.
     pub(crate) fn with_key(self) -> Content {
         match self.as_version() {
-            Some(cell) => cell.content().unwrap_or_else(|| cell.with_key()),
+            Some(cell) => cell.named(),
             None => Content(self.0),
         }
     }
@@ -468,7 +468,20 @@ impl<K> Slot<K> {
     pub(crate) fn has_short_key(self, key: ShortKey) -> bool {
         match self.word() {
             Some(word) => word_has_key(word, key.integer()),
-            None => self.record().has_key(key),
+            None => self.far_has(
+                |word| word_has_key(word, key.integer()),
+                |record| record.has_key(key),
+            ),
+        }
+    }
+
+    /// Returns whether an entry that is no inline object has the key that the one of the two tells. The inline object
+    /// of a version is not materialized for that.
+    #[inline]
+    fn far_has(self, of_word: impl Fn(u64) -> bool, of_record: impl Fn(RecordPtr) -> bool) -> bool {
+        match self.as_version().and_then(|cell| cell.named().as_inline()) {
+            Some(word) => of_word(word),
+            None => of_record(self.record()),
         }
     }
 
@@ -524,7 +537,11 @@ macro_rules! impl_entry {
             fn has_key(&self, key: &Self::Key) -> bool {
                 match self.word() {
                     Some(word) => word_key(word).is(key.bytes()),
-                    None => self.key() == key,
+                    None => self.far_has(
+                        |word| word_key(word).is(key.bytes()),
+                        // SAFETY: as in `key`.
+                        |record| unsafe { record.$part() == key },
+                    ),
                 }
             }
 

@@ -17,6 +17,9 @@ use crate::table_data::TableData;
 /// Keys that are visited in one step where they are only counted.
 const EACH: usize = 256;
 
+/// The number of keys by which the cells of versions are prefetched ahead.
+const AHEAD: usize = 16;
+
 /// A range of a table's keys, each bound as the bytes that the table tells keys apart by.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Span {
@@ -164,8 +167,14 @@ where
     ) -> bool {
         let mut entries: Batch<Slot<K>> = Vec::with_capacity(want + want / 8);
         let more = self.visit(span, back, want, pin, &mut entries);
-        for content in entries.into_iter().filter_map(|slot| moment.read(slot)) {
-            append(content, back, out);
+        out.reserve(entries.len());
+        for (i, &slot) in entries.iter().enumerate() {
+            if let Some(ahead) = entries.get(i + AHEAD) {
+                ahead.prefetch();
+            }
+            if let Some(content) = moment.read(slot) {
+                append(content, back, out);
+            }
         }
         more
     }

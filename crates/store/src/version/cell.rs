@@ -166,8 +166,12 @@ impl VersionPtr {
         self.get().older.store(bits, Ordering::Release);
     }
 
-    /// Returns a content with the key.
-    pub(crate) fn with_key(self) -> Content {
+    /// Returns a content with the key: its own, if it has one.
+    pub(crate) fn named(self) -> Content {
+        self.content().unwrap_or_else(|| self.other_named())
+    }
+
+    fn other_named(self) -> Content {
         // PROTECT: pairs with the Release in `set_key`. SAFETY: live by RECLAIM (NAMED).
         let key = unsafe { Content::from_bits(self.get().key.load(PROTECT)) };
         key.expect("a cell has a key")
@@ -175,13 +179,13 @@ impl VersionPtr {
 
     /// Lets another content say what the key is. With the slot protected.
     pub(crate) fn set_key(self, key: Content) {
-        // Release: pairs with PROTECT in `with_key`.
+        // Release: pairs with PROTECT in `other_named`.
         self.get().key.store(key.bits(), Ordering::Release);
     }
 
     /// Returns a record with the key.
     pub(crate) fn key(self) -> RecordPtr {
-        self.content().unwrap_or_else(|| self.with_key()).newest()
+        self.named().newest()
     }
 
     /// Retires the cell alone.

@@ -256,6 +256,10 @@ impl LiveSnapshots {
         pin: &'g impl Guard,
     ) -> Option<(&'g LiveSnapshot, u64)> {
         let list = self.now(pin);
+        // Most of what is displaced was put there since the last one.
+        if last_place(list) <= born {
+            return None;
+        }
         let (unseeing, seeing) = list[..behind(list, died)].split_at(behind(list, born.min(died)));
         Some((seeing.last()?, last_place(unseeing)))
     }
