@@ -122,7 +122,6 @@ store_commit_unhelped   | --cfg loom         | -p fyris --lib ops::model --profi
 store_through_unheld    | --cfg loom         | -p fyris --lib ops::model --profile quick
 store_commit_not_undone |                    | -p fyris --test lists
 store_commit_untold     | --cfg loom         | -p fyris --lib ops::model --profile quick
-store_version_unsettled | --cfg loom         | -p fyris --lib commits:: --profile quick
 store_list_waits_inside |                    | -p fyris --test concurrent lists_end
 store_list_unmoved      |                    | -p fyris --test concurrent what_is_deleted
 store_write_unnoticed   |                    | -p fyris --test life a_watch
@@ -144,6 +143,7 @@ store_left_unasked      | --cfg loom --cfg fyris_small | -p fyris --lib version:
 store_kept_for_none     | --cfg loom --cfg fyris_small | -p fyris --lib version::model::a_key_that_goes --profile quick
 store_nothing_pruned    | --cfg loom --cfg fyris_small | -p fyris --lib version::model::a_key_goes --profile quick
 store_turn_unwaited     |                    | -p fyris --test snapshots the_first
+store_moments_mixed     |                    | -p fyris --test snapshots calls_of
 store_page_reused      |                    | -p fyris --test words what_is_seen
 ordered_bound_as_key    |                    | -p fyris-index --test ordered_keys bounds
 ordered_head_decides    |                    | -p fyris --test words keys_that_share

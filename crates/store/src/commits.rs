@@ -42,7 +42,6 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64 as PlainU64;
 
 use fyris_sync::atomic::{AtomicPtr, AtomicU64, Ordering, fence};
 use fyris_sync::lock::Mutex;
@@ -71,8 +70,6 @@ pub(crate) struct CommitLog {
 
 /// The newest commit over one content.
 pub(crate) struct NewestCommit {
-    /// Tells the content from those that the table had before and will have, and from those of other tables.
-    content: u64,
     /// Its place in the log; 0 if there is none.
     version: AtomicU64,
 }
@@ -85,22 +82,11 @@ pub(crate) struct Commits {
 
 impl Commits {
     pub(crate) fn new(log: &Arc<CommitLog>) -> Commits {
-        static CONTENTS: PlainU64 = PlainU64::new(0);
         Commits {
             log: log.clone(),
             newest: Arc::new(NewestCommit {
-                // Relaxed: the numbers differ, that is all.
-                content: CONTENTS.fetch_add(1, Ordering::Relaxed),
                 version: AtomicU64::new(0),
             }),
-        }
-    }
-
-    /// Returns the place of a snapshot.
-    pub(crate) fn place_of_snapshot(&self, version: u64) -> Place {
-        Place {
-            content: self.newest.content,
-            version,
         }
     }
 }
@@ -237,18 +223,11 @@ impl Drop for CommitLog {
     }
 }
 
-/// A place in the order of commits, that outlives a pin: only to be compared.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
-    content: u64,
-    version: u64,
-}
-
 /// A reader of several keys at one place in the order of commits.
 pub(crate) struct Undo<'g> {
     /// The last commit that the reader sees.
     place: *const Decision,
-    /// The place of the last of them over the content that is read.
+    /// The place of the last of them over the content that is read, or of an earlier one.
     version: u64,
     changes: Option<Box<Changes<'g>>>,
     part: fn(RecordPtr) -> &'g [u8],
@@ -264,27 +243,13 @@ struct Changes<'g> {
     long: Vec<(u64, &'g CommitPart)>,
 }
 
-// SAFETY: the pointers are compared, or followed under the pin that the reader was made with, and that its lifetime
-// keeps.
-unsafe impl Send for Undo<'_> {}
-// SAFETY: as above; by reference nothing is changed.
-unsafe impl Sync for Undo<'_> {}
-
 impl<'g> Undo<'g> {
     /// Returns a reader at the end of the log as it is now.
     #[inline]
     pub(crate) fn new(commits: &Commits, kind: TableType, _pin: &'g impl Guard) -> Undo<'g> {
-        let mut version = commits.newest.version();
-        // All up to the last commit have noted themselves. One that has done so between the two looks may be among them
-        // or not, and two readers that give the same version for their place are at the same place.
-        let place = loop {
-            let place = commits.log.last();
-            let now = commits.newest.version();
-            if now == version || cfg!(fyris_mutant = "store_version_unsettled") {
-                break place;
-            }
-            version = now;
-        };
+        // The version first: a commit that notes itself between the two looks then seems to be due, and is not found.
+        let version = commits.newest.version();
+        let place = commits.log.last();
         Undo {
             place,
             version,
@@ -293,22 +258,6 @@ impl<'g> Undo<'g> {
                 TableType::OrderedSet => order_part,
                 _ => exact_part,
             },
-        }
-    }
-
-    /// Returns another reader at the same place, for another thread that works under the same pin.
-    pub(crate) fn beside(&self) -> Undo<'g> {
-        Undo {
-            changes: None,
-            ..*self
-        }
-    }
-
-    /// Returns the place.
-    pub(crate) fn place(&self, commits: &Commits) -> Place {
-        Place {
-            content: commits.newest.content,
-            version: self.version,
         }
     }
 
@@ -412,49 +361,4 @@ fn order_part<'g>(record: RecordPtr) -> &'g [u8] {
 fn exact_part<'g>(record: RecordPtr) -> &'g [u8] {
     // SAFETY: as above.
     unsafe { Exact::part(record) }
-}
-
-#[cfg(all(test, loom))]
-mod tests {
-    use fyris_sync::reclaim::{check, pin};
-    use fyris_sync::thread::spawn;
-
-    use super::*;
-    use crate::pending::PartPlan;
-
-    /// Two steps of one call take the same version for the same place: see [`crate::table::Hold`].
-    #[test]
-    fn readers_of_one_version_are_at_one_place() {
-        check(|| {
-            let log = CommitLog::new();
-            let commits = Arc::new(Commits::new(&log));
-            let reader = {
-                let commits = commits.clone();
-                spawn(move || {
-                    let place = || {
-                        let pin = pin();
-                        let undo = Undo::new(&commits, TableType::Set, &pin);
-                        (undo.version, undo.place.addr())
-                    };
-                    let (first, second) = (place(), place());
-                    assert!(first.0 != second.0 || first.1 == second.1);
-                })
-            };
-            let pin = pin();
-            let commit = Commit::new([PartPlan {
-                newest: commits.newest.clone(),
-                cells: 0,
-                terms: smallvec::smallvec![],
-                keys: Vec::new(),
-                records: Vec::new(),
-                ends: Vec::new(),
-            }]);
-            assert!(commit.seal());
-            log.append(&commit, &pin);
-            // SAFETY: it has no cells.
-            unsafe { commit.finish(&pin) };
-            drop(pin);
-            reader.join().unwrap();
-        });
-    }
 }

@@ -135,6 +135,14 @@ impl State {
         self.0 & WATCHED != 0
     }
 
+    /// Returns whether a write has more to do than to write: see [`TableShared::note_write`].
+    ///
+    /// [`TableShared::note_write`]: crate::table_shared::TableShared::note_write
+    #[inline]
+    pub(crate) fn is_noted(self) -> bool {
+        self.0 & (WATCHED | VERSIONED) != 0
+    }
+
     /// Returns whether writes leave what they displace for snapshots.
     #[inline]
     pub(crate) fn is_versioned(&self) -> bool {

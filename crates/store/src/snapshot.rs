@@ -14,7 +14,6 @@ use crate::displaced::DisplacedData;
 use crate::error::{Error, Result};
 use crate::fork;
 use crate::ids::{ProcessId, Right, TableRef};
-use crate::life::Life;
 use crate::table::Table;
 use crate::table_data::{AnyTableData, with_data};
 use crate::table_shared::TableShared;
@@ -205,7 +204,7 @@ fn end(
 ) {
     // SAFETY: held by the snapshot.
     let lists = unsafe { &*data }.snapshots().leave(listed, pin);
-    shared.versioned.leave(&shared.life);
+    shared.versioned.leave();
     if lists.is_empty() {
         return let_go(data, pin);
     }
@@ -288,40 +287,6 @@ pub(crate) fn collect() {
     reclaim::free_waiting();
 }
 
-/// The snapshots of a table, over all contents that it had, as far as its mode goes.
-#[derive(Default)]
-pub(crate) struct Versioned {
-    /// The number of them. The bit in the state of the table is set if there is any.
-    count: Mutex<usize>,
-}
-
-impl Versioned {
-    /// Counts a snapshot that is about to begin, and has the table versioned (TURNED).
-    fn enter(&self, life: &Life, pin: &LocalGuard) {
-        let mut count = self.lock();
-        if *count == 0 {
-            life.set_versioned(true);
-            if !cfg!(fyris_mutant = "store_turn_unwaited") {
-                life.wait_for_writes(pin);
-            }
-        }
-        *count += 1;
-    }
-
-    fn leave(&self, life: &Life) {
-        let mut count = self.lock();
-        *count -= 1;
-        if *count == 0 {
-            life.set_versioned(false);
-        }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, usize> {
-        // Nothing is left half done by a panic.
-        self.count.lock().unwrap_or_else(|p| p.into_inner())
-    }
-}
-
 /// A snapshot of one table that is beginning, without a place of its own yet. Ends if it is dropped.
 struct Beginning<'t> {
     table: &'t Table,
@@ -335,11 +300,11 @@ impl<'t> Beginning<'t> {
         let shared = table.shared();
         shared.versioned.enter(&shared.life, pin);
         let data = table.live(Right::Read, pin).inspect_err(|_| {
-            shared.versioned.leave(&shared.life);
+            shared.versioned.leave();
         })?;
         let same = shared.data_ptr();
         if !std::ptr::eq(same, data) || !data.snapshots().hold() {
-            shared.versioned.leave(&shared.life);
+            shared.versioned.leave();
             return Ok(None);
         }
         Ok(Some(Beginning {
@@ -441,6 +406,14 @@ impl Table {
         self.past().map(|_| Snapshot {
             table: self.clone(),
         })
+    }
+
+    /// Returns a handle that reads the table as it was at one moment of the call.
+    pub(crate) fn at_one_moment(&self) -> Result<Table> {
+        match self.past() {
+            None if !cfg!(fyris_mutant = "store_moments_mixed") => Ok(self.snapshot()?.table),
+            _ => Ok(self.clone()),
+        }
     }
 
     /// Takes a snapshot of the table. Linearizable: it shows what the table held at one moment of the call, with all

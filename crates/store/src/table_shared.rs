@@ -36,9 +36,9 @@ use crate::life::{Asked, Life, State};
 use crate::options::Settings;
 use crate::registry::Inner;
 use crate::resource_ref::HeldTerm;
-use crate::snapshot::Versioned;
 use crate::table::Watched;
 use crate::table_data::AnyTableData;
+use crate::version::Versioned;
 
 /// The heir of a table.
 #[derive(Clone)]
@@ -107,6 +107,17 @@ impl TableShared {
             return unfailed(data);
         }
         Ok(data)
+    }
+
+    /// Does what a write to a watched or versioned table has to do beside writing.
+    #[cold]
+    pub(crate) fn note_write(&self, state: State) {
+        if state.is_watched() && !cfg!(fyris_mutant = "store_write_unnoticed") {
+            self.watched.count();
+        }
+        if state.is_versioned() {
+            self.versioned.end_if_idle(&self.life);
+        }
     }
 
     /// Returns the content, without a check of rights; `None` if the table is deleted, and in a forked child.

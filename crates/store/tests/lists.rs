@@ -294,10 +294,7 @@ fn a_step_of_a_query_sees_all_or_nothing() {
     whole(|case| {
         let spec = case.spec("{[], ['$_']}");
         let (mut query, mut total) = (case.table.query(&spec), 0);
-        let step = query.step_with(1000, |object, _| {
-            total += value(&object.to_term());
-            false
-        });
+        let step = query.step_with(1000, |object, _| total += value(&object.to_term()));
         assert!(!step.expect("reads"), "one step is enough");
         total
     });

@@ -356,7 +356,6 @@ fn little_is_retained_and_all_of_it_goes() {
         drop(second);
         store.collect();
         assert_eq!(info(&table, "retained"), int(0));
-        assert_eq!(info(&table, "versioned"), Term::atom("false"));
         fill(0);
         assert_eq!(table.memory_by_kind().objects, before);
         table.delete().expect("deletes");
@@ -385,4 +384,109 @@ fn deleted_inline_objects_outlive_their_call() {
     assert_eq!(info(&table, "retained"), int(0));
     // Not even an empty entry is left.
     assert_eq!(table.slot(0).expect("reads"), None);
+}
+
+/// For calls that take snapshots one after another.
+#[test]
+fn a_table_stays_versioned_for_a_moment() {
+    let store = common::store();
+    let owner = store.owner();
+    let table = owner.new_table("t", &Options::set()).expect("a table");
+    drop(table.snapshot().expect("a snapshot"));
+    table.insert(&tuple([int(1)])).expect("inserts");
+    assert_eq!(info(&table, "versioned"), Term::atom("true"));
+    std::thread::sleep(Duration::from_millis(150));
+    table.insert(&tuple([int(2)])).expect("inserts");
+    assert_eq!(info(&table, "versioned"), Term::atom("false"));
+    assert_eq!(table.len(), 2);
+}
+
+/// Returns the values in the order of keys.
+fn rounds(objects: Vec<Term>) -> Vec<i64> {
+    let mut pairs: Vec<(i64, i64)> = objects
+        .iter()
+        .map(|object| {
+            let part = |at: usize| match object {
+                Term::Tuple(parts) => parts[at].as_int().expect("an integer"),
+                other => panic!("{other:?}"),
+            };
+            (part(0), part(1))
+        })
+        .collect();
+    pairs.sort_unstable();
+    pairs.into_iter().map(|(_, round)| round).collect()
+}
+
+/// A writer goes round the keys in their order and puts the number of the round in each. So at one moment those up to
+/// some key are of one round, and those behind of the round before; two moments show keys of a later round behind.
+#[test]
+fn calls_of_many_objects_show_one_moment() {
+    const COUNT: i64 = 2000;
+    let store = common::store();
+    for table in tables(&store) {
+        if table.table_type().is_bag() {
+            table.delete().expect("deletes");
+            continue;
+        }
+        let put = |round: i64| {
+            (0..COUNT).for_each(|k| table.insert(&tuple([int(k), int(round)])).expect("inserts"));
+        };
+        put(0);
+        let over = AtomicBool::new(false);
+        let all = MatchSpec::new(&Term::parse("[{'_',[],['$_']}]").expect("a term"));
+        let all = all.expect("a specification");
+        let file = std::env::temp_dir().join(format!("fyris-moment-{}", std::process::id()));
+        let reads: [(&str, &dyn Fn() -> Vec<Term>); 7] = [
+            ("tab2list", &|| table.tab2list().expect("reads")),
+            ("select", &|| table.select(&all).expect("reads")),
+            ("iter", &|| {
+                table.iter().collect::<Result<_, _>>().expect("reads")
+            }),
+            ("foldl", &|| {
+                let add = |object, mut list: Vec<Term>| {
+                    list.push(object);
+                    list
+                };
+                table.foldl(Vec::new(), add).expect("reads")
+            }),
+            ("steps", &|| {
+                let mut query = table.query(&all);
+                while query.step(300).expect("reads") {}
+                query.take()
+            }),
+            ("threads", &|| {
+                let mut query = table.query(&all).threads(2);
+                query.run().expect("reads");
+                query.take()
+            }),
+            ("dump", &|| {
+                table.tab2file(&file, &Default::default()).expect("saves");
+                let (owner, options) = (store.owner(), fyris::dump::LoadOptions::verified());
+                let loaded = owner.file2tab(&file, &options).expect("loads");
+                loaded.table.tab2list().expect("reads")
+            }),
+        ];
+        let faults: Vec<String> = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                (1..)
+                    .take_while(|_| !over.load(Ordering::Relaxed))
+                    .for_each(put)
+            });
+            let reads = reads.iter().cycle().take(7 * 10);
+            let faults = reads.filter_map(|(name, read)| {
+                let rounds = rounds(read());
+                let (first, last) = (rounds.first(), rounds.last());
+                let is_moment = rounds.is_sorted_by(|a, b| a >= b)
+                    && last.map(|last| last + 1) >= first.copied();
+                let is_whole = rounds.len() == COUNT as usize;
+                (!is_moment || !is_whole).then(|| format!("{name}: {rounds:?}"))
+            });
+            let faults = faults.collect();
+            over.store(true, Ordering::Relaxed);
+            faults
+        });
+        assert!(faults.is_empty(), "{:?}: {}", table.info(), faults[0]);
+        let _ = std::fs::remove_file(&file);
+        table.delete().expect("deletes");
+    }
 }

@@ -82,12 +82,13 @@ impl Table {
         let path = path.as_ref();
         let failed = |source| refused(path, source);
         // Before a file is touched, so that a table that is gone leaves no trace.
-        let info = self
+        let table = self.at_one_moment()?;
+        let info = table
             .info()
             .ok_or(crate::Error::NoSuchTable(self.reference()))?;
         let (new, file) = NewFile::create(path).map_err(failed)?;
         let mut saving = Saving::new(&file, path, options);
-        let count = saving.table(self, &info, options, watch)?;
+        let count = saving.table(&table, &info, options, watch)?;
         saving.finish()?;
         new.publish(file, options.sync).map_err(failed)?;
         Ok(count)

@@ -7,7 +7,7 @@
 //! | compile | `fyris-query` | a term becomes a [`MatchSpec`](crate::MatchSpec), once |
 //! | plan | `fyris-query`, [`plan`] | which keys can match: points, spans of keys in an `ordered_set`, or all |
 //! | scan | [`scan`] | what is left to visit; a step reads a batch of records and shows them to the specification |
-//! | view | [`view`](crate::view) | where batches come from: today the live content, with list inserts seen whole |
+//! | view | [`view`](crate::view) | where batches come from: the live content, with list inserts seen whole, or a snapshot |
 //! | verb | [`query`], [`change`] | what becomes of what matches: a value, a count, a deletion, a replacement |
 //!
 //! A plan only narrows what is visited. Each object visited is matched as a whole, so that a plan that is too wide
@@ -15,8 +15,8 @@
 //!
 //! # What a query sees
 //!
-//! Today the view is the table itself. Each batch (up to 256 keys; in an `ordered_set` each leaf of it) is what is
-//! there when it is read. Between batches a scan holds keys and nothing else, and goes on behind the last of them, in
+//! Where the view is the live table, each batch (up to 256 keys; in an `ordered_set` each leaf of it) is what is there
+//! when it is read. Between batches a scan holds keys and nothing else, and goes on behind the last of them, in
 //! the order of keys or of hashes, which no change of the table moves. So:
 //!
 //! * **VISIT**: an object that is there throughout a query is visited exactly once, however many slices, threads or
@@ -25,10 +25,11 @@
 //! * all objects of one key in a bag are visited together, as they were at one moment, unless they are very many (a
 //!   thousand more than a step is to visit): then those left wait, by their addresses, and are visited in a later step
 //!   if they are still there;
-//! * the objects that one `insert/2` of a list put in are seen all or not at all by one step ([`Query::step`]), by one
-//!   chunk, and by a call that runs to its end ([`Query::run`], `select` and its kin), however many steps and threads
-//!   it takes: the [reader](crate::view) undoes lists that come after it began. Between two steps of a caller's own
-//!   such a list may come. A snapshot under the view will end this, too, without a change here.
+//! * a select or a count without a limit shows one moment, if it visits more than a few hundred objects: it reads a
+//!   [snapshot](crate::Snapshot) from its first step to its last, however many steps and threads it takes. So does a
+//!   chunk that needs more than a step;
+//! * where the live table is read, the objects that one `insert/2` of a list put in are seen all or not at all by a
+//!   step: the [reader](crate::view) undoes lists that come after it began. Between two steps such a list may come.
 //!
 //! Invariant **ADDRESS**: an object that stays in a bag stays where it is, whatever happens to others of its key. An
 //! address may become that of another object of the key: one that has come meanwhile, which may be visited or not.
@@ -38,8 +39,8 @@
 //! # Slices
 //!
 //! [`Query::step`] visits about as many objects as asked for, under one pin, and returns. Nothing of the table is held
-//! until the next step; dropping the query is cancelling it. [`Query::run`] is a loop of steps, so that memory freed
-//! behind a long query comes back meanwhile. If a list is inserted between two of them, it begins again under one pin.
+//! until the next step but the snapshot, if there is one; dropping the query is cancelling it. [`Query::run`] is a loop
+//! of steps, so that memory freed behind a long query comes back meanwhile.
 //!
 //! # Chunks
 //!

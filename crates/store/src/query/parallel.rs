@@ -15,8 +15,8 @@ use crate::error::Result;
 use crate::ids::TableType;
 use crate::ops::Span;
 use crate::record::Object;
-use crate::table::{Hold, Table};
-use crate::view::{ReadMany, View};
+use crate::table::Table;
+use crate::view::View;
 
 /// Pieces for each thread.
 const PIECES: usize = 8;
@@ -109,8 +109,8 @@ impl Table {
     /// two of them together, the left one from lower keys in an `ordered_set`. With `combine` associative and
     /// `init` its neutral element, the answer is that of one thread.
     ///
-    /// The closures run under a pin, and outside of every lock. Consistency as [`Table::select`]; if a list is inserted
-    /// between two steps, all is folded again.
+    /// The closures run under a pin, and outside of every lock. All objects are as they were at one moment of the call:
+    /// of a [`snapshot`](Table::snapshot).
     ///
     /// ```
     /// # use fyris::{Options, Store, term};
@@ -125,7 +125,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// [`crate::Error::NoSuchTable`], also if the table goes away meanwhile; [`crate::Error::NoAccess`].
+    /// [`crate::Error::NoSuchTable`], [`crate::Error::NoAccess`].
     pub fn reduce<A: Send>(
         &self,
         threads: usize,
@@ -135,47 +135,24 @@ impl Table {
     ) -> Result<A> {
         self.check_iteration("reduce")?;
         let threads = threads.max(1);
-        let piece = |hold: &mut Hold<'_, '_>, mut scan: Scan| {
+        let table = self.at_one_moment()?;
+        let ordered = table.table_type() == TableType::OrderedSet;
+        let whole = Scan::new(vec![Part::Span(Span::ALL)], false, ordered, table.keypos());
+        let pieces = table.read(|view, pin| Ok(pieces(&whole, &view, threads, pin)))?;
+        let shares = run(pieces, threads, |mut scan| {
             let mut share = Some(init());
             while !scan.is_done() {
-                let step = hold.step(self, |reader, pin| {
-                    scan.step(reader, (BATCH, BATCH), pin, |object| {
+                table.read(|view, pin| {
+                    scan.step(&mut view.read_many(pin), (BATCH, BATCH), pin, |object| {
                         share = share.take().map(|share| fold(share, &object));
                         false
                     });
+                    Ok(())
                 })?;
-                if step.is_none() {
-                    return Ok(None);
-                }
             }
             Ok(share)
-        };
-        let shares = match self.shares(threads, Hold::Steps(None), piece)? {
-            Some(shares) => Some(shares),
-            None => self
-                .read(|view, pin| self.shares(threads, Hold::Pinned(view.read_many(pin)), piece))?,
-        };
-        let shares = shares.into_iter().flatten();
-        Ok(shares.fold(init(), combine))
-    }
-
-    /// Returns the results of `work` on the pieces of the table, in their order. `None` if a list was inserted between
-    /// two steps.
-    fn shares<A: Send>(
-        &self,
-        threads: usize,
-        mut hold: Hold<'_, '_>,
-        work: impl Fn(&mut Hold<'_, '_>, Scan) -> Result<Option<A>> + Sync,
-    ) -> Result<Option<Vec<A>>> {
-        let ordered = self.table_type() == TableType::OrderedSet;
-        let whole = Scan::new(vec![Part::Span(Span::ALL)], false, ordered, self.keypos());
-        let cut = hold.step(self, |reader, pin| {
-            pieces(&whole, &reader.view(), threads, pin)
-        })?;
-        let Some(pieces) = cut else {
-            return Ok(None);
-        };
-        let shares = run(pieces, threads, |scan| work(&mut hold.beside(), scan));
-        shares.into_iter().collect()
+        });
+        let shares: Result<Vec<Option<A>>> = shares.into_iter().collect();
+        Ok(shares?.into_iter().flatten().fold(init(), combine))
     }
 }

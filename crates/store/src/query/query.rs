@@ -12,7 +12,7 @@ use super::plan;
 use super::scan::{BATCH, Scan};
 use crate::error::{Error, Result};
 use crate::record::Object;
-use crate::table::{Hold, Table};
+use crate::table::{FEW, Table};
 use crate::table_data::AnyTableData;
 use crate::view::{ReadMany, TableReader, View};
 use crate::writer::Writer;
@@ -31,9 +31,9 @@ enum Verb {
 
 /// A query of a table, that runs in slices as long as its caller likes, in one go or not at all.
 ///
-/// It is owned and `Send`; between two steps it holds no pin and no lock, only keys. Dropping it cancels what has not
-/// been done. Consistency is that of [`Table::select`]. Of a list that is inserted at once a step sees all or nothing,
-/// and so does [`Query::run`]; between two steps such a list may come.
+/// It is owned and `Send`; between two steps it holds no pin and no lock, only keys, and for a select or a count of more
+/// than a few hundred objects a [snapshot](Table::snapshot), from its first step to its last. Dropping it cancels what
+/// has not been done. Consistency is that of [`Table::select`].
 ///
 /// ```
 /// # use fyris::{MatchSpec, Options, Store, Term};
@@ -53,7 +53,40 @@ enum Verb {
 #[derive(Clone)]
 pub struct Query {
     table: Table,
+    /// The snapshot that it reads, once it has begun to.
+    past: Option<Table>,
     work: Work,
+}
+
+/// How far a step goes.
+#[derive(Clone, Copy)]
+enum Pace {
+    /// To the end, if that is few objects; else not at all.
+    Few,
+    /// Over about this many objects.
+    About(usize),
+}
+
+impl Pace {
+    /// Steps; returns `false` if not at all. `f` says when it has enough, which a few objects are not stopped for.
+    fn step<'g>(
+        self,
+        scan: &mut Scan,
+        reader: &mut impl ReadMany,
+        batch: usize,
+        pin: &'g LocalGuard,
+        mut f: impl FnMut(Object<'g>) -> bool,
+    ) -> bool {
+        match self {
+            Pace::Few => scan.visit_few(reader, pin, |object| {
+                f(object);
+            }),
+            Pace::About(objects) => {
+                scan.step(reader, (objects, batch), pin, f);
+                true
+            }
+        }
+    }
 }
 
 /// All of a query but the table.
@@ -74,6 +107,7 @@ impl Query {
     pub(crate) fn new(table: &Table, spec: &MatchSpec) -> Query {
         Query {
             table: table.clone(),
+            past: None,
             work: Work {
                 scan: plan::scan(table, spec),
                 spec: spec.clone(),
@@ -245,32 +279,29 @@ impl Query {
     ///
     /// # Errors
     ///
-    /// [`Error::NoSuchTable`], [`Error::NoAccess`]; what was done before stays done.
+    /// [`Error::NoSuchTable`], [`Error::NoAccess`]; what was done before stays done. One that reads a snapshot already
+    /// goes on, whatever becomes of the table.
     pub fn step(&mut self, objects: usize) -> Result<bool> {
-        let Query { table, work } = self;
-        work.check_iteration(table)?;
+        self.work.check_iteration(&self.table)?;
+        if let Verb::Select | Verb::Count = self.work.verb {
+            self.read_step(objects)?;
+            return Ok(!self.is_done());
+        }
+        let Query { table, work, .. } = self;
         match work.verb {
-            Verb::Select | Verb::Count => table.read(|view, pin| {
-                work.read_step(&mut view.read_many(pin), objects, pin);
-                Ok(())
-            }),
             Verb::Delete if work.spec.is_catch_all_true() => work.delete_all(table),
             Verb::Delete => table.write(|data, writer| {
                 work.delete(table, data, objects, writer);
                 Ok(())
             }),
-            Verb::Replace => table.write(|data, writer| work.replace(table, data, objects, writer)),
+            _ => table.write(|data, writer| work.replace(table, data, objects, writer)),
         }?;
         Ok(!work.scan.is_done())
     }
 
     /// A step of a select for a caller with terms of its own: visits about `objects` objects and shows `f` every one
     /// that matches, with the value; `None` stands for the object itself, where the specification always asks for that.
-    /// Returns `false` when there is nothing left to do.
-    ///
-    /// `f` says `true` when it wants no more: in an `ordered_set` the next step begins with the object behind this one;
-    /// in other tables `f` is still shown the rest of the batch under way, `objects` or 256 of them at most and a
-    /// bucket. `f` runs under a pin and outside of every lock.
+    /// Returns `false` when there is nothing left to do. `f` runs under a pin and outside of every lock.
     ///
     /// ```
     /// # use fyris::{MatchSpec, Options, Store, term};
@@ -279,11 +310,8 @@ impl Query {
     /// table.insert_many((0..100).map(|n| term!({n, "value"})))?;
     /// let mut query = table.query(&MatchSpec::new(&term!([{{:"$1", :"_"}, [], [:"$1"]}]))?);
     /// let mut keys = Vec::new();
-    /// query.step_with(100, |object, _| {
-    ///     keys.push(object.key());
-    ///     keys.len() == 3 // enough
-    /// })?;
-    /// assert_eq!(keys, [term!(0), term!(1), term!(2)]);
+    /// while query.step_with(30, |object, _| keys.push(object.key()))? {}
+    /// assert_eq!((keys.len(), &keys[99]), (100, &term!(99)));
     /// # Ok::<(), fyris::Error>(())
     /// ```
     ///
@@ -293,34 +321,52 @@ impl Query {
     pub fn step_with(
         &mut self,
         objects: usize,
-        mut f: impl FnMut(Object<'_>, Option<Term>) -> bool,
+        mut f: impl FnMut(Object<'_>, Option<Term>),
     ) -> Result<bool> {
         self.work.check_iteration(&self.table)?;
-        let Work {
-            spec,
-            machine,
-            scan,
-            count,
-            ..
-        } = &mut self.work;
-        let (machine, whole) = (machine_or_default(machine), spec.returns_object());
-        self.table.read(|view, pin| {
-            scan.step(&mut view.read_many(pin), (objects, BATCH), pin, |object| {
-                if rejects(spec, &object) {
-                    return false;
-                }
-                let view = object.view();
-                let value = match whole {
-                    true => spec.matches(&view, machine).then_some(None),
-                    false => spec.run(&view, machine).map(Some),
-                };
-                value.is_some_and(|value| {
-                    *count += 1;
-                    f(object, value)
-                })
-            });
-            Ok(!scan.is_done())
+        self.step_by(objects, |work, reader, pace, pin| {
+            work.show(reader, pace, pin, &mut f)
+        })?;
+        Ok(!self.is_done())
+    }
+
+    fn read_step(&mut self, objects: usize) -> Result<()> {
+        self.step_by(objects, |work, reader, pace, pin| {
+            work.read_step(reader, pace, pin)
         })
+    }
+
+    /// Reads on by a step of about `objects` objects.
+    ///
+    /// A query without a limit shows one moment: if what it visits is few objects, and a step, that reads all of them of
+    /// the live table; else every step reads a snapshot.
+    fn step_by(
+        &mut self,
+        objects: usize,
+        mut step: impl FnMut(&mut Work, &mut TableReader<'_, '_>, Pace, &LocalGuard) -> bool,
+    ) -> Result<()> {
+        let is_limited = self.work.limit != usize::MAX;
+        if !is_limited && self.past.is_none() && self.table.past().is_none() {
+            let Query { table, work, .. } = self;
+            let may_be_few = objects >= FEW && (!work.scan.is_whole() || table.has_few()?);
+            let done = table.read(|view, pin| {
+                Ok(may_be_few && step(work, &mut view.read_many(pin), Pace::Few, pin))
+            })?;
+            if done {
+                return Ok(());
+            }
+            self.past = Some(self.table.at_one_moment()?);
+        }
+        let table = self.past.as_ref().unwrap_or(&self.table);
+        let work = &mut self.work;
+        table.read(|view, pin| {
+            step(work, &mut view.read_many(pin), Pace::About(objects), pin);
+            Ok(())
+        })?;
+        if self.is_done() {
+            self.past = None;
+        }
+        Ok(())
     }
 
     /// Runs to the end, or to the limit.
@@ -381,17 +427,74 @@ impl Query {
         Ok(())
     }
 
-    /// Reads on, all of it at one place in the order of list inserts.
+    /// Reads on, all of it at one moment.
     fn read(&mut self, go_on: &(impl Fn() -> bool + Sync)) -> Result<()> {
-        let Query { table, work } = self;
-        work.check_iteration(table)?;
-        if work.read(table, Hold::Steps(None), go_on)? {
+        self.work.check_iteration(&self.table)?;
+        if self.work.limit != usize::MAX {
+            return self.read_chunk(go_on);
+        }
+        if self.work.threads > 1 {
+            return self.read_on_threads(go_on);
+        }
+        // A step at least, so that the table is asked for the right to it.
+        while go_on() {
+            self.read_step(SLICE)?;
+            if self.is_done() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads up to the limit: of the live table if a step is enough, else of a snapshot of its own. The next chunk is
+    /// of another moment.
+    fn read_chunk(&mut self, go_on: &impl Fn() -> bool) -> Result<()> {
+        if self.is_full() || !go_on() {
             return Ok(());
         }
-        table.read(|view, pin| {
-            let hold = Hold::Pinned(view.read_many(pin));
-            work.read(table, hold, go_on).map(|_| ())
-        })
+        let before = (
+            self.work.scan.clone(),
+            self.work.results.len(),
+            self.work.count,
+        );
+        self.read_step(SLICE)?;
+        if self.is_full() || self.is_done() {
+            return Ok(());
+        }
+        let (scan, results, count) = before;
+        self.work.scan = scan;
+        self.work.results.truncate(results);
+        self.work.count = count;
+        self.past = Some(self.table.at_one_moment()?);
+        while !self.is_full() && !self.is_done() && go_on() {
+            self.read_step(SLICE)?;
+        }
+        self.past = None;
+        Ok(())
+    }
+
+    /// Reads on by several threads.
+    fn read_on_threads(&mut self, go_on: &(impl Fn() -> bool + Sync)) -> Result<()> {
+        let (threads, work) = (self.work.threads, &self.work);
+        let table = match self.past.take() {
+            Some(past) => past,
+            None => self.table.at_one_moment()?,
+        };
+        let pieces =
+            table.read(|view, pin| Ok(parallel::pieces(&work.scan, &view, threads, pin)))?;
+        let done = parallel::run(pieces, threads, |scan| {
+            let mut piece = Query {
+                table: table.clone(),
+                past: None,
+                work: work.piece(scan.clone()),
+            };
+            piece.read(go_on)?;
+            Ok((scan, piece.work))
+        });
+        self.work
+            .put_together(done.into_iter().collect::<Result<_>>()?);
+        self.past = (!self.is_done()).then_some(table);
+        Ok(())
     }
 
     /// Fails unless the caller may read the table now.
@@ -524,60 +627,6 @@ impl Work {
         }
     }
 
-    /// Reads on. `false` if a list was inserted between two steps: then nothing was read.
-    fn read(
-        &mut self,
-        table: &Table,
-        mut hold: Hold<'_, '_>,
-        go_on: &(impl Fn() -> bool + Sync),
-    ) -> Result<bool> {
-        if self.threads > 1 && self.limit == usize::MAX {
-            return self.read_on_threads(table, hold, go_on);
-        }
-        let (scan, results, count) = (self.scan.clone(), self.results.len(), self.count);
-        // A step at least, so that the table is asked for the right to it.
-        while self.results.len() < self.limit && go_on() {
-            let step = hold.step(table, |reader, pin| self.read_step(reader, SLICE, pin))?;
-            if step.is_none() {
-                self.scan = scan;
-                self.results.truncate(results);
-                self.count = count;
-                return Ok(false);
-            }
-            if self.scan.is_done() {
-                break;
-            }
-        }
-        Ok(true)
-    }
-
-    fn read_on_threads(
-        &mut self,
-        table: &Table,
-        mut hold: Hold<'_, '_>,
-        go_on: &(impl Fn() -> bool + Sync),
-    ) -> Result<bool> {
-        let threads = self.threads;
-        let pieces = |reader: &mut TableReader<'_, '_>, pin: &LocalGuard| {
-            parallel::pieces(&self.scan, &reader.view(), threads, pin)
-        };
-        let Some(pieces) = hold.step(table, pieces)? else {
-            return Ok(false);
-        };
-        let done = parallel::run(pieces, threads, |scan| {
-            let whole = scan.clone();
-            let mut piece = self.piece(scan);
-            let done = piece.read(table, hold.beside(), go_on)?;
-            Ok(done.then_some((whole, piece)))
-        });
-        let done: Result<Vec<Option<_>>> = done.into_iter().collect();
-        let Some(done) = done?.into_iter().collect::<Option<Vec<_>>>() else {
-            return Ok(false);
-        };
-        self.put_together(done);
-        Ok(true)
-    }
-
     /// Returns the same work over a part of the table.
     fn piece(&self, scan: Scan) -> Work {
         Work {
@@ -610,14 +659,15 @@ impl Work {
         self.scan = self.scan.followed_by(left, visited);
     }
 
-    fn read_step(&mut self, reader: &mut impl ReadMany, objects: usize, pin: &LocalGuard) {
+    /// Reads on. Returns `false` if nothing was read, as it is not few.
+    fn read_step(&mut self, reader: &mut impl ReadMany, pace: Pace, pin: &LocalGuard) -> bool {
         match self.verb {
-            Verb::Count => self.count_true(reader, objects, pin),
-            _ => self.select(reader, objects, pin),
+            Verb::Count => self.count_true(reader, pace, pin),
+            _ => self.select(reader, pace, pin),
         }
     }
 
-    fn select(&mut self, reader: &mut impl ReadMany, objects: usize, pin: &LocalGuard) {
+    fn select(&mut self, reader: &mut impl ReadMany, pace: Pace, pin: &LocalGuard) -> bool {
         let machine = machine_or_default(&self.machine);
         let Work {
             spec,
@@ -630,7 +680,7 @@ impl Work {
         // A scan that cannot stop at any object reads no more than it may need.
         let least = if self.scan.is_ordered() { 16 } else { 1 };
         let batch = missing.max(least).min(BATCH);
-        self.scan.step(reader, (objects, batch), pin, |object| {
+        let done = pace.step(&mut self.scan, reader, batch, pin, |object| {
             if !rejects(spec, &object) {
                 spec.run_into(&object.view(), machine, results);
             }
@@ -639,6 +689,34 @@ impl Work {
         let found = self.results.len() - already;
         self.count += found;
         self.make_room(found, self.scan.visited() - seen, &reader.view());
+        done
+    }
+
+    /// Shows `f` what matches; `None` for the object itself, where the specification always asks for that.
+    fn show(
+        &mut self,
+        reader: &mut impl ReadMany,
+        pace: Pace,
+        pin: &LocalGuard,
+        mut f: impl FnMut(Object<'_>, Option<Term>),
+    ) -> bool {
+        let (spec, machine) = (&self.spec, machine_or_default(&self.machine));
+        let (whole, count) = (spec.returns_object(), &mut self.count);
+        pace.step(&mut self.scan, reader, BATCH, pin, |object| {
+            if rejects(spec, &object) {
+                return false;
+            }
+            let view = object.view();
+            let value = match whole {
+                true => spec.matches(&view, machine).then_some(None),
+                false => spec.run(&view, machine).map(Some),
+            };
+            if let Some(value) = value {
+                *count += 1;
+                f(object, value);
+            }
+            false
+        })
     }
 
     /// Makes room for the results of a scan of everything, by those of the slice before: a vector of many that doubles
@@ -655,15 +733,16 @@ impl Work {
         self.results.reserve(wanted.min(missing));
     }
 
-    fn count_true(&mut self, reader: &mut impl ReadMany, objects: usize, pin: &LocalGuard) {
+    fn count_true(&mut self, reader: &mut impl ReadMany, pace: Pace, pin: &LocalGuard) -> bool {
         let (spec, machine) = (&self.spec, machine_or_default(&self.machine));
         let mut count = 0;
-        self.scan.step(reader, (objects, BATCH), pin, |object| {
+        let done = pace.step(&mut self.scan, reader, BATCH, pin, |object| {
             count +=
                 usize::from(!rejects(spec, &object) && spec.matches_true(&object.view(), machine));
             false
         });
         self.count += count;
+        done
     }
 
     /// Deletes every object, in one step.

@@ -6,6 +6,7 @@ use crate::chain::{self, Fingerprints};
 use crate::ops::Span;
 use crate::record::{Object, newest};
 use crate::slot::Content;
+use crate::table::FEW;
 use crate::view::ReadMany;
 
 /// Objects read in one batch.
@@ -206,6 +207,31 @@ impl Scan {
         }
     }
 
+    /// Visits all that is left, if that is few objects; else returns `false`, and `f` was not called.
+    pub(crate) fn visit_few<'g>(
+        &mut self,
+        reader: &mut impl ReadMany,
+        pin: &'g impl Guard,
+        mut f: impl FnMut(Object<'g>),
+    ) -> bool {
+        let mut records = Vec::new();
+        for part in self.parts.iter().rev() {
+            // One more than there may be: the end is found with them.
+            let want = FEW + 1 - records.len();
+            let rest = self.fetch(part.clone(), reader, want, pin, &mut records);
+            if matches!(rest, Rest::More(_)) || records.len() > FEW {
+                return false;
+            }
+        }
+        self.visit(&records, &mut |object| {
+            f(object);
+            false
+        });
+        self.visited += records.len() as u64;
+        self.parts.clear();
+        true
+    }
+
     /// Reads the next objects of a part.
     fn fetch(
         &self,
@@ -225,6 +251,7 @@ impl Scan {
                 };
             }
         };
+        let already = records.len();
         let waits = |record: &Content| {
             let addresses = waiting.as_ref();
             addresses.is_none_or(|all| all.binary_search(&record.bits()).is_ok())
@@ -235,7 +262,7 @@ impl Scan {
             }
         });
         if self.back {
-            records.reverse();
+            records[already..].reverse();
         }
         Rest::Done
     }

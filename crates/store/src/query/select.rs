@@ -35,8 +35,9 @@ impl Table {
     ///
     /// # Consistency
     ///
-    /// An object that is there throughout is visited exactly once; concurrent changes may or may not be seen. Of a list
-    /// that is inserted at once all objects are seen or none, as [`Table::tab2list`] says.
+    /// Of what visits more than 512 objects all are as they were at one moment of the call, as [`Table::tab2list`] says.
+    /// Of fewer an object that is there throughout is visited exactly once, concurrent changes may or may not be seen,
+    /// and of a list that is inserted at once all objects are seen or none.
     ///
     /// ```
     /// # use fyris::{MatchSpec, Options, Store, term};
@@ -50,7 +51,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// [`Error::NoSuchTable`], also if the table goes away meanwhile; [`Error::NoAccess`].
+    /// [`Error::NoSuchTable`], [`Error::NoAccess`].
     pub fn select(&self, spec: &MatchSpec) -> Result<Vec<Term>> {
         match point(self, spec) {
             Some(key) => self.select_point(spec, key),

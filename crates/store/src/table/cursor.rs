@@ -151,6 +151,7 @@ pub struct Iter {
     cursor: Cursor,
     /// The batch under way, reversed.
     batch: Vec<Term>,
+    begun: bool,
     failed: bool,
 }
 
@@ -161,11 +162,23 @@ impl Iter {
             table,
             cursor,
             batch: Vec::new(),
+            begun: false,
             failed: false,
         }
     }
 
     fn fill(&mut self) -> Result<bool> {
+        if !std::mem::replace(&mut self.begun, true) {
+            let cursor = self.table.cursor_of(Span::ALL, self.cursor.back);
+            // The objects, if they are few; else of a snapshot.
+            if let Some(terms) = self.table.few_terms(cursor)? {
+                self.batch = terms;
+                self.batch.reverse();
+                self.cursor.ended = true;
+                return Ok(!self.batch.is_empty());
+            }
+            self.table = self.table.at_one_moment()?;
+        }
         let pin = pin();
         let mut objects = Vec::new();
         let more = self.cursor.next_batch(&self.table, &pin, &mut objects)?;

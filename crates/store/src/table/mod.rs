@@ -6,7 +6,6 @@
 
 mod admin;
 mod cursor;
-mod hold;
 mod info;
 mod keys;
 mod list;
@@ -24,7 +23,6 @@ mod writing;
 
 pub use admin::Setting;
 pub use cursor::{Cursor, Iter};
-pub(crate) use hold::Hold;
 pub use info::{Info, InfoValue};
 pub use load::Loader;
 pub use native_terms::Batch;
@@ -32,6 +30,10 @@ pub use prefix::Prefix;
 pub use range::{RangeCursor, RangeOptions};
 pub use reading::{Elements, Generated};
 pub(crate) use watch::Watched;
+
+/// The most objects that a call reads of the live table, under one pin. What may be more is read of a snapshot.
+pub(crate) const FEW: usize = if cfg!(fyris_small) { 4 } else { 512 };
+
 pub use watch::WriteWatch;
 
 use std::sync::Arc;
@@ -331,8 +333,8 @@ impl Table {
         let (_section, state) = self.shared.life.enter(pin);
         let data = self.data(state, Right::Write, pin)?;
         let result = f(data, &Writer::new(pin, state, &self.shared.fixes));
-        if state.is_watched() && !cfg!(fyris_mutant = "store_write_unnoticed") {
-            self.shared.watched.count();
+        if state.is_noted() {
+            self.shared.note_write(state);
         }
         result
     }

@@ -5,9 +5,9 @@ use std::ops::{Bound, RangeBounds};
 use fyris_sync::reclaim::{Guard, pin};
 use fyris_term::Term;
 
-use super::{Hold, Prefix, Table};
+use super::{FEW, Prefix, Table};
 use crate::error::{Error, Result};
-use crate::ids::TableType;
+use crate::ids::{Right, TableType};
 use crate::keys::AsKey;
 use crate::ops::Span;
 use crate::record::{Object, newest};
@@ -398,42 +398,92 @@ impl Table {
         self.terms_of(span, options)
     }
 
-    /// Returns the objects of a span of any table, all at one place in the order of list inserts.
+    /// Returns the objects, or keys, of a span of any table: see [`Table::each_batch`].
     pub(super) fn terms_of(&self, span: Span, options: RangeOptions) -> Result<Vec<Term>> {
-        self.check_iteration("a scan")?;
-        let cursor = self.cursor_of(span, options.reverse);
-        let steps = self.terms_in(cursor.clone(), options, Hold::Steps(None))?;
-        if let Some(terms) = steps {
-            return Ok(terms);
-        }
-        let pinned = self
-            .read(|view, pin| self.terms_in(cursor, options, Hold::Pinned(view.read_many(pin))))?;
-        Ok(pinned.unwrap_or_default())
+        let limit = options.limit.unwrap_or(usize::MAX);
+        let mut terms = Vec::new();
+        self.each_batch(self.cursor_of(span, options.reverse), limit, |records| {
+            let objects = records.iter().map(|&record| newest(record, self.keypos()));
+            terms.extend(objects.map(|object| options.form(&object)));
+        })?;
+        Ok(terms)
     }
 
-    /// Returns the objects or keys that `cursor` reads; `None` if a list was inserted between two steps.
-    fn terms_in(
+    /// Shows `f` the objects that a cursor reads, up to a limit, each batch under a pin and outside of every lock. If
+    /// they are few, they are one batch of the live table; else all are as they were at one moment.
+    pub(super) fn each_batch(
         &self,
         mut cursor: RangeCursor,
-        options: RangeOptions,
-        mut hold: Hold<'_, '_>,
-    ) -> Result<Option<Vec<Term>>> {
-        let limit = options.limit.unwrap_or(usize::MAX);
-        let (mut terms, mut records) = (Vec::new(), Vec::new());
-        while terms.len() < limit && !cursor.ended {
-            let step = hold.step(self, |reader, pin| {
-                let want = (limit - terms.len()).min(STEP);
-                records.clear();
-                cursor.step(reader, want, pin, &mut records);
-                records.truncate(limit - terms.len());
-                let objects = records.iter().map(|&record| newest(record, self.keypos()));
-                terms.extend(objects.map(|object| options.form(&object)));
-            })?;
-            if step.is_none() {
-                return Ok(None);
-            }
+        limit: usize,
+        mut f: impl FnMut(&[Content]),
+    ) -> Result<()> {
+        self.check_iteration("a scan")?;
+        if self.may_be_few(&cursor, limit)? && self.one_batch(cursor.clone(), limit, &mut f)? {
+            return Ok(());
         }
-        Ok(Some(terms))
+        let table = self.at_one_moment()?;
+        let (mut left, mut records) = (limit, Vec::new());
+        while left > 0 && !cursor.ended {
+            table.read(|view, pin| {
+                records.clear();
+                cursor.step(&mut view.read_many(pin), left.min(FEW), pin, &mut records);
+                records.truncate(left);
+                table.check_right(Right::Read)?;
+                f(&records);
+                left -= records.len();
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Returns the objects that a cursor reads of the live table, if they are few.
+    pub(super) fn few_terms(&self, cursor: RangeCursor) -> Result<Option<Vec<Term>>> {
+        self.check_iteration("a scan")?;
+        let mut terms = Vec::new();
+        let is_all = self.may_be_few(&cursor, usize::MAX)?
+            && self.one_batch(cursor, usize::MAX, &mut |records| {
+                let objects = records.iter().map(|&record| newest(record, self.keypos()));
+                terms.extend(objects.map(|object| object.to_term()));
+            })?;
+        Ok(is_all.then_some(terms))
+    }
+
+    /// Returns whether it may be that what a cursor reads of the live table is few objects.
+    fn may_be_few(&self, cursor: &RangeCursor, limit: usize) -> Result<bool> {
+        let is_open = cursor.span != Span::ALL || limit <= FEW;
+        Ok(self.past().is_none() && (is_open || self.has_few()?))
+    }
+
+    /// Returns whether the table has few objects.
+    pub(crate) fn has_few(&self) -> Result<bool> {
+        self.read(|view, _| Ok(view.about() <= FEW))
+    }
+
+    /// Shows `f` what a cursor reads up to a limit, if that is few objects; else returns `false`.
+    fn one_batch(
+        &self,
+        mut cursor: RangeCursor,
+        limit: usize,
+        f: &mut impl FnMut(&[Content]),
+    ) -> Result<bool> {
+        self.read(|view, pin| {
+            let mut records = Vec::new();
+            cursor.step(
+                &mut view.read_many(pin),
+                limit.min(FEW + 1),
+                pin,
+                &mut records,
+            );
+            records.truncate(limit);
+            let is_all = cursor.ended || records.len() == limit;
+            if is_all {
+                // Objects that were read without the right to it are not handed out.
+                self.check_right(Right::Read)?;
+                f(&records);
+            }
+            Ok(is_all)
+        })
     }
 
     /// Refuses an operation that visits keys when the table's index cannot.

@@ -3,16 +3,14 @@
 use fyris_sync::reclaim::{Guard, pin};
 use fyris_term::Term;
 
-use super::range::STEP;
 use super::{Iter, RangeOptions, Table};
 use crate::chain;
 use crate::error::{Error, Result};
-use crate::ids::{Right, TableType};
+use crate::ids::TableType;
 use crate::keys::AsKey;
 use crate::ops::{Span, terms};
 use crate::record::{Object, newest};
 use crate::slot::Kind;
-use crate::view::View;
 
 /// The result of `lookup_element`: one element, or one of each object in the bags.
 ///
@@ -296,11 +294,11 @@ impl Table {
     ///
     /// # Consistency
     ///
-    /// Objects that are there throughout are in the list once; concurrent changes may or may not be. Of a list that is
-    /// inserted at once ([`Table::insert_list`]) either all objects are in it, as later writers have changed them, or
-    /// for each of its keys the objects that were there before, unless they have been deleted since. If such a list
-    /// comes in the middle of a long call, the call begins again, and memory that others free meanwhile waits for its
-    /// end; no other process waits.
+    /// Of more than 512 objects all are as they were at one moment of the call: they are read of a
+    /// [`snapshot`](Table::snapshot), for which no writer waits, and which writers pay as its documentation says. Of
+    /// fewer each key is as it was at a moment of the call, and of a list that is inserted at once
+    /// ([`Table::insert_list`]) either all objects are there, as later writers have changed them, or for each of its
+    /// keys the objects that were there before, unless they have been deleted since.
     ///
     /// ```
     /// # use fyris::{Options, Store, term};
@@ -313,13 +311,13 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// [`Error::NoSuchTable`], also if the table goes away meanwhile; [`Error::NoAccess`].
+    /// [`Error::NoSuchTable`], [`Error::NoAccess`].
     pub fn tab2list(&self) -> Result<Vec<Term>> {
         self.terms_of(Span::ALL, RangeOptions::new())
     }
 
     /// Returns an iterator over all objects, in term order in an `ordered_set`. It is `Send` and pins nothing
-    /// itself between its steps. Consistency as [`Cursor`](super::Cursor).
+    /// itself between its steps. Consistency as [`Table::tab2list`], at a moment of the first step.
     ///
     /// ```
     /// # use fyris::{Options, Store, term};
@@ -335,7 +333,7 @@ impl Table {
     }
 
     /// Returns an iterator over all objects, in descending term order in an `ordered_set`. It is `Send` and pins
-    /// nothing itself between its steps. Consistency as [`Cursor`](super::Cursor).
+    /// nothing itself between its steps. Consistency as [`Table::iter`].
     ///
     /// ```
     /// # use fyris::{Options, Store, term};
@@ -352,8 +350,7 @@ impl Table {
     /// `foldl/3`: calls `f` on every object and the value that it returned before, in ascending order in an
     /// `ordered_set`; returns the last value. `f` may use the table. Consistency as [`Table::tab2list`].
     ///
-    /// `f` runs under a pin and outside of every lock: what others free meanwhile waits for the end of the fold. With a
-    /// slow `f`, fold what [`Table::iter`] gives.
+    /// `f` runs under a pin and outside of every lock: what others free meanwhile waits for some hundred calls of `f`.
     ///
     /// ```
     /// # use fyris::{Options, Store, term};
@@ -396,23 +393,13 @@ impl Table {
 
     fn fold<A>(&self, back: bool, init: A, mut f: impl FnMut(Term, A) -> A) -> Result<A> {
         let back = back && self.table_type() == TableType::OrderedSet;
-        self.check_iteration("a fold")?;
-        let mut cursor = self.cursor_of(Span::ALL, back);
-        self.read(|view, pin| {
-            let (mut all, mut objects) = (init, Vec::new());
-            let mut reader = view.read_many(pin);
-            while !cursor.ended {
-                objects.clear();
-                cursor.step(&mut reader, STEP, pin, &mut objects);
-                // Objects that were read without the right to it are not handed out.
-                self.check_right(Right::Read)?;
-                let terms = objects
-                    .iter()
-                    .map(|&object| newest(object, self.keypos()).to_term());
-                all = terms.fold(all, |all, term| f(term, all));
-            }
-            Ok(all)
-        })
+        let mut all = Some(init);
+        self.each_batch(self.cursor_of(Span::ALL, back), usize::MAX, |records| {
+            let objects = records.iter().map(|&record| newest(record, self.keypos()));
+            let so_far = all.take().expect("put back");
+            all = Some(objects.fold(so_far, |all, object| f(object.to_term(), all)));
+        })?;
+        Ok(all.expect("put back"))
     }
 
     /// `init_table/2`: replaces the content by what the generator gives until it is done.

@@ -46,9 +46,11 @@
 
 mod cell;
 mod live_snapshots;
+mod mode;
 #[cfg(all(test, loom))]
 mod model;
 mod prune;
 
 pub(crate) use cell::VersionPtr;
 pub(crate) use live_snapshots::{DeadItem, DeadList, LiveSnapshot, LiveSnapshots};
+pub(crate) use mode::Versioned;

@@ -8,7 +8,7 @@ use fyris_term::key::KeyBuf;
 
 use super::{ReadMany, Step, View};
 use crate::chain::{self, Fingerprints};
-use crate::commits::{Place, Undo};
+use crate::commits::Undo;
 use crate::error::Result;
 use crate::keys::{AsKey, ShortKey};
 use crate::ops::{Navigate, Span};
@@ -212,16 +212,5 @@ impl<'d> ReadMany for LiveReader<'d, '_> {
     #[cold]
     fn before(&mut self, key: &KeyBuf) -> Option<Option<Content>> {
         with_data!(self.data, data => self.undo.before(&data.commits, data.key_bytes(key)))
-    }
-
-    fn place(&self) -> Place {
-        with_data!(self.data, data => self.undo.place(&data.commits))
-    }
-
-    fn beside(&self) -> Self {
-        LiveReader {
-            data: self.data,
-            undo: self.undo.beside(),
-        }
     }
 }

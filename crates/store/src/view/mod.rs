@@ -9,8 +9,8 @@
 //! | [`ReadMany`] | several keys and ranges of keys | each key at the moment when it is read, but list inserts whole | at its moment |
 //!
 //! A view is asked for its reader of several keys by [`View::read_many`], which takes a place in the order of list
-//! inserts; the live one is in [`live`], that of snapshots in [`past`]. A call of several steps chooses by
-//! [`Hold`](crate::table::Hold) whether it keeps that place by one pin or unpins between two steps.
+//! inserts; the live one is in [`live`], that of snapshots in [`past`]. A call of several steps takes a snapshot, and
+//! unpins between two steps.
 //!
 //! The contents that a view hands out stay readable while the pin lives. Between two steps a caller keeps keys, nothing
 //! of a view.
@@ -29,7 +29,6 @@ use fyris_sync::reclaim::Guard;
 use fyris_term::key::KeyBuf;
 
 use crate::chain::Fingerprints;
-use crate::commits::Place;
 use crate::error::Result;
 use crate::keys::AsKey;
 use crate::ops::Span;
@@ -142,10 +141,4 @@ pub(crate) trait ReadMany {
 
     /// Returns what a key holds for the reader, if that is not what the view had found before the call.
     fn before(&mut self, key: &KeyBuf) -> Option<Option<Content>>;
-
-    /// Returns where the reader is in the order of list inserts.
-    fn place(&self) -> Place;
-
-    /// Returns another reader at the same place, for another thread.
-    fn beside(&self) -> Self;
 }

@@ -5,7 +5,6 @@ use fyris_term::key::KeyBuf;
 
 use super::{Live, LiveReader, Past, ReadMany, Step, View};
 use crate::chain::Fingerprints;
-use crate::commits::Place;
 use crate::error::Result;
 use crate::keys::AsKey;
 use crate::ops::Span;
@@ -142,16 +141,5 @@ impl<'d> ReadMany for TableReader<'d, '_> {
 
     fn before(&mut self, key: &KeyBuf) -> Option<Option<Content>> {
         either!(TableReader, self, reader => reader.before(key))
-    }
-
-    fn place(&self) -> Place {
-        either!(TableReader, self, reader => reader.place())
-    }
-
-    fn beside(&self) -> Self {
-        match self {
-            TableReader::Now(reader) => TableReader::Now(reader.beside()),
-            TableReader::Then(reader) => TableReader::Then(reader.beside()),
-        }
     }
 }

@@ -6,7 +6,6 @@ use fyris_term::key::KeyBuf;
 use super::live::{go, look_up};
 use super::{ReadMany, Step, View};
 use crate::chain::{self, Fingerprints};
-use crate::commits::Place;
 use crate::error::Result;
 use crate::keys::AsKey;
 use crate::ops::{Navigate, Span};
@@ -130,13 +129,5 @@ impl ReadMany for Past<'_> {
 
     fn before(&mut self, _: &KeyBuf) -> Option<Option<Content>> {
         None
-    }
-
-    fn place(&self) -> Place {
-        with_data!(self.data, data => data.commits.place_of_snapshot(self.place))
-    }
-
-    fn beside(&self) -> Self {
-        *self
     }
 }

@@ -9,7 +9,6 @@ use fyris_term::key::KeyBuf;
 
 use super::{ReadMany, Step, TableView, View};
 use crate::chain::Fingerprints;
-use crate::commits::Place;
 use crate::error::{Error, Result};
 use crate::ids::TableType;
 use crate::keys::AsKey;
@@ -24,7 +23,6 @@ struct Copied {
     keys: Vec<Vec<u8>>,
     contents: Vec<Vec<Content>>,
     places: HashMap<Vec<u8>, usize>,
-    place: Place,
     ordered: bool,
 }
 
@@ -50,7 +48,6 @@ impl Copied {
             places: keys.iter().cloned().zip(0..).collect(),
             contents: groups().map(<[_]>::to_vec).collect(),
             keys,
-            place: reader.place(),
             ordered,
         }
     }
@@ -211,14 +208,6 @@ impl ReadMany for &Copied {
 
     fn before(&mut self, _: &KeyBuf) -> Option<Option<Content>> {
         None
-    }
-
-    fn place(&self) -> Place {
-        self.place
-    }
-
-    fn beside(&self) -> Self {
-        self
     }
 }
 
