@@ -27,8 +27,11 @@
 %% == Consistency ==
 %%
 %% Each write of an object is atomic and isolated. Which calls are one step as a whole stands at the functions. Readers
-%% never wait, unless an index with locks was chosen for the table (`{index, Name}' in {@link new/2}). There is no
-%% snapshot: a traversal meets each object that is there throughout once, and others may or may not be met.
+%% never wait, unless an index with locks was chosen for the table (`{index, Name}' in {@link new/2}). Calls
+%% that return what they find of more than 512 objects ({@link select/2}, {@link match/2}, {@link select_count/2},
+%% {@link tab2list/1}, {@link tab2file/3}) show the table as it was at one moment, as {@link snapshot/1} does. Other
+%% traversals, key by key, in chunks or by a fun, meet each object that is there throughout once, and others may or may
+%% not be met; over a snapshot they show its moment.
 %%
 %% == Examples ==
 %%
@@ -705,8 +708,8 @@ member(Table, Key) ->
 %% @doc Returns all objects; those of an `ordered_set' in the order of keys.
 %%
 %% In other types from the last key that {@link next/2} comes to back to the first, the objects of a key in the order in
-%% which they were inserted; {@link select/2} and {@link match/2} have the same order. Not a snapshot: each object that
-%% is there throughout comes once, others may come.
+%% which they were inserted; {@link select/2} and {@link match/2} have the same order. Of more than 512 objects all are
+%% as they were at one moment of the call; of fewer each that is there throughout comes once, others may come.
 %% ```
 %% > T = fyris:new(numbers, [ordered_set]).
 %% > fyris:insert(T, [{2, two}, {1, one}]).
@@ -719,7 +722,7 @@ tab2list(Table) ->
 
 objects(Table) ->
     %% From the back, since the list is built from its end.
-    slices(Table, fyris_nif:cursor(Table, true), []).
+    slices(Table, fyris_nif:cursor(Table, true, true), []).
 
 slices(Table, Cursor, Tail) ->
     case fyris_nif:slice(Table, Cursor, Tail) of
@@ -781,7 +784,7 @@ fold(Direction, Fun, Acc, Table) ->
     Back = Direction =:= foldr,
     case fyris_nif_type(Table) of
         ordered_set -> fold_ordered(Fun, Acc, Table, Back);
-        _ -> fold_slices(Direction, Fun, Acc, Table, fyris_nif:cursor(Table, Back))
+        _ -> fold_slices(Direction, Fun, Acc, Table, fyris_nif:cursor(Table, Back, false))
     end.
 
 fold_slices(Direction, Fun, Acc, Table, Cursor) ->
@@ -967,8 +970,8 @@ slot(Table, Slot) ->
 %%
 %% For each object the first clause counts whose head and guards match. A guard that fails is no match; a body that
 %% fails gives ``'EXIT' ''. Keys that the heads and guards name, and ranges of them in an `ordered_set', are looked up
-%% and nothing else is visited ({@link explain/2} shows it). Not a snapshot: each object that is there throughout is
-%% visited once, others may be.
+%% and nothing else is visited ({@link explain/2} shows it). If it visits more than 512 objects, all are as they were at
+%% one moment of the call; of fewer each that is there throughout is visited once, others may be.
 %%
 %% Fails with `badarg' if the match specification is malformed.
 %% ```
@@ -1404,9 +1407,9 @@ tab2file(Table, File) ->
 %% The dump is written beside the file and then renamed: whoever is killed meanwhile leaves the old one whole (and a file
 %% `.fyris-*.tmp'). Links are followed, and permissions stay.
 %%
-%% Not a snapshot: the file has each object that is there throughout once, others may be in it. A process with the right
-%% to read may write the file. Returns `{error, badtab}' if there is no such table or it may not be read, `{error,
-%% {unknown_option, Option}}', `{error, {malformed_option, Rest}}', or what writing the file gives.
+%% The file has the table as it was at one moment of the call. A process with the right to read may write it. Returns
+%% `{error, badtab}' if there is no such table or it may not be read, `{error, {unknown_option, Option}}', `{error,
+%% {malformed_option, Rest}}', or what writing the file gives.
 %% ```
 %% > T = fyris:new(numbers, []).
 %% > File = lists:concat(["/tmp/fyris_doc_", os:getpid(), ".tab"]).
@@ -1507,7 +1510,7 @@ from_dets(Table, Dets) ->
 
 %% @doc Replaces the content of a dets table by that of a table, and returns the dets table.
 %%
-%% Not a snapshot, as {@link tab2list/1}.
+%% Each object that is there throughout is put in once, others may be.
 %%
 %% Fails with `badarg' if the dets table is not open.
 %% ```

@@ -30,10 +30,27 @@ write(Table, File, Options) ->
             {id, Tid} = lists:keyfind(id, 1, Info),
             try
                 {Extended, Sync} = write_options(Options),
-                write(Tid, File, header(Info, Extended), Extended, Sync)
+                at_one_moment(Tid, Info, fun(Source, Now) ->
+                    write(Source, File, header(Now, Extended), Extended, Sync)
+                end)
             catch
                 throw:Reason -> {error, Reason}
             end
+    end.
+
+%% Calls a fun with a snapshot, and what is known of the table with the snapshot's size. A snapshot stays what it is; and
+%% for who may not read, to read fails.
+at_one_moment(Table, Info, Fun) ->
+    try fyris:snapshot(Table) of
+        Snapshot ->
+            try
+                Size = {size, fyris:info(Snapshot, size)},
+                Fun(Snapshot, lists:keyreplace(size, 1, Info, Size))
+            after
+                fyris:release(Snapshot)
+            end
+    catch
+        error:badarg -> Fun(Table, Info)
     end.
 
 %% Reads the options. The option for extended information is given once; of the others the last counts. Errors are those

@@ -107,7 +107,7 @@ lives_test() ->
     take_and_forget(T, 1000),
     until(fun() -> erlang:garbage_collect(), alive(T) =:= 0 end),
     fyris:collect(),
-    ?assertMatch(#{retained := 0, versioned := false, oldest := none}, fyris:info(T, snapshots)).
+    ?assertMatch(#{retained := 0, oldest := none}, fyris:info(T, snapshots)).
 
 take_and_forget(_, 0) -> ok;
 take_and_forget(T, N) ->
@@ -152,3 +152,47 @@ transfer(T, Parent) ->
         stop -> Parent ! stopped
     after 0 -> transfer(T, Parent)
     end.
+
+%% A writer goes round the keys in their order and puts the number of the round in each: at one moment those up to some
+%% key are of one round, and those behind of the round before.
+calls_show_one_moment_test_() ->
+    [{timeout, 60, {atom_to_list(Type), fun() -> moments(Type) end}} || Type <- [set, ordered_set]].
+
+moments(Type) ->
+    T = fyris:new(t, [Type, public]),
+    round(T, 0),
+    Writer = spawn_link(fun() -> rounds(T, 1) end),
+    File = from_dir("moment"),
+    Calls = [fun() -> fyris:tab2list(T) end,
+             fun() -> fyris:select(T, [{'_', [], ['$_']}]) end,
+             fun() -> fyris:match_object(T, '_') end,
+             fun() ->
+                 ok = fyris:tab2file(T, File),
+                 {ok, Loaded} = fyris:file2tab(File),
+                 Objects = fyris:tab2list(Loaded),
+                 fyris:delete(Loaded),
+                 Objects
+             end],
+    [moment(lists:sort(Call())) || _ <- lists:seq(1, 20), Call <- Calls],
+    %% Not when this process collects its garbage.
+    ?assertEqual(0, alive(T)),
+    unlink(Writer),
+    exit(Writer, kill),
+    file:delete(File),
+    fyris:delete(T).
+
+from_dir(Name) ->
+    lists:concat(["/tmp/fyris_", Name, "_", os:getpid(), ".tab"]).
+
+moment(Objects) ->
+    Rounds = [Round || {_, Round} <- Objects],
+    ?assertEqual(5000, length(Rounds)),
+    ?assertEqual(Rounds, lists:reverse(lists:sort(Rounds))),
+    ?assert(hd(Rounds) - lists:last(Rounds) =< 1).
+
+rounds(T, N) ->
+    round(T, N),
+    rounds(T, N + 1).
+
+round(T, N) ->
+    [fyris:insert(T, {K, N}) || K <- lists:seq(1, 5000)].

@@ -71,7 +71,7 @@ pub(crate) fn functions() -> Vec<ErlNifFunc> {
         (c"lookup_element", 3, entry!(read::lookup_element)),
         (c"lookup_element", 4, entry!(read::lookup_element_or)),
         (c"member", 2, entry!(read::member)),
-        (c"cursor", 2, entry!(slices::cursor)),
+        (c"cursor", 3, entry!(slices::cursor)),
         (c"slice", 3, entry!(slices::slice)),
         (c"fold", 2, entry!(folds::begin)),
         (c"fold_slice", 3, entry!(folds::slice)),

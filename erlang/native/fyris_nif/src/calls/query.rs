@@ -175,7 +175,6 @@ fn list_slice(env: Env, query: &mut Query, tail: Term) -> Result<(bool, Term), F
                 None => object.build(None, maker, stack),
                 Some(value) => term::make(env, &value),
             });
-            false
         })?;
         let push = |tail, &value: &Term| maker.cell(value, tail);
         Ok::<_, Fail>((more, found.iter().fold(tail, push)))
