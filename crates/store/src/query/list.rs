@@ -7,7 +7,7 @@ use fyris_index::prefetch;
 use fyris_query::MatchSpec;
 use fyris_term::Term;
 
-use super::query::machine_or_default;
+use super::work::machine_or_default;
 
 /// Terms between asking for elements, asking for what is behind them, and looking at them: memory is that slow.
 const AHEAD: usize = 16;

@@ -8,7 +8,7 @@
 //! | plan | `fyris-query`, [`plan`] | which keys can match: points, spans of keys in an `ordered_set`, or all |
 //! | scan | [`scan`] | what is left to visit; a step reads a batch of records and shows them to the specification |
 //! | view | [`view`](crate::view) | where batches come from: the live content, with list inserts seen whole, or a snapshot |
-//! | verb | [`query`], [`change`] | what becomes of what matches: a value, a count, a deletion, a replacement |
+//! | verb | [`work`], [`change`] | what becomes of what matches: a value, a count, a deletion, a replacement |
 //!
 //! A plan only narrows what is visited. Each object visited is matched as a whole, so that a plan that is too wide
 //! costs time and no answer; the property test `tests/plans.rs` looks for one that is too narrow.
@@ -71,6 +71,7 @@ mod plan;
 mod query;
 pub(crate) mod scan;
 mod select;
+mod work;
 
 pub(crate) use change::delete_of_key;
 pub use continuation::{Chunk, Continuation};

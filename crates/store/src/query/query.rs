@@ -1,7 +1,5 @@
 //! A query under way.
 
-use std::sync::LazyLock;
-
 use fyris_query::{Machine, MatchSpec};
 use fyris_sync::reclaim::LocalGuard;
 use fyris_term::Term;
@@ -9,25 +7,15 @@ use fyris_term::Term;
 use super::change;
 use super::parallel;
 use super::plan;
-use super::scan::{BATCH, Scan};
+use super::scan::Scan;
+use super::work::{Pace, Verb, Work};
 use crate::error::{Error, Result};
 use crate::record::Object;
 use crate::table::{FEW, Table};
-use crate::table_data::AnyTableData;
-use crate::view::{ReadMany, TableReader, View};
-use crate::writer::Writer;
+use crate::view::{TableReader, View};
 
 /// Objects visited under one pin: what is freed meanwhile waits for no longer than that takes.
 const SLICE: usize = 4096;
-
-/// The treatment of objects that match.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Verb {
-    Select,
-    Count,
-    Delete,
-    Replace,
-}
 
 /// A query of a table, that runs in slices as long as its caller likes, in one go or not at all.
 ///
@@ -56,51 +44,6 @@ pub struct Query {
     /// The snapshot that it reads, once it has begun to.
     past: Option<Table>,
     work: Work,
-}
-
-/// How far a step goes.
-#[derive(Clone, Copy)]
-enum Pace {
-    /// To the end, if that is few objects; else not at all.
-    Few,
-    /// Over about this many objects.
-    About(usize),
-}
-
-impl Pace {
-    /// Steps; returns `false` if not at all. `f` says when it has enough, which a few objects are not stopped for.
-    fn step<'g>(
-        self,
-        scan: &mut Scan,
-        reader: &mut impl ReadMany,
-        batch: usize,
-        pin: &'g LocalGuard,
-        mut f: impl FnMut(Object<'g>) -> bool,
-    ) -> bool {
-        match self {
-            Pace::Few => scan.visit_few(reader, pin, |object| {
-                f(object);
-            }),
-            Pace::About(objects) => {
-                scan.step(reader, (objects, batch), pin, f);
-                true
-            }
-        }
-    }
-}
-
-/// All of a query but the table.
-#[derive(Clone)]
-struct Work {
-    spec: MatchSpec,
-    /// The machine of the caller; the default one if the caller has given none.
-    machine: Option<Machine>,
-    scan: Scan,
-    verb: Verb,
-    threads: usize,
-    limit: usize,
-    results: Vec<Term>,
-    count: usize,
 }
 
 impl Query {
@@ -618,166 +561,6 @@ impl Query {
     }
 }
 
-impl Work {
-    /// Refuses what visits ranges of keys when the table's index cannot.
-    fn check_iteration(&self, table: &Table) -> Result<()> {
-        match self.scan.has_span() {
-            true => table.check_iteration("a query that names no key"),
-            false => Ok(()),
-        }
-    }
-
-    /// Returns the same work over a part of the table.
-    fn piece(&self, scan: Scan) -> Work {
-        Work {
-            spec: self.spec.clone(),
-            machine: self.machine.clone(),
-            scan,
-            verb: self.verb,
-            threads: 1,
-            limit: self.limit,
-            results: Vec::new(),
-            count: 0,
-        }
-    }
-
-    /// Takes over what pieces have found, in their order, up to the first that is not finished.
-    fn put_together(&mut self, pieces: Vec<(Scan, Work)>) {
-        let found = pieces.iter().map(|(_, piece)| piece.results.len()).sum();
-        self.results.reserve_exact(found);
-        let (mut visited, mut left) = (0, Vec::new());
-        for (whole, piece) in pieces {
-            if left.is_empty() {
-                self.results.extend(piece.results);
-                self.count += piece.count;
-                visited += piece.scan.visited();
-                left.extend((!piece.scan.is_done()).then_some(piece.scan));
-            } else if !cfg!(fyris_mutant = "query_forgets_pieces") {
-                left.push(whole);
-            }
-        }
-        self.scan = self.scan.followed_by(left, visited);
-    }
-
-    /// Reads on. Returns `false` if nothing was read, as it is not few.
-    fn read_step(&mut self, reader: &mut impl ReadMany, pace: Pace, pin: &LocalGuard) -> bool {
-        match self.verb {
-            Verb::Count => self.count_true(reader, pace, pin),
-            _ => self.select(reader, pace, pin),
-        }
-    }
-
-    fn select(&mut self, reader: &mut impl ReadMany, pace: Pace, pin: &LocalGuard) -> bool {
-        let machine = machine_or_default(&self.machine);
-        let Work {
-            spec,
-            results,
-            limit,
-            ..
-        } = self;
-        let missing = limit.saturating_sub(results.len());
-        let (already, seen) = (results.len(), self.scan.visited());
-        // A scan that cannot stop at any object reads no more than it may need.
-        let least = if self.scan.is_ordered() { 16 } else { 1 };
-        let batch = missing.max(least).min(BATCH);
-        let done = pace.step(&mut self.scan, reader, batch, pin, |object| {
-            if !rejects(spec, &object) {
-                spec.run_into(&object.view(), machine, results);
-            }
-            results.len() >= *limit
-        });
-        let found = self.results.len() - already;
-        self.count += found;
-        self.make_room(found, self.scan.visited() - seen, &reader.view());
-        done
-    }
-
-    /// Shows `f` what matches; `None` for the object itself, where the specification always asks for that.
-    fn show(
-        &mut self,
-        reader: &mut impl ReadMany,
-        pace: Pace,
-        pin: &LocalGuard,
-        mut f: impl FnMut(Object<'_>, Option<Term>),
-    ) -> bool {
-        let (spec, machine) = (&self.spec, machine_or_default(&self.machine));
-        let (whole, count) = (spec.returns_object(), &mut self.count);
-        pace.step(&mut self.scan, reader, BATCH, pin, |object| {
-            if rejects(spec, &object) {
-                return false;
-            }
-            let view = object.view();
-            let value = match whole {
-                true => spec.matches(&view, machine).then_some(None),
-                false => spec.run(&view, machine).map(Some),
-            };
-            if let Some(value) = value {
-                *count += 1;
-                f(object, value);
-            }
-            false
-        })
-    }
-
-    /// Makes room for the results of a scan of everything, by those of the slice before: a vector of many that doubles
-    /// is copied about as often as it is written.
-    fn make_room(&mut self, found: usize, visited: u64, view: &impl View) {
-        let room = self.results.capacity() - self.results.len();
-        if found <= room || !self.scan.is_whole() {
-            return;
-        }
-        let left = view.about().saturating_sub(self.scan.visited() as usize);
-        let share = found as f64 / visited.max(1) as f64;
-        let wanted = (left as f64 * share) as usize;
-        let missing = self.limit.saturating_sub(self.results.len());
-        self.results.reserve(wanted.min(missing));
-    }
-
-    fn count_true(&mut self, reader: &mut impl ReadMany, pace: Pace, pin: &LocalGuard) -> bool {
-        let (spec, machine) = (&self.spec, machine_or_default(&self.machine));
-        let mut count = 0;
-        let done = pace.step(&mut self.scan, reader, BATCH, pin, |object| {
-            count +=
-                usize::from(!rejects(spec, &object) && spec.matches_true(&object.view(), machine));
-            false
-        });
-        self.count += count;
-        done
-    }
-
-    /// Deletes every object, in one step.
-    fn delete_all(&mut self, table: &Table) -> Result<()> {
-        self.count += table.delete_and_count_all()?;
-        self.scan = self.scan.followed_by(Vec::new(), 0);
-        Ok(())
-    }
-
-    fn delete(&mut self, table: &Table, data: &AnyTableData, objects: usize, writer: &Writer<'_>) {
-        let (spec, machine) = (&self.spec, machine_or_default(&self.machine));
-        let doomed = |object: Object<'_>| {
-            !rejects(spec, &object) && spec.matches_true(&object.view(), machine)
-        };
-        self.count += change::delete(table, &mut self.scan, data, objects, writer, doomed);
-    }
-
-    fn replace(
-        &mut self,
-        table: &Table,
-        data: &AnyTableData,
-        objects: usize,
-        writer: &Writer<'_>,
-    ) -> Result<()> {
-        let (spec, machine) = (&self.spec, machine_or_default(&self.machine));
-        let new = |object: Object<'_>| match rejects(spec, &object) {
-            true => None,
-            false => spec.run(&object.view(), machine),
-        };
-        let (replaced, result) = change::replace(table, &mut self.scan, data, objects, writer, new);
-        self.count += replaced;
-        result
-    }
-}
-
 impl std::fmt::Debug for Query {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
@@ -786,18 +569,6 @@ impl std::fmt::Debug for Query {
             self.work.verb, self.table, self.work.spec
         )
     }
-}
-
-/// Returns whether an inline object is turned away by the integers that it is made of, before it is materialized.
-#[inline(always)]
-fn rejects(spec: &MatchSpec, object: &Object<'_>) -> bool {
-    object.is_inline() && spec.rejects(object.arity(), |n| object.word_int(n))
-}
-
-/// Returns the machine of the caller, or the default one if there is none.
-pub(super) fn machine_or_default(machine: &Option<Machine>) -> &Machine {
-    static NOBODY: LazyLock<Machine> = LazyLock::new(Machine::default);
-    machine.as_ref().unwrap_or(&NOBODY)
 }
 
 /// Refuses a limit that could never be reached.

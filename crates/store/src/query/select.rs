@@ -4,7 +4,7 @@ use fyris_query::{MatchSpec, Wanted};
 use fyris_term::Term;
 
 use super::plan::{alike, point};
-use super::query::machine_or_default;
+use super::work::machine_or_default;
 use super::{Chunk, Query};
 use crate::chain;
 use crate::error::{Error, Result};
