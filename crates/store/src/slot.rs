@@ -422,6 +422,7 @@ impl<K> Slot<K> {
     }
 
     /// Returns the result of [`Slot::resolve`].
+    #[inline]
     pub(crate) fn resolved(self) -> Option<Content> {
         is_content(self.0.get()).then_some(Content(self.0))
     }

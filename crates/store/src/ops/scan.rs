@@ -168,6 +168,11 @@ where
         let mut entries: Batch<Slot<K>> = Vec::with_capacity(want + want / 8);
         let more = self.visit(span, back, want, pin, &mut entries);
         out.reserve(entries.len());
+        if entries.iter().all(|slot| slot.resolved().is_some()) {
+            let contents = entries.into_iter().filter_map(Slot::resolved);
+            contents.for_each(|content| append(content, back, out));
+            return more;
+        }
         for (i, &slot) in entries.iter().enumerate() {
             if let Some(ahead) = entries.get(i + AHEAD) {
                 ahead.prefetch();

@@ -5,7 +5,7 @@ use fyris_term::key::KeyBuf;
 use fyris_term::{Term, value};
 use smallvec::SmallVec;
 
-use super::scan::{BATCH, Scan};
+use super::scan::{BATCH, Pace, Scan};
 use crate::chain;
 use crate::error::{Error, Result};
 use crate::ids::TableType;
@@ -66,7 +66,7 @@ pub(super) fn delete(
     let mut condemned: Vec<RecordPtr> = Vec::new();
     scan.step(
         &mut Live(data).read_many(writer.pin),
-        (objects, BATCH),
+        (Pace::About(objects), BATCH),
         writer.pin,
         |object| {
             if doomed(object) {
@@ -123,7 +123,7 @@ pub(super) fn replace(
     let mut found: Vec<RecordPtr> = Vec::new();
     scan.step(
         &mut Live(data).read_many(writer.pin),
-        (objects, BATCH),
+        (Pace::About(objects), BATCH),
         writer.pin,
         |object| {
             found.push(object.record());

@@ -10,7 +10,7 @@ use std::thread;
 
 use fyris_sync::reclaim::Guard;
 
-use super::scan::{BATCH, Part, Scan};
+use super::scan::{BATCH, Pace, Part, Scan};
 use crate::error::Result;
 use crate::ids::TableType;
 use crate::ops::Span;
@@ -143,10 +143,15 @@ impl Table {
             let mut share = Some(init());
             while !scan.is_done() {
                 table.read(|view, pin| {
-                    scan.step(&mut view.read_many(pin), (BATCH, BATCH), pin, |object| {
-                        share = share.take().map(|share| fold(share, &object));
-                        false
-                    });
+                    scan.step(
+                        &mut view.read_many(pin),
+                        (Pace::About(BATCH), BATCH),
+                        pin,
+                        |object| {
+                            share = share.take().map(|share| fold(share, &object));
+                            false
+                        },
+                    );
                     Ok(())
                 })?;
             }

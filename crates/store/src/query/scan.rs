@@ -27,6 +27,15 @@ const SHARES: usize = 16;
 /// The number of objects beyond a step's limit that are still visited with the others.
 const SLACK: usize = 1024;
 
+/// How far a step goes.
+#[derive(Clone, Copy)]
+pub(crate) enum Pace {
+    /// To the end, if that is few objects; else not at all. For who wants all of them.
+    Few,
+    /// Over about this many objects.
+    About(usize),
+}
+
 /// A stretch of a table that a scan has to visit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
@@ -174,23 +183,32 @@ impl Scan {
         }
     }
 
-    /// Visits about `want` objects, `batch` keys at a time; more only to the end of a bucket and in a bag, there up to
-    /// a thousand or a sixteenth of what one batch has; fewer if `f` says `true`: then, in an ordered table, the object
-    /// it said so of is the last, and elsewhere the batch under way is.
+    /// Visits objects, `batch` keys at a time, and returns whether it did: about as many as asked for, more only to the
+    /// end of a bucket and in a bag, there up to a thousand or a sixteenth of what one batch has; fewer if `f` says
+    /// `true`: then, in an ordered table, the object it said so of is the last, and elsewhere the batch under way is.
     pub(crate) fn step<'g>(
         &mut self,
         reader: &mut impl ReadMany,
-        (want, batch): (usize, usize),
+        (pace, batch): (Pace, usize),
         pin: &'g impl Guard,
         mut f: impl FnMut(Object<'g>) -> bool,
-    ) {
+    ) -> bool {
         let mut records = Vec::new();
-        let mut left = want.max(1);
-        while left > 0
-            && let Some(part) = self.parts.pop()
-        {
-            records.clear();
-            let rest = self.fetch(part, reader, left.min(batch), pin, &mut records);
+        let mut left = match pace {
+            Pace::Few if !self.fetch_few(reader, pin, &mut records) => return false,
+            Pace::Few => 1,
+            Pace::About(objects) => objects.max(1),
+        };
+        while left > 0 {
+            // One call of `visit`, into which `f` is inlined, serves both.
+            let rest = match (pace, self.parts.pop()) {
+                (Pace::Few, _) => Rest::Done,
+                (_, None) => break,
+                (_, Some(part)) => {
+                    records.clear();
+                    self.fetch(part, reader, left.min(batch), pin, &mut records)
+                }
+            };
             let now = self.in_this_step(records.len(), left);
             let (seen, enough) = self.visit(&records[..now], &mut f);
             if now < records.len() {
@@ -201,33 +219,28 @@ impl Scan {
             }
             self.visited += seen as u64;
             left = left.saturating_sub(seen);
-            if enough {
-                return;
+            if enough || matches!(pace, Pace::Few) {
+                break;
             }
         }
+        true
     }
 
-    /// Visits all that is left, if that is few objects; else returns `false`, and `f` was not called.
-    pub(crate) fn visit_few<'g>(
+    /// Reads all that is left, if that is few objects; else returns `false`, and all is left.
+    fn fetch_few(
         &mut self,
         reader: &mut impl ReadMany,
-        pin: &'g impl Guard,
-        mut f: impl FnMut(Object<'g>),
+        pin: &impl Guard,
+        records: &mut Vec<Content>,
     ) -> bool {
-        let mut records = Vec::new();
         for part in self.parts.iter().rev() {
             // One more than there may be: the end is found with them.
             let want = FEW + 1 - records.len();
-            let rest = self.fetch(part.clone(), reader, want, pin, &mut records);
+            let rest = self.fetch(part.clone(), reader, want, pin, records);
             if matches!(rest, Rest::More(_)) || records.len() > FEW {
                 return false;
             }
         }
-        self.visit(&records, &mut |object| {
-            f(object);
-            false
-        });
-        self.visited += records.len() as u64;
         self.parts.clear();
         true
     }

@@ -7,7 +7,7 @@ use fyris_sync::reclaim::LocalGuard;
 use fyris_term::Term;
 
 use super::change;
-use super::scan::{BATCH, Scan};
+use super::scan::{BATCH, Pace, Scan};
 use crate::error::Result;
 use crate::record::Object;
 use crate::table::Table;
@@ -22,37 +22,6 @@ pub(super) enum Verb {
     Count,
     Delete,
     Replace,
-}
-
-/// How far a step goes.
-#[derive(Clone, Copy)]
-pub(super) enum Pace {
-    /// To the end, if that is few objects; else not at all.
-    Few,
-    /// Over about this many objects.
-    About(usize),
-}
-
-impl Pace {
-    /// Steps; returns `false` if not at all. `f` says when it has enough, which a few objects are not stopped for.
-    pub(super) fn step<'g>(
-        self,
-        scan: &mut Scan,
-        reader: &mut impl ReadMany,
-        batch: usize,
-        pin: &'g LocalGuard,
-        mut f: impl FnMut(Object<'g>) -> bool,
-    ) -> bool {
-        match self {
-            Pace::Few => scan.visit_few(reader, pin, |object| {
-                f(object);
-            }),
-            Pace::About(objects) => {
-                scan.step(reader, (objects, batch), pin, f);
-                true
-            }
-        }
-    }
 }
 
 /// All of a query but the table.
@@ -141,7 +110,7 @@ impl Work {
         // A scan that cannot stop at any object reads no more than it may need.
         let least = if self.scan.is_ordered() { 16 } else { 1 };
         let batch = missing.max(least).min(BATCH);
-        let done = pace.step(&mut self.scan, reader, batch, pin, |object| {
+        let done = self.scan.step(reader, (pace, batch), pin, |object| {
             if !rejects(spec, &object) {
                 spec.run_into(&object.view(), machine, results);
             }
@@ -163,7 +132,7 @@ impl Work {
     ) -> bool {
         let (spec, machine) = (&self.spec, machine_or_default(&self.machine));
         let (whole, count) = (spec.returns_object(), &mut self.count);
-        pace.step(&mut self.scan, reader, BATCH, pin, |object| {
+        self.scan.step(reader, (pace, BATCH), pin, |object| {
             if rejects(spec, &object) {
                 return false;
             }
@@ -202,7 +171,7 @@ impl Work {
     ) -> bool {
         let (spec, machine) = (&self.spec, machine_or_default(&self.machine));
         let mut count = 0;
-        let done = pace.step(&mut self.scan, reader, BATCH, pin, |object| {
+        let done = self.scan.step(reader, (pace, BATCH), pin, |object| {
             count +=
                 usize::from(!rejects(spec, &object) && spec.matches_true(&object.view(), machine));
             false

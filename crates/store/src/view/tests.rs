@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::ids::TableType;
 use crate::keys::AsKey;
 use crate::ops::Span;
-use crate::query::scan::{Part, Scan};
+use crate::query::scan::{Pace, Part, Scan};
 use crate::record::newest;
 use crate::slot::Content;
 use crate::{Options, Owner, Store, Table};
@@ -229,10 +229,15 @@ fn see(table: &Table, view: &impl View, pin: &LocalGuard) -> Seen {
     let visit = |mut scan: Scan| {
         let mut seen = Vec::new();
         while !scan.is_done() {
-            scan.step(&mut view.read_many(pin), (37, 16), pin, |object| {
-                seen.push(object.to_term());
-                false
-            });
+            scan.step(
+                &mut view.read_many(pin),
+                (Pace::About(37), 16),
+                pin,
+                |object| {
+                    seen.push(object.to_term());
+                    false
+                },
+            );
         }
         seen
     };
