@@ -346,6 +346,12 @@ fn little_is_retained_and_all_of_it_goes() {
         let first = table.snapshot().expect("a snapshot");
         (1..4).for_each(fill);
         assert_eq!(info(&table, "retained"), int(COUNT));
+        // As much as the objects had, a cell of 32 bytes over each, and its place in a list.
+        let bytes = info(&table, "bytes").as_int().expect("an integer") - 40 * COUNT;
+        assert!(
+            table.table_type().is_bag() || bytes == before as i64,
+            "{bytes}"
+        );
         let second = table.snapshot().expect("a snapshot");
         (4..6).for_each(fill);
         assert_eq!(info(&table, "alive"), int(2));
@@ -356,6 +362,7 @@ fn little_is_retained_and_all_of_it_goes() {
         drop(second);
         store.collect();
         assert_eq!(info(&table, "retained"), int(0));
+        assert_eq!(info(&table, "bytes"), int(0));
         fill(0);
         assert_eq!(table.memory_by_kind().objects, before);
         table.delete().expect("deletes");

@@ -159,9 +159,13 @@ impl Edited {
 
     /// Returns how many bytes more the new chain takes than the old one, or fewer.
     pub(crate) fn more_bytes(&self) -> i64 {
+        self.fresh as i64 - self.bytes() as i64
+    }
+
+    /// Returns the bytes of what the new chain does not have.
+    pub(crate) fn bytes(&self) -> usize {
         let gone: usize = self.gone.iter().map(|object| object.record.size()).sum();
-        let cells = size_of_cells(Some(self.old), self.shared);
-        self.fresh as i64 - (gone + cells) as i64
+        gone + size_of_cells(Some(self.old), self.shared)
     }
 
     /// Returns whether another chain of the key has any of what the new chain does not have: an object that went, or a

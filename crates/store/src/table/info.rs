@@ -291,7 +291,8 @@ impl Table {
     /// Beyond the items of [`Info`]: `fixed`, `safe_fixed_monotonic_time`, `safe_fixed`, `binary`
     /// (a walk over the whole table), `stats`, `index`, and `index_info`: what [`Table::figures`] returns, as a list of
     /// pairs; and `snapshots`: a map of the number `alive`, the age of the `oldest` in milliseconds (`none`, if none
-    /// is), whether the table is `versioned`, and the number of versions that are `retained`.
+    /// is), whether the table is `versioned`, the number of versions that are `retained`, and the `bytes` that these
+    /// take.
     ///
     /// ```
     /// # use fyris::{InfoValue, Options, Store, term};
@@ -421,13 +422,15 @@ impl Table {
 
     fn snapshots_info(&self) -> Option<Term> {
         let pin = fyris_sync::reclaim::pin();
-        let (alive, oldest, retained) = self.shared.any_data(&pin)?.snapshots().figures(&pin);
+        let (alive, oldest, (retained, bytes)) =
+            self.shared.any_data(&pin)?.snapshots().figures(&pin);
         let age = oldest.map(|age| Term::Int(age.as_millis() as i64));
         Some(term!(#{
             :alive => (alive as i64),
             :oldest => (age.unwrap_or_else(|| Term::atom("none"))),
             :versioned => (self.shared.life.state().is_versioned()),
             :retained => (retained as i64),
+            :bytes => (bytes as i64),
         }))
     }
 

@@ -31,6 +31,9 @@ pub(crate) struct Version {
 pub(crate) struct VersionPtr(NonNull<Version>);
 
 impl VersionPtr {
+    /// The bytes of a cell.
+    pub(super) const BYTES: usize = size_of::<Version>();
+
     /// Makes the cell of a write, which has no stamp yet. `older` is what the key holds now; one of the two contents is
     /// there.
     pub(crate) fn new(content: Option<Content>, older: Option<Held>, log: &CommitLog) -> Self {

@@ -18,6 +18,7 @@ use fyris_sync::lock::{Mutex, MutexGuard};
 use fyris_sync::reclaim::{Guard, PROTECT, Retire};
 use fyris_sync::thread::slot;
 
+use super::cell::VersionPtr;
 use crate::chain::{self, Edited};
 use crate::record::RecordPtr;
 use crate::slot::Content;
@@ -38,8 +39,8 @@ pub(crate) struct LiveSnapshots {
     turn: Mutex<()>,
     /// Keys in the index that hold nothing at present.
     absent: PlainUsize,
-    /// The number of retained versions.
-    retained: PlainUsize,
+    /// The number of retained versions, and the bytes that they take.
+    retained: (PlainUsize, PlainUsize),
     /// Snapshots and jobs that need the content, and one for its table.
     holders: PlainUsize,
 }
@@ -99,6 +100,16 @@ impl DeadItem {
             DeadItem::Content(content) => Some(content.newest()),
             DeadItem::Part(edited) => edited.gone.first().map(|object| object.record),
         }
+    }
+
+    /// Returns the bytes that are kept with it: its own, those of the cell over it, and its place in a list.
+    pub(super) fn bytes(&self) -> usize {
+        let (own, place) = match self {
+            DeadItem::Nothing => (0, 0),
+            DeadItem::Content(content) => (content.size(), size_of::<Content>()),
+            DeadItem::Part(edited) => (edited.bytes(), size_of::<Edited>()),
+        };
+        own + place + VersionPtr::BYTES
     }
 
     /// Retires it.
@@ -167,7 +178,7 @@ impl Default for LiveSnapshots {
             list: AtomicPtr::new(std::ptr::null_mut()),
             turn: Mutex::new(()),
             absent: PlainUsize::new(0),
-            retained: PlainUsize::new(0),
+            retained: Default::default(),
             holders: PlainUsize::new(1),
         }
     }
@@ -190,11 +201,18 @@ impl LiveSnapshots {
         self.holders.fetch_sub(1, PlainOrdering::AcqRel) == 1
     }
 
-    /// Counts retained versions.
-    pub(super) fn count_retained(&self, more: isize) {
-        // Relaxed: a count. Two's complement: adds or takes away.
-        self.retained
-            .fetch_add(more as usize, PlainOrdering::Relaxed);
+    /// Counts a retained version, of so many bytes.
+    pub(super) fn retain(&self, bytes: usize) {
+        // Relaxed, both: counts.
+        self.retained.0.fetch_add(1, PlainOrdering::Relaxed);
+        self.retained.1.fetch_add(bytes, PlainOrdering::Relaxed);
+    }
+
+    /// Counts one less.
+    pub(super) fn let_loose(&self, bytes: usize) {
+        // Relaxed, both: as above.
+        self.retained.0.fetch_sub(1, PlainOrdering::Relaxed);
+        self.retained.1.fetch_sub(bytes, PlainOrdering::Relaxed);
     }
 
     /// Counts keys that are in the index and hold nothing: before they are, and when they are no more.
@@ -269,13 +287,18 @@ impl LiveSnapshots {
         self.seeing(born, died, pin).is_some()
     }
 
-    /// Returns the number of living snapshots, the age of the oldest, and the number of versions that are retained.
-    pub(crate) fn figures(&self, pin: &impl Guard) -> (usize, Option<Duration>, usize) {
+    /// Returns the number of living snapshots, the age of the oldest, and the number of versions that are retained, with
+    /// their bytes.
+    pub(crate) fn figures(&self, pin: &impl Guard) -> (usize, Option<Duration>, (usize, usize)) {
         let list = self.now(pin);
         let oldest = list.first().map(|snapshot| snapshot.age());
-        // Relaxed: a count.
-        let retained = self.retained.load(PlainOrdering::Relaxed);
-        (list.len(), oldest, retained)
+        // Relaxed: as above.
+        let now = |count: &PlainUsize| count.load(PlainOrdering::Relaxed);
+        (
+            list.len(),
+            oldest,
+            (now(&self.retained.0), now(&self.retained.1)),
+        )
     }
 
     fn now<'g>(&self, _pin: &'g impl Guard) -> &'g [Arc<LiveSnapshot>] {

@@ -63,11 +63,15 @@ where
                 // It has a name of its own for when that cell can go (RETAINED).
                 owned = DeadItem::Content(NewRecord::of_key(key).publish());
             }
-            match snapshot.keep(owned, unseen) {
-                None => return self.snapshots.count_retained(1),
-                // The snapshot has ended since, and is out of the list. Again, by what that says now.
-                Some(again) => owned = again,
-            }
+            let bytes = owned.bytes();
+            // Before it can go.
+            self.snapshots.retain(bytes);
+            let Some(again) = snapshot.keep(owned, unseen) else {
+                return;
+            };
+            // The snapshot has ended since, and is out of the list. Again, by what that says now.
+            self.snapshots.let_loose(bytes);
+            owned = again;
         }
     }
 
@@ -92,9 +96,9 @@ where
                 if let Some(key) = item.key() {
                     self.prune(self.key_of(key), &pin);
                 }
+                self.snapshots.let_loose(item.bytes());
                 // SAFETY: RETAINED: the list's own, and out of the chain.
                 unsafe { item.retire(&pin) };
-                self.snapshots.count_retained(-1);
             }
         }
     }
