@@ -114,13 +114,13 @@ impl Table {
     /// The number of objects.
     pub(crate) fn size(&self) -> PyResult<usize> {
         errors::not_forked()?;
-        match self.table.info() {
-            Some(info) => Ok(info.size),
-            None => Err(NoSuchTable::new_err(format!(
-                "no table {}",
-                self.table.reference()
-            ))),
+        if let Some(info) = self.table.info() {
+            return Ok(info.size);
         }
+        // Why: deleted, or a snapshot that was released.
+        let why = self.table.check(fyris::Right::Read).err();
+        let gone = || fyris::Error::NoSuchTable(self.table.reference());
+        Err(errors::store(why.unwrap_or_else(gone)))
     }
 }
 

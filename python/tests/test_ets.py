@@ -336,6 +336,8 @@ def test_snapshots():
     before.release()
     with pytest.raises(fyris.Closed):
         before[1]
+    with pytest.raises(fyris.Closed):
+        len(before)
     del table
     gc.collect()
     assert alone[2] == "two" and len(alone) == 2

@@ -133,7 +133,7 @@ pub unsafe extern "C" fn fyris_table_info(
                 let text = format!("the item {item} is not for C");
                 return Err(Failure::new(FYRIS_E_ARGUMENT, text));
             }
-            None => return Err(fyris::Error::NoSuchTable(table.reference()).into()),
+            None => return Err(gone(table).into()),
         };
         // SAFETY: OUT.
         unsafe { out.put(boxed(found)) };
@@ -160,8 +160,14 @@ pub unsafe extern "C" fn fyris_table_size(
         match table.info() {
             // SAFETY: OUT.
             Some(info) => unsafe { out.put(info.size) },
-            None => return Err(fyris::Error::NoSuchTable(table.reference()).into()),
+            None => return Err(gone(table).into()),
         }
         Ok(())
     })
+}
+
+/// Returns why a table has no information: it is deleted, or a snapshot that was released.
+fn gone(table: &fyris::Table) -> fyris::Error {
+    let error = table.check(fyris::Right::Read).err();
+    error.unwrap_or_else(|| fyris::Error::NoSuchTable(table.reference()))
 }

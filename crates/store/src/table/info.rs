@@ -259,8 +259,9 @@ impl Table {
         if info.library_index || info.index != info.table_type.index() {
             items.push(("index", info.item("index")?));
             let pin = fyris_sync::reclaim::pin();
-            let figures = Live(self.shared.any_data(&pin)?).describe(&pin);
-            items.push(("index_info", pairs(&figures)));
+            // A snapshot may outlive its table's content.
+            let data = self.shared.any_data(&pin);
+            items.extend(data.map(|data| ("index_info", pairs(&Live(data).describe(&pin)))));
         }
         Some(items)
     }
