@@ -313,3 +313,27 @@ fn nothing_escapes_deletion_by_being_replaced() {
         }
     }
 }
+
+/// A scan that has begun has a horizon, which was taken for a bound of each piece: pieces overlapped.
+#[test]
+fn threads_go_on_after_a_step_in_both_directions() {
+    let owner = common::store().owner();
+    let table = owner.new_table("t", &Options::ordered_set()).unwrap();
+    table
+        .insert_many((0..3000).map(|n| Term::tuple(vec![Term::Int(n)])))
+        .unwrap();
+    let all = MatchSpec::new(&Term::parse("[{'_',[],['$_']}]").unwrap()).unwrap();
+    for back in [false, true] {
+        let query = table.query(&all).threads(3);
+        let mut query = if back { query.reverse() } else { query };
+        for _ in 0..3 {
+            assert!(query.step(100).unwrap());
+        }
+        query.run().unwrap();
+        let mut found = query.take();
+        if back {
+            found.reverse();
+        }
+        assert_eq!(found, table.tab2list().unwrap());
+    }
+}

@@ -43,6 +43,8 @@ pub(crate) fn pieces(scan: &Scan, view: &impl View, threads: usize, pin: &impl G
 /// Cuts a span at those keys that lie in it; without order there is only one span, in which all lie.
 fn cut(mut span: Span, cuts: &[Vec<u8>], ordered: bool) -> Vec<Span> {
     let mut spans = Vec::new();
+    // A horizon, of a scan that has begun, would stand in the place of a bound of each piece.
+    span.widen();
     for key in cuts {
         if ordered && !lies_in(key, &span) {
             continue;
