@@ -27,7 +27,8 @@
 %% == Consistency ==
 %%
 %% Each write of an object is atomic and isolated. Which calls are one step as a whole stands at the functions. Readers
-%% never wait, unless an index with locks was chosen for the table (`{index, Name}' in {@link new/2}). Calls
+%% never wait, unless an index with locks was chosen for the table (`{index, Name}' in {@link new/2}); but who begins to
+%% read a snapshot waits for the writes under way. Calls
 %% that return what they find of more than 512 objects ({@link select/2}, {@link match/2}, {@link select_count/2},
 %% {@link tab2list/1}, {@link tab2file/3}) show the table as it was at one moment, as {@link snapshot/1} does. Other
 %% traversals, key by key, in chunks or by a fun, meet each object that is there throughout once, and others may or may

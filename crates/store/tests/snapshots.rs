@@ -497,3 +497,41 @@ fn calls_of_many_objects_show_one_moment() {
         table.delete().expect("deletes");
     }
 }
+
+#[test]
+fn what_reads_a_snapshot_lets_it_go_at_its_end() {
+    let store = common::store();
+    let owner = store.owner();
+    let table = owner.new_table("t", &Options::ordered_set());
+    let table = table.expect("a table");
+    let alive = || info(&table, "alive").as_int();
+    (0..2000).for_each(|k| table.insert(&tuple([int(k)])).expect("inserts"));
+    let mut iter = table.iter();
+    assert!(iter.next().is_some());
+    assert_eq!(alive(), Some(1));
+    assert_eq!(iter.by_ref().count(), 1999);
+    assert_eq!(alive(), Some(0));
+    assert!(iter.next().is_none());
+    let all = MatchSpec::new(&Term::parse("[{'_',[],['$_']}]").expect("a term"));
+    let mut query = table.query(&all.expect("a specification"));
+    query.step(1).expect("reads");
+    assert_eq!(alive(), Some(1));
+    // A chunk is of its own moment.
+    let chunk = fyris::Continuation::before(query, 10).expect("a continuation");
+    assert_eq!(alive(), Some(0));
+    table.insert(&tuple([int(1000), int(1)])).expect("inserts");
+    let mut chunk = chunk.next().expect("reads");
+    let mut found = chunk.results;
+    while let Some(next) = chunk.next {
+        chunk = next.next().expect("reads");
+        found.extend(chunk.results);
+    }
+    assert!(found.contains(&tuple([int(1000), int(1)])));
+    // Few objects are read at once.
+    table.delete_all_objects().expect("empties");
+    table.insert(&tuple([int(1)])).expect("inserts");
+    let mut iter = table.iter();
+    assert!(iter.next().is_some());
+    table.delete().expect("deletes");
+    assert!(iter.next().is_none());
+}

@@ -202,6 +202,7 @@ impl Query {
     /// Stops at `limit` results; [`Query::take`] makes room for more.
     pub(super) fn limit(mut self, limit: usize) -> Query {
         self.work.limit = limit;
+        self.past = None;
         self
     }
 
@@ -223,7 +224,8 @@ impl Query {
     /// # Errors
     ///
     /// [`Error::NoSuchTable`], [`Error::NoAccess`]; what was done before stays done. One that reads a snapshot already
-    /// goes on, whatever becomes of the table.
+    /// goes on, whatever becomes of the table, until the [`Owner`](crate::Owner) of the handle ends:
+    /// [`Error::Released`].
     pub fn step(&mut self, objects: usize) -> Result<bool> {
         self.work.check_iteration(&self.table)?;
         if let Verb::Select | Verb::Count = self.work.verb {
@@ -376,7 +378,7 @@ impl Query {
         if self.work.limit != usize::MAX {
             return self.read_chunk(go_on);
         }
-        if self.work.threads > 1 {
+        if self.work.threads > 1 && !self.is_done() {
             return self.read_on_threads(go_on);
         }
         // A step at least, so that the table is asked for the right to it.
@@ -418,11 +420,12 @@ impl Query {
 
     /// Reads on by several threads.
     fn read_on_threads(&mut self, go_on: &(impl Fn() -> bool + Sync)) -> Result<()> {
-        let (threads, work) = (self.work.threads, &self.work);
-        let table = match self.past.take() {
-            Some(past) => past,
+        let table = match &self.past {
+            Some(past) => past.clone(),
             None => self.table.at_one_moment()?,
         };
+        self.past = Some(table.clone());
+        let (threads, work) = (self.work.threads, &self.work);
         let pieces =
             table.read(|view, pin| Ok(parallel::pieces(&work.scan, &view, threads, pin)))?;
         let done = parallel::run(pieces, threads, |scan| {
@@ -436,7 +439,9 @@ impl Query {
         });
         self.work
             .put_together(done.into_iter().collect::<Result<_>>()?);
-        self.past = (!self.is_done()).then_some(table);
+        if self.is_done() {
+            self.past = None;
+        }
         Ok(())
     }
 

@@ -201,13 +201,20 @@ impl Scan {
         };
         while left > 0 {
             // One call of `visit`, into which `f` is inlined, serves both.
+            let keys = left.min(batch);
             let rest = match (pace, self.parts.pop()) {
                 (Pace::Few, _) => Rest::Done,
                 (_, None) => break,
                 (_, Some(part)) => {
                     records.clear();
-                    self.fetch(part, reader, left.min(batch), pin, &mut records)
+                    self.fetch(part, reader, keys, pin, &mut records)
                 }
+            };
+            // Keys that hold nothing at the moment of a snapshot count, too.
+            let least = if matches!(rest, Rest::More(_)) {
+                keys
+            } else {
+                0
             };
             let now = self.in_this_step(records.len(), left);
             let (seen, enough) = self.visit(&records[..now], &mut f);
@@ -218,7 +225,7 @@ impl Scan {
                 self.put_back(rest, &records, seen);
             }
             self.visited += seen as u64;
-            left = left.saturating_sub(seen);
+            left = left.saturating_sub(seen.max(least));
             if enough || matches!(pace, Pace::Few) {
                 break;
             }

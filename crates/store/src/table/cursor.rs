@@ -148,11 +148,13 @@ impl Cursor {
 /// ```
 pub struct Iter {
     table: Table,
+    /// The snapshot that it reads, once it has begun to.
+    past: Option<Table>,
     cursor: Cursor,
     /// The batch under way, reversed.
     batch: Vec<Term>,
-    begun: bool,
-    failed: bool,
+    /// Nothing comes behind the batch.
+    ended: bool,
 }
 
 impl Iter {
@@ -160,30 +162,32 @@ impl Iter {
         let cursor = if back { Cursor::back() } else { Cursor::new() };
         Iter {
             table,
+            past: None,
             cursor,
             batch: Vec::new(),
-            begun: false,
-            failed: false,
+            ended: false,
         }
     }
 
-    fn fill(&mut self) -> Result<bool> {
-        if !std::mem::replace(&mut self.begun, true) {
-            let cursor = self.table.cursor_of(Span::ALL, self.cursor.back);
-            // The objects, if they are few; else of a snapshot.
-            if let Some(terms) = self.table.few_terms(cursor)? {
-                self.batch = terms;
-                self.batch.reverse();
-                self.cursor.ended = true;
-                return Ok(!self.batch.is_empty());
+    /// Reads the next batch: all objects, if they are few; else of a snapshot.
+    fn fill(&mut self) -> Result<()> {
+        let past = match &self.past {
+            Some(past) => past,
+            None => {
+                let cursor = self.table.cursor_of(Span::ALL, self.cursor.back);
+                if let Some(terms) = self.table.few_terms(cursor)? {
+                    self.batch = terms;
+                    self.batch.reverse();
+                    self.ended = true;
+                    return Ok(());
+                }
+                self.past.insert(self.table.at_one_moment()?)
             }
-            self.table = self.table.at_one_moment()?;
-        }
-        let pin = pin();
-        let mut objects = Vec::new();
-        let more = self.cursor.next_batch(&self.table, &pin, &mut objects)?;
+        };
+        let (pin, mut objects) = (pin(), Vec::new());
+        self.ended = !self.cursor.next_batch(past, &pin, &mut objects)?;
         self.batch.extend(objects.iter().rev().map(Object::to_term));
-        Ok(more)
+        Ok(())
     }
 }
 
@@ -191,15 +195,15 @@ impl Iterator for Iter {
     type Item = Result<Term>;
 
     fn next(&mut self) -> Option<Result<Term>> {
-        while self.batch.is_empty() && !self.failed {
-            match self.fill() {
-                Ok(true) => {}
-                Ok(false) => return None,
-                Err(error) => {
-                    self.failed = true;
-                    return Some(Err(error));
-                }
+        while self.batch.is_empty() && !self.ended {
+            if let Err(error) = self.fill() {
+                self.ended = true;
+                self.past = None;
+                return Some(Err(error));
             }
+        }
+        if self.ended {
+            self.past = None;
         }
         self.batch.pop().map(Ok)
     }

@@ -31,7 +31,8 @@ pub use range::{RangeCursor, RangeOptions};
 pub use reading::{Elements, Generated};
 pub(crate) use watch::Watched;
 
-/// The most objects that a call reads of the live table, under one pin. What may be more is read of a snapshot.
+/// The most objects that a call without a limit reads of the live table, under one pin. What may be more is read of a
+/// snapshot.
 pub(crate) const FEW: usize = if cfg!(fyris_small) { 4 } else { 512 };
 
 pub use watch::WriteWatch;

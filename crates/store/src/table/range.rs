@@ -476,7 +476,7 @@ impl Table {
                 &mut records,
             );
             records.truncate(limit);
-            let is_all = cursor.ended || records.len() == limit;
+            let is_all = records.len() <= FEW && (cursor.ended || records.len() == limit);
             if is_all {
                 // Objects that were read without the right to it are not handed out.
                 self.check_right(Right::Read)?;

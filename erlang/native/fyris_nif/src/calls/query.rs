@@ -160,9 +160,15 @@ fn slice(env: Env, query: &mut Query, verb: Verb, tail: Term) -> Result<(bool, T
     }
     let before = query.visited();
     let more = query.step(SLICE)?;
-    let visited = (query.visited() - before) as usize;
-    env.consume(PERCENT * visited.min(SLICE) / SLICE);
+    consume(env, (query.visited() - before) as usize, more);
     Ok((more, env.make_int(query.count() as i64)))
+}
+
+/// Takes as much of the process's time slice as was visited: of a slice that was not the last all of it, for keys may have
+/// come by that hold nothing in a snapshot.
+fn consume(env: Env, visited: usize, more: bool) {
+    let share = if more { SLICE } else { visited.min(SLICE) };
+    env.consume(PERCENT * share / SLICE);
 }
 
 /// Runs one slice of a query for values, which become terms of the machine as they are found.
@@ -179,8 +185,7 @@ fn list_slice(env: Env, query: &mut Query, tail: Term) -> Result<(bool, Term), F
         let push = |tail, &value: &Term| maker.cell(value, tail);
         Ok::<_, Fail>((more, found.iter().fold(tail, push)))
     })?;
-    let visited = (query.visited() - before) as usize;
-    env.consume(PERCENT * visited.min(SLICE) / SLICE);
+    consume(env, (query.visited() - before) as usize, more);
     Ok((more, list))
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use fyris::{Cursor, Snapshot};
+use fyris::{Cursor, Error, Guard, Object, Snapshot, Table};
 
 use crate::call::{BAD, Reply};
 use crate::kind::atom;
@@ -12,10 +12,16 @@ use crate::{load, tables};
 
 /// A place in a table, kept between calls.
 pub(crate) struct CursorPlace {
-    cursor: Mutex<Cursor>,
+    state: Mutex<State>,
+    back: bool,
+}
+
+struct State {
+    cursor: Cursor,
+    /// Whether it shows the table as it was at one moment.
+    one_moment: bool,
     /// What is read in the place of the table.
     snapshot: Option<Snapshot>,
-    back: bool,
 }
 
 /// Objects of a slice: a tenth of a millisecond, or a little less.
@@ -23,22 +29,24 @@ const SLICE: usize = 512;
 /// The percentage of a process's time slice that a slice takes.
 const PERCENT: usize = 10;
 
+fn cursor_of(back: bool) -> Cursor {
+    if back { Cursor::back() } else { Cursor::new() }
+}
+
 /// Implements `cursor(Table, Back, OneMoment)`: makes a cursor before the first key, or as [`Cursor::back`]. It shows
-/// the table as it is slice by slice or, if that is asked for and it has more objects than a slice, as it is now.
+/// the table as it is slice by slice or, if that is asked for and it has more objects than a slice, as it was at one
+/// moment.
 pub(super) fn cursor(env: Env, args: &[Term]) -> Reply {
     let back = super::boolean(env, args[1])?;
     let one_moment = super::boolean(env, args[2])?;
     tables::with(env, args[0], |table, _| {
         table.check(fyris::Right::Read)?;
-        let is_one = table.as_snapshot().is_some();
-        let wants = one_moment && !is_one && table.len() > SLICE;
-        let cursor = if back { Cursor::back() } else { Cursor::new() };
-        let place = CursorPlace {
-            cursor: Mutex::new(cursor),
-            snapshot: wants.then(|| table.snapshot()).transpose()?,
-            back,
-        };
-        Ok(load::wrap(env, place))
+        let state = Mutex::new(State {
+            cursor: cursor_of(back),
+            one_moment: one_moment && table.as_snapshot().is_none(),
+            snapshot: None,
+        });
+        Ok(load::wrap(env, CursorPlace { state, back }))
     })
 }
 
@@ -50,24 +58,49 @@ pub(super) fn cursor(env: Env, args: &[Term]) -> Reply {
 pub(super) fn slice(env: Env, args: &[Term]) -> Reply {
     let place = load::resource::<CursorPlace>(env, args[1]);
     let place = place.ok_or(BAD)?;
-    let mut cursor = place.cursor.lock().map_err(|_| BAD)?;
+    let mut state = place.state.lock().map_err(|_| BAD)?;
     tables::with(env, args[0], |table, pin| {
-        let table = place.snapshot.as_deref().unwrap_or(table);
         let mut objects = Vec::new();
-        let mut more = true;
-        while more && objects.len() < SLICE {
-            more = cursor.next_batch(table, pin, &mut objects)?;
+        let mut more = state.read(table, pin, &mut objects)?;
+        if more && state.one_moment && state.snapshot.is_none() {
+            // It is more than a slice: from the beginning, by a snapshot.
+            state.snapshot = Some(table.snapshot()?);
+            state.cursor = cursor_of(place.back);
+            objects.clear();
+            more = state.read(table, pin, &mut objects)?;
         }
         let list = match place.back {
             true => make_list(env, usize::MAX, objects.iter(), None, args[2]),
             false => make_list(env, usize::MAX, objects.iter().rev(), None, args[2]),
         };
-        env.consume(PERCENT * objects.len() / SLICE);
+        env.consume(PERCENT * objects.len().min(SLICE) / SLICE);
         if more {
             return Ok(env.make_cell(atom::more(env), list));
         }
         // Not when the process collects its garbage: writers pay for it.
-        place.snapshot.as_ref().inspect(|snapshot| snapshot.release());
+        state.snapshot = None;
         Ok(list)
     })
+}
+
+impl State {
+    /// Reads a slice; returns whether there may be more.
+    fn read<'g>(
+        &mut self,
+        table: &Table,
+        pin: &'g impl Guard,
+        objects: &mut Vec<Object<'g>>,
+    ) -> Result<bool, Error> {
+        let is_first = self.one_moment && self.snapshot.is_none();
+        if is_first && table.len() > SLICE {
+            return Ok(true);
+        }
+        let table = self.snapshot.as_deref().unwrap_or(table);
+        let mut more = true;
+        // One object more shows that a slice is not all.
+        while more && objects.len() < SLICE + usize::from(is_first) {
+            more = self.cursor.next_batch(table, pin, objects)?;
+        }
+        Ok(more)
+    }
 }
