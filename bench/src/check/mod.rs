@@ -8,6 +8,7 @@ mod core;
 mod query;
 mod rwlock;
 mod segment;
+mod snapshot;
 mod verdict;
 
 use fyris_harness::Line;
@@ -19,6 +20,7 @@ pub fn verdicts(suite: Suite, lines: &[Line]) -> Vec<Verdict> {
     match suite {
         Suite::Core => core::verdicts(lines),
         Suite::Query => query::verdicts(lines),
+        Suite::Snapshot => snapshot::verdicts(lines),
         Suite::Segment => segment::verdicts(lines),
         Suite::Rwlock => rwlock::verdicts(lines),
         Suite::ArrayMix => array_mix::verdicts(lines),

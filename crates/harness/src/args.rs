@@ -12,6 +12,8 @@ pub enum Suite {
     Core,
     /// Match specifications over tables, beside the real ets where Erlang is installed
     Query,
+    /// Snapshots: taking and reading them, and writing beside them
+    Snapshot,
     /// ETS's own benchmark suite, which is not built
     #[value(hide = true)]
     EtsBench,
@@ -31,6 +33,7 @@ impl Suite {
         match self {
             Self::Core => "core",
             Self::Query => "query",
+            Self::Snapshot => "snapshot",
             Self::EtsBench => "ets_bench",
             Self::Judy => "judy",
             Self::Rwlock => "rwlock",

@@ -59,6 +59,7 @@ mod rng;
 pub mod rwlock;
 pub mod segment;
 pub mod shared;
+pub mod snapshot;
 pub mod stats;
 mod suites;
 

@@ -3,11 +3,12 @@
 use crate::args::Suite;
 use crate::entry::Entry;
 use crate::error::BenchError;
-use crate::{array_mix, core, judy, query, rwlock, segment};
+use crate::{array_mix, core, judy, query, rwlock, segment, snapshot};
 
-const SUITES: [Entry; 6] = [
+const SUITES: [Entry; 7] = [
     core::ENTRY,
     query::ENTRY,
+    snapshot::ENTRY,
     judy::ENTRY,
     rwlock::ENTRY,
     segment::ENTRY,
