@@ -42,8 +42,9 @@ step "fuzz targets on their stored corpora and a few seconds more"
 ci/fuzz.sh 4
 
 step "every suite of benchmarks, briefly"
-for suite in core query rwlock segment array_mix; do
+for suite in core query "snapshot --runs 1" rwlock segment array_mix; do
   echo "bench $suite --quick"
+  # shellcheck disable=SC2086 # a suite may have options
   cargo run --profile quick --locked -q -p fyris-harness -- $suite --quick >/dev/null
 done
 

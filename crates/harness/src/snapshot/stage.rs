@@ -14,8 +14,9 @@ use crate::rng::Rng;
 
 /// Lookups of a measurement.
 const LOOKUPS: usize = 300_000;
-/// Snapshots that are taken and released for a figure.
+/// Snapshots that are taken and released for a figure, and first ones, before each of which there is a pause.
 const TAKEN: usize = 300;
+const FIRST: usize = 25;
 /// Snapshots beside which all is overwritten.
 const MANY: usize = 100;
 /// The time in which a table without snapshots is a plain one again.
@@ -69,7 +70,7 @@ impl Stage {
         times.push((Case::Count, self.count(&self.table)?));
         times.push((Case::Scan, self.scan(&self.table)?));
         times.push((Case::Overwrite, self.overwrite()?));
-        times.push((Case::First, self.first(20)?[10]));
+        times.push((Case::First, self.first(FIRST)?[FIRST / 2]));
         let before = allocated();
         let past = self.table.snapshot()?;
         times.push((Case::Take, self.take(TAKEN)?[TAKEN / 2]));
@@ -162,7 +163,7 @@ impl Stage {
     /// snapshots and with one that is counted once a second.
     #[allow(clippy::type_complexity)]
     fn beside_writers(&self) -> Result<(Vec<f64>, Vec<f64>, [(Case, f64); 2])> {
-        let (first, _) = self.with_writers(|| self.first(50))?;
+        let (first, _) = self.with_writers(|| self.first(FIRST))?;
         let past = self.table.snapshot()?;
         let take = || {
             sorted(TAKEN, || {
