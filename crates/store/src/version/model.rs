@@ -77,7 +77,7 @@ fn settled(table: &Table, first: &[i64], second: &[i64]) {
     let is_plain = |slot: Slot<Exact>| slot.resolved().is_some();
     assert!(table.index.entries().all(is_plain), "a cell is left");
     assert_eq!([look(table, 1), look(table, 2)], [first, second]);
-    assert_eq!(table.snapshots.figures(&pin()).2, 0);
+    assert_eq!(table.snapshots.figures(&pin()).2, (0, 0));
     assert!(!table.snapshots.has_absent());
     assert_eq!(table.len(), first.len() + second.len());
 }
