@@ -142,6 +142,8 @@ store_clock_unhelped    | --cfg loom --cfg fyris_small | -p fyris --lib version:
 store_left_unasked      | --cfg loom --cfg fyris_small | -p fyris --lib version::model::the_newer_of --profile quick
 store_kept_for_none     | --cfg loom --cfg fyris_small | -p fyris --lib version::model::a_key_that_goes --profile quick
 store_nothing_pruned    | --cfg loom --cfg fyris_small | -p fyris --lib version::model::a_key_goes --profile quick
+store_begin_unfenced    | --cfg loom --cfg fyris_small | -p fyris --lib version::model::who_begins --profile quick
+store_stamp_unfenced    | --cfg loom --cfg fyris_small | -p fyris --lib version::model::a_snapshot_sees --profile quick
 store_turn_unwaited     |                    | -p fyris --test snapshots the_first
 store_moments_mixed     |                    | -p fyris --test snapshots calls_of
 store_page_reused      |                    | -p fyris --test words what_is_seen

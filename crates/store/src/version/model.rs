@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use fyris_sync::reclaim::{check, pin};
+use fyris_sync::reclaim::{LocalGuard, check, pin};
 use fyris_sync::thread::spawn;
 
 use super::live_snapshots::LiveSnapshot;
@@ -20,19 +20,26 @@ struct Shot {
 
 impl Shot {
     fn take(table: &Table) -> Shot {
-        let (pin, listed) = (pin(), LiveSnapshot::new());
+        Shot::take_under(table, &pin())
+    }
+
+    fn take_under(table: &Table, pin: &LocalGuard) -> Shot {
+        let listed = LiveSnapshot::new();
         let enter = || {
-            table.snapshots.enter(&listed, &pin);
+            table.snapshots.enter(&listed, pin);
             Box::from([listed.clone()])
         };
-        let place = table.commits.log.begin(enter, &pin);
+        let place = table.commits.log.begin(enter, pin);
         Shot { listed, place }
     }
 
     /// Returns the values under one key.
     fn look(&self, table: &Table, of: i64) -> Vec<i64> {
-        let pin = pin();
-        let found = table.get_at(Exact::of(&key(of)), Before(self.place), &pin);
+        self.look_under(table, of, &pin())
+    }
+
+    fn look_under(&self, table: &Table, of: i64, pin: &LocalGuard) -> Vec<i64> {
+        let found = table.get_at(Exact::of(&key(of)), Before(self.place), pin);
         values(table, found)
     }
 
@@ -97,6 +104,26 @@ fn a_snapshot_sees_what_was_read_before() {
         let table = table(true);
         let read = |table: &Table| take_after(table, &look(table, 1));
         beside(&table, &[read], |table| put(table, 1, 1));
+        settled(&table, &[1], &[0]);
+    });
+}
+
+/// A pin in between orders what only a fence of the beginning does.
+#[test]
+fn who_begins_a_snapshot_reads_it_under_the_same_pin() {
+    check(|| {
+        let table = table(true);
+        let writer = {
+            let table = table.clone();
+            spawn(move || put(&table, 1, 1))
+        };
+        let pin = pin();
+        let shot = Shot::take_under(&table, &pin);
+        let first = shot.look_under(&table, 1, &pin);
+        drop(pin);
+        writer.join().unwrap();
+        assert_eq!(shot.look(&table, 1), first);
+        shot.end(&table);
         settled(&table, &[1], &[0]);
     });
 }
