@@ -535,3 +535,48 @@ fn what_reads_a_snapshot_lets_it_go_at_its_end() {
     table.delete().expect("deletes");
     assert!(iter.next().is_none());
 }
+
+/// A writer keeps neighbouring keys, of which there are about as many as a call reads of the live table. More than that
+/// many are a stretch without gaps, however the table grows while the call looks.
+#[test]
+fn what_turns_out_to_be_many_is_of_one_moment() {
+    let few = if cfg!(fyris_small) { 4 } else { 512 };
+    let store = common::store();
+    let owner = store.owner();
+    for kind in [TableType::Set, TableType::DuplicateBag] {
+        let table = owner.new_table("t", &Options::new(kind));
+        let table = table.expect("a table");
+        let over = AtomicBool::new(false);
+        let found: Vec<Vec<i64>> = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let (mut from, mut to) = (0, 0);
+                while !over.load(Ordering::Relaxed) {
+                    while to - from < few + 20 {
+                        let _ = table.insert(&tuple([int(to), int(0)]));
+                        to += 1;
+                    }
+                    while to - from > (few - 20).max(1) {
+                        let _ = table.delete_key(&from);
+                        from += 1;
+                    }
+                }
+            });
+            let lists = (0..4000).map(|_| table.tab2list().unwrap_or_default());
+            let keys = lists.map(|list| {
+                let keys = list
+                    .iter()
+                    .map(|object| object.as_tuple().and_then(|t| t[0].as_int()));
+                let mut keys: Vec<i64> = keys.flatten().collect();
+                keys.sort_unstable();
+                keys
+            });
+            let found = keys.filter(|keys| keys.len() as i64 > few).collect();
+            over.store(true, Ordering::Relaxed);
+            found
+        });
+        for keys in found {
+            assert!(keys.windows(2).all(|two| two[0] + 1 == two[1]), "{keys:?}");
+        }
+        table.delete().expect("deletes");
+    }
+}
