@@ -21,7 +21,7 @@ use crate::output::Output;
 use crate::registry::Registry;
 use crate::report::{Line, Series, Timing};
 use case::{Limit, SnapshotCase};
-use stage::{Measured, Stage};
+use stage::{Measured, SnapshotStage};
 
 /// The suite's row in the list of suites.
 pub(super) const ENTRY: Entry = Entry {
@@ -47,7 +47,7 @@ fn run(out: &mut Output, _: &Registry) -> Result<(), BenchError> {
         let index = table_type.as_str();
         out.progress(&format!("{index}: filling"));
         let broken = |error: fyris::Error| BenchError::WrongAnswer(error.to_string());
-        let mut stage = Stage::new(table_type, n).map_err(broken)?;
+        let mut stage = SnapshotStage::new(table_type, n).map_err(broken)?;
         let mut runs = Vec::new();
         for run in 0..out.args.run_count() {
             out.progress(&format!("{index}, run {}", run + 1));

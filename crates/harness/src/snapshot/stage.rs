@@ -25,7 +25,7 @@ const LINGER: Duration = Duration::from_millis(120);
 const BESIDE: Duration = Duration::from_secs(2);
 
 /// A table full of pairs of integers.
-pub(super) struct Stage {
+pub(super) struct SnapshotStage {
     store: Store,
     /// The table lives as long as its owner.
     _owner: Owner,
@@ -43,14 +43,14 @@ pub(super) struct Measured {
     pub(super) slow: [f64; 2],
 }
 
-impl Stage {
-    pub(super) fn new(table_type: TableType, n: usize) -> Result<Stage> {
+impl SnapshotStage {
+    pub(super) fn new(table_type: TableType, n: usize) -> Result<SnapshotStage> {
         let store = Store::new();
         let owner = store.owner();
         let table = owner.new_table("t", &Options::new(table_type))?;
         let half = n as i64 / 2;
         let source = term!([{{:"$1", :"$2"}, [{:"<", :"$1", half}], [true]}]);
-        let stage = Stage {
+        let stage = SnapshotStage {
             store,
             _owner: owner,
             table,
