@@ -406,6 +406,20 @@ fn a_table_stays_versioned_for_a_moment() {
     table.insert(&tuple([int(2)])).expect("inserts");
     assert_eq!(info(&table, "versioned"), Term::atom("false"));
     assert_eq!(table.len(), 2);
+    // The next one begins as the first one did, and while it lives nothing ends that.
+    let snapshot = table.snapshot().expect("a snapshot");
+    std::thread::sleep(Duration::from_millis(150));
+    for k in 1..=3 {
+        table.insert(&tuple([int(k), int(k)])).expect("inserts");
+        assert_eq!(info(&table, "versioned"), Term::atom("true"));
+    }
+    let before: Vec<_> = (1..=3)
+        .map(|k| snapshot.lookup(&int(k)).expect("reads"))
+        .collect();
+    assert_eq!(
+        before,
+        [vec![tuple([int(1)])], vec![tuple([int(2)])], vec![]]
+    );
 }
 
 /// Returns the values in the order of keys.
