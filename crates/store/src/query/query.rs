@@ -19,9 +19,9 @@ const SLICE: usize = 4096;
 
 /// A query of a table, that runs in slices as long as its caller likes, in one go or not at all.
 ///
-/// It is owned and `Send`; between two steps it holds no pin and no lock, only keys, and for a select or a count of more
-/// than a few hundred objects a [snapshot](Table::snapshot), from its first step to its last. Dropping it cancels what
-/// has not been done. Consistency is that of [`Table::select`].
+/// It is owned and `Send`; between two steps it holds no pin and no lock. A select or a count of more than 512 objects
+/// holds a [snapshot](Table::snapshot) from its first step to its last. Dropping a query cancels what has not been done.
+/// Consistency is that of [`Table::select`].
 ///
 /// ```
 /// # use fyris::{MatchSpec, Options, Store, Term};
@@ -283,8 +283,8 @@ impl Query {
 
     /// Reads on by a step of about `objects` objects.
     ///
-    /// A query without a limit shows one moment: if what it visits is few objects, and a step, that reads all of them of
-    /// the live table; else every step reads a snapshot.
+    /// All steps of a query without a limit show one moment. If it visits few objects, and the step may visit as many,
+    /// the first step reads all of them from the live table. Else every step reads from one snapshot.
     fn step_by(
         &mut self,
         objects: usize,
@@ -293,8 +293,9 @@ impl Query {
         let is_limited = self.work.limit != usize::MAX;
         if !is_limited && self.past.is_none() && self.table.past().is_none() {
             let Query { table, work, .. } = self;
-            let may_be_few = objects >= FEW && (!work.scan.is_whole() || table.has_few()?);
             let done = table.read(|view, pin| {
+                // Where the number of objects tells, nothing is read to throw it away.
+                let may_be_few = objects >= FEW && (!work.scan.is_whole() || view.about() <= FEW);
                 Ok(may_be_few && step(work, &mut view.read_many(pin), Pace::Few, pin))
             })?;
             if done {

@@ -418,7 +418,7 @@ impl Table {
         mut f: impl FnMut(&[Content]),
     ) -> Result<()> {
         self.check_iteration("a scan")?;
-        if self.may_be_few(&cursor, limit)? && self.one_batch(cursor.clone(), limit, &mut f)? {
+        if self.one_batch(cursor.clone(), limit, &mut f)? {
             return Ok(());
         }
         let table = self.at_one_moment()?;
@@ -441,33 +441,28 @@ impl Table {
     pub(super) fn few_terms(&self, cursor: RangeCursor) -> Result<Option<Vec<Term>>> {
         self.check_iteration("a scan")?;
         let mut terms = Vec::new();
-        let is_all = self.may_be_few(&cursor, usize::MAX)?
-            && self.one_batch(cursor, usize::MAX, &mut |records| {
-                let objects = records.iter().map(|&record| newest(record, self.keypos()));
-                terms.extend(objects.map(|object| object.to_term()));
-            })?;
+        let is_all = self.one_batch(cursor, usize::MAX, &mut |records| {
+            let objects = records.iter().map(|&record| newest(record, self.keypos()));
+            terms.extend(objects.map(|object| object.to_term()));
+        })?;
         Ok(is_all.then_some(terms))
     }
 
-    /// Returns whether it may be that what a cursor reads of the live table is few objects.
-    fn may_be_few(&self, cursor: &RangeCursor, limit: usize) -> Result<bool> {
-        let is_open = cursor.span != Span::ALL || limit <= FEW;
-        Ok(self.past().is_none() && (is_open || self.has_few()?))
-    }
-
-    /// Returns whether the table has few objects.
-    pub(crate) fn has_few(&self) -> Result<bool> {
-        self.read(|view, _| Ok(view.about() <= FEW))
-    }
-
-    /// Shows `f` what a cursor reads up to a limit, if that is few objects; else returns `false`.
+    /// Shows `f` what a cursor reads up to a limit, if that is few objects of the live table; else returns `false`.
     fn one_batch(
         &self,
         mut cursor: RangeCursor,
         limit: usize,
         f: &mut impl FnMut(&[Content]),
     ) -> Result<bool> {
+        if self.past().is_some() {
+            return Ok(false);
+        }
         self.read(|view, pin| {
+            // Where the number of objects tells, nothing is read to throw it away.
+            if cursor.span == Span::ALL && limit > FEW && view.about() > FEW {
+                return Ok(false);
+            }
             let mut records = Vec::new();
             cursor.step(
                 &mut view.read_many(pin),
