@@ -282,8 +282,8 @@ info(Table) ->
 %% <dt>`safe_fixed_monotonic_time', `safe_fixed'</dt><dd>`false', or the time of the first fix, and for each process the
 %% number of fixes that it holds: `{Time, [{Pid, Count}]}'.</dd>
 %% <dt>`snapshots'</dt><dd>A map: how many snapshots of the table are `alive', the age of the `oldest' in milliseconds or
-%% `none', whether the table is `versioned', and how many versions of objects are `retained', in how many `bytes'. Not in
-%% `ets'.</dd>
+%% `none', whether the table is `versioned', the number of versions of objects that are `retained', and their `bytes'. Not
+%% in `ets'.</dd>
 %% <dt>`binary', `stats'</dt><dd>For tests of `ets' itself: the large binaries, and nothing.</dd>
 %% </dl>
 %% Needs no right to read.

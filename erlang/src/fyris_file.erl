@@ -38,8 +38,8 @@ write(Table, File, Options) ->
             end
     end.
 
-%% Calls a fun with a snapshot, and what is known of the table with the snapshot's size. A snapshot stays what it is; and
-%% for who may not read, to read fails.
+%% Calls a fun with a snapshot of the table, and the table's information with the snapshot's size. A table that is a
+%% snapshot already is passed as it is, and one that the caller may not read, for the fun to fail with.
 at_one_moment(Table, Info, Fun) ->
     try fyris:snapshot(Table) of
         Snapshot ->

@@ -13,8 +13,8 @@
 -export([lookup/2, lookup_element/3, lookup_element/4, member/2]).
 -export([first/1, last/1, next/2, prev/2, first_lookup/1, last_lookup/1,
          next_lookup/2, prev_lookup/2, slot/2]).
--export([cursor/3, slice/3, fold/2, fold_slice/3, fold_is_current/1, fold_end/1, query/3, step/2, chunk/4, chunk_next/1, chunk_step/1,
-         is_place/1, repair/3]).
+-export([cursor/3, slice/3, fold/2, fold_slice/3, fold_is_current/1, fold_end/1]).
+-export([query/3, step/2, chunk/4, chunk_next/1, chunk_step/1, is_place/1, repair/3]).
 -export([match_spec_compile/1, is_compiled_ms/1, run_spec/3, test_ms/2]).
 -export([open/2, range/5, prefix/4, range_slice/4, seek/3, nth/2, rank/2, count_between/3, lookup_some/2,
          take_slice/3, drain/1, cas/3, get_in/3, explain/2]).

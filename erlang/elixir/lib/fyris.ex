@@ -398,9 +398,9 @@ defmodule Fyris do
 
   defbang select(table :: table, spec :: :ets.match_spec()) :: [term],
           """
-          Returns what a match specification makes of the objects. If it visits more than 512, all are as they were at one
-          moment; of fewer each that is there throughout is visited once, others may be. If it names keys, or a range of them in an `:ordered_set`, no others are visited
-          (`explain/2`).
+          Returns what a match specification makes of the objects. If it visits more than 512, it sees them as they were
+          at one moment; else it visits each that is there throughout once, and perhaps others. If it names keys, or a
+          range of them in an `:ordered_set`, no others are visited (`explain/2`).
           """,
           [
             ~S|table = Fyris.new!(type: :ordered_set)|,

@@ -1,9 +1,9 @@
 //! The suite `snapshot`: what snapshots cost those who take and read them, and those who write meanwhile.
 //!
-//! One table of pairs of integers, a `set` and an `ordered_set`; each run goes through all cases in their order: the live
-//! table, a snapshot since which nothing was written, all objects overwritten once and again, a hundred snapshots, all
-//! released, and two writers. A figure is the median over runs; what it aims at is a ratio to another case of the same
-//! run ([`aims()`]), or a time. Objects are overwritten at random, so that their versions lie at random: of a bare scan
+//! One table of pairs of integers, a `set` and an `ordered_set`. Each run goes through all cases in their order: the
+//! live table, a snapshot since which nothing was written, all objects overwritten once and again, a hundred snapshots,
+//! all released, and two writers. A figure is the median over runs; what it aims at is a ratio to another case of the
+//! same run ([`aims()`]), or a time. Objects are overwritten at random, so that their versions lie at random: of a bare scan
 //! of them 15 ns an object are not counted.
 
 mod case;

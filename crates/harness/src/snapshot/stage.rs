@@ -19,8 +19,8 @@ const TAKEN: usize = 300;
 const FIRST: usize = 25;
 /// Snapshots beside which all is overwritten.
 const MANY: usize = 100;
-/// The time in which a table without snapshots is a plain one again.
-const LINGER: Duration = Duration::from_millis(120);
+/// A table that had no snapshot for this time is unversioned after its next write.
+const IDLE: Duration = Duration::from_millis(120);
 /// The time of a measurement beside writers.
 const BESIDE: Duration = Duration::from_secs(2);
 
@@ -142,7 +142,7 @@ impl SnapshotStage {
     /// Takes and releases snapshots of a table that is a plain one each time. Returns the times, ascending.
     fn first(&self, count: usize) -> Result<Vec<f64>> {
         sorted(count, || {
-            sleep(LINGER);
+            sleep(IDLE);
             self.table.insert(&pair(0, 0))?;
             self.take_one()
         })
@@ -173,7 +173,7 @@ impl SnapshotStage {
         };
         let (take, _) = self.with_writers(take)?;
         drop(past);
-        sleep(LINGER);
+        sleep(IDLE);
         let idle = || {
             sleep(BESIDE);
             Ok(())

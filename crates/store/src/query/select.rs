@@ -35,9 +35,9 @@ impl Table {
     ///
     /// # Consistency
     ///
-    /// Of what visits more than 512 objects all are as they were at one moment of the call, as [`Table::tab2list`] says.
-    /// Of fewer an object that is there throughout is visited exactly once, concurrent changes may or may not be seen,
-    /// and of a list that is inserted at once all objects are seen or none.
+    /// A call that visits more than 512 objects sees all of them as they were at one moment of the call: see
+    /// [`Table::tab2list`]. A call that visits fewer sees each object that is there throughout exactly once, may or may
+    /// not see concurrent changes, and sees all objects of a list insert or none.
     ///
     /// ```
     /// # use fyris::{MatchSpec, Options, Store, term};

@@ -294,11 +294,11 @@ impl Table {
     ///
     /// # Consistency
     ///
-    /// Of more than 512 objects all are as they were at one moment of the call: they are read of a
-    /// [`snapshot`](Table::snapshot), for which no writer waits, and which writers pay as its documentation says. Of
-    /// fewer each key is as it was at a moment of the call, and of a list that is inserted at once
-    /// ([`Table::insert_list`]) either all objects are there, as later writers have changed them, or for each of its
-    /// keys the objects that were there before, unless they have been deleted since.
+    /// More than 512 objects are returned as they were at one moment of the call, from a
+    /// [`snapshot`](Table::snapshot): no writer waits for that, and writes cost what [`Snapshot`](crate::Snapshot) says.
+    /// With fewer objects each key is as it was at some moment of the call. Of a list that is inserted at once
+    /// ([`Table::insert_list`]) the result then has either all objects, as later writers have changed them, or for each
+    /// of its keys the objects that were there before, unless they have been deleted since.
     ///
     /// ```
     /// # use fyris::{Options, Store, term};

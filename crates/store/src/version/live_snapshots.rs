@@ -201,15 +201,15 @@ impl LiveSnapshots {
         self.holders.fetch_sub(1, PlainOrdering::AcqRel) == 1
     }
 
-    /// Counts a retained version, of so many bytes.
-    pub(super) fn retain(&self, bytes: usize) {
+    /// Counts a version of this many bytes as retained.
+    pub(super) fn add_retained(&self, bytes: usize) {
         // Relaxed, both: counts.
         self.retained.0.fetch_add(1, PlainOrdering::Relaxed);
         self.retained.1.fetch_add(bytes, PlainOrdering::Relaxed);
     }
 
-    /// Counts one less.
-    pub(super) fn let_loose(&self, bytes: usize) {
+    /// Counts it as retained no longer.
+    pub(super) fn sub_retained(&self, bytes: usize) {
         // Relaxed, both: as above.
         self.retained.0.fetch_sub(1, PlainOrdering::Relaxed);
         self.retained.1.fetch_sub(bytes, PlainOrdering::Relaxed);
@@ -287,8 +287,7 @@ impl LiveSnapshots {
         self.seeing(born, died, pin).is_some()
     }
 
-    /// Returns the number of living snapshots, the age of the oldest, and the number of versions that are retained, with
-    /// their bytes.
+    /// Returns the number of live snapshots, the age of the oldest, and the number and bytes of retained versions.
     pub(crate) fn figures(&self, pin: &impl Guard) -> (usize, Option<Duration>, (usize, usize)) {
         let list = self.now(pin);
         let oldest = list.first().map(|snapshot| snapshot.age());

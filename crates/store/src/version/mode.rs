@@ -1,8 +1,8 @@
 //! Whether the writes of a table leave versions.
 //!
-//! It begins with the first snapshot, which waits for the writes under way (TURNED in [`super`]), and lasts for some
-//! time beyond the last one: calls that read much take snapshots one after another, and should wait once. The write
-//! that finds that time over ends it.
+//! They do from the first snapshot on, which waits for the writes under way (TURNED in [`super`]), until some time after
+//! the last snapshot has ended: scans that take one snapshot after another then wait once. The first write after that
+//! time ends it.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{LazyLock, Mutex, MutexGuard};
@@ -12,8 +12,8 @@ use fyris_sync::reclaim::LocalGuard;
 
 use crate::life::Life;
 
-/// The time that a table stays versioned without a snapshot, in milliseconds.
-const LINGERS: u64 = 100;
+/// Milliseconds for which a table stays versioned without a snapshot.
+const IDLE_MS: u64 = 100;
 
 /// The snapshots of a table, over all contents that it had, as far as its mode goes.
 #[derive(Default)]
@@ -59,10 +59,10 @@ impl Versioned {
     /// Ends the mode if there has been no snapshot for some time. Called by writes of a versioned table.
     pub(crate) fn end_if_idle(&self, life: &Life) {
         let since = self.idle_since.load(Ordering::Relaxed);
-        if since == 0 || now() < since + LINGERS {
+        if since == 0 || now() < since + IDLE_MS {
             return;
         }
-        // Another write is about it, or a snapshot begins, which waits for this write.
+        // No waiting: another write is here, or a snapshot is beginning and waits for this write.
         let Ok(mut mode) = self.mode.try_lock() else {
             return;
         };

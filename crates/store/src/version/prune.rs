@@ -65,12 +65,12 @@ where
             }
             let bytes = owned.bytes();
             // Before it can go.
-            self.snapshots.retain(bytes);
+            self.snapshots.add_retained(bytes);
             let Some(again) = snapshot.keep(owned, unseen) else {
                 return;
             };
             // The snapshot has ended since, and is out of the list. Again, by what that says now.
-            self.snapshots.let_loose(bytes);
+            self.snapshots.sub_retained(bytes);
             owned = again;
         }
     }
@@ -96,7 +96,7 @@ where
                 if let Some(key) = item.key() {
                     self.prune(self.key_of(key), &pin);
                 }
-                self.snapshots.let_loose(item.bytes());
+                self.snapshots.sub_retained(item.bytes());
                 // SAFETY: RETAINED: the list's own, and out of the chain.
                 unsafe { item.retire(&pin) };
             }

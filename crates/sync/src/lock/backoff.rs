@@ -42,8 +42,8 @@ impl Backoff {
     /// a time, once spinning has not helped. A thread that waits for 0.4 s this way takes a few milliseconds of the
     /// processor.
     ///
-    /// It does not yield: where the awaited thread is not running, this one most often has its processor, and Linux runs
-    /// who yields again only after a time slice of the other. Who sleeps is woken in some 100 us.
+    /// It does not yield: if the awaited thread is not running, the waiting one most likely has its processor. On Linux a
+    /// thread that yields runs again only after a time slice of the other; one that sleeps wakes after some 100 us.
     pub fn wait_long(&mut self) {
         if cfg!(any(loom, shuttle)) {
             return yield_now();

@@ -164,8 +164,8 @@ fn slice(env: Env, query: &mut Query, verb: Verb, tail: Term) -> Result<(bool, T
     Ok((more, env.make_int(query.count() as i64)))
 }
 
-/// Takes as much of the process's time slice as was visited: of a slice that was not the last all of it, for keys may have
-/// come by that hold nothing in a snapshot.
+/// Takes a share of the process's time slice: by the objects visited, or the whole share if this was not the last slice,
+/// which may also have passed over keys that hold nothing in a snapshot.
 fn consume(env: Env, visited: usize, more: bool) {
     let share = if more { SLICE } else { visited.min(SLICE) };
     env.consume(PERCENT * share / SLICE);
