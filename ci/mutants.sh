@@ -65,6 +65,7 @@ skip_dead_is_locked     | --cfg loom --cfg fyris_small    | -p fyris-classic --t
 skip_unvalidated        | --cfg loom --cfg fyris_small    | -p fyris-classic --test loom_skip put_in
 skip_unlinks_bottom_up  | --cfg loom --cfg fyris_small    | -p fyris-classic --test loom_skip a_node_is_found
 skip_linked_unlocked    | --cfg loom --cfg fyris_small    | -p fyris-classic --test loom_skip put_in
+skip_newcomers_pass     | --cfg loom --cfg fyris_small    | -p fyris-classic --test loom_skip what_is_found
 skip_run_begins_late    |                    | -p fyris-classic --test skip_conformance scans
 ravl_unpublished        | --cfg loom --cfg fyris_small    | -p fyris-classic --test loom_ravl an_entry
 ravl_unvalidated        | --cfg loom --cfg fyris_small    | -p fyris-classic --test loom_ravl a_reader

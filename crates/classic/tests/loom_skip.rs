@@ -9,7 +9,7 @@
 mod models;
 
 use std::hash::{BuildHasher, Hasher};
-use std::ops::Bound::Unbounded;
+use std::ops::Bound::{Excluded, Unbounded};
 use std::sync::Arc;
 
 use fyris_classic::SkipList;
@@ -85,6 +85,19 @@ fn count(list: &List, key: u64) {
     });
     // SAFETY: taken out by this upsert.
     old.into_iter().for_each(|old| unsafe { old.retire(&pin) });
+}
+
+/// A key comes between a place that is sought and the node before it.
+#[test]
+fn what_is_found_is_behind_the_place() {
+    check(|| {
+        let list = with(&[low(1), low(4)]);
+        let seek = |list: &List| {
+            let found = list.seek(Excluded(&low(3)), &pin());
+            assert_eq!(found.map(|entry| *entry.key()), Some(low(4)));
+        };
+        beside(&list, seek, |list| put(list, low(2), low(2)));
+    });
 }
 
 #[test]
