@@ -459,6 +459,137 @@ fn scripts_are_text() {
     assert!(error.starts_with("fyris: the input: "), "{error}");
 }
 
+const SNAPSHOT: [&str; 5] = [
+    "new log",
+    "insert {a, 1}",
+    "new users ordered_set",
+    "insert {1, <<\"Ann\">>}, {2, <<\"Bo\">>}",
+    "snapshot before users",
+];
+
+#[test]
+fn a_snapshot_stays_as_it_was() {
+    let dir = folder("snapshot");
+    let file = dir.join("then.ets").display().to_string();
+    let save = format!("at before save '{file}'");
+    let open = format!("open '{file}' as then");
+    let changes = ["snapshot both log users", "delete_all log", "delete 1"];
+    let rest = [
+        "insert {3, <<\"Cy\">>}",
+        "use log",
+        "at both count",
+        "at both count users",
+        "at before count",
+        "drop users",
+        "at before lookup users 1",
+        "at before ets:lookup(users, 3).",
+        "at before next 1",
+        "at before select {$1,\n _} where $1 < 3",
+        "at before info size",
+        "at both export users - format csv",
+        "count",
+        &save,
+        "release before",
+        &open,
+        "count",
+    ];
+    let out = run(&[&SNAPSHOT[..], &changes, &rest].concat());
+    let expected = "both\ntrue\ntrue\ntrue (1 inserted)\n1\n2\n2\ntrue\n{1,<<\"Ann\">>}\n2\n\
+                    {1,<<\"Ann\">>}\n{2,<<\"Bo\">>}\n2\nc1,c2\n1,Ann\n2,Bo\n0\ntrue\n2\n";
+    assert_eq!(out.split_once("before\n").map(|out| out.1), Some(expected));
+}
+
+#[test]
+fn a_snapshot_keeps_the_columns_of_its_tables() {
+    let dir = folder("snapshot-columns");
+    let file = dir.join("people.csv");
+    std::fs::write(&file, "id,age\n1,90\n").expect("a file");
+    let load = format!("load {} key id", file.display());
+    let query = "at then select where age > 80 return age";
+    let out = run(&[&load, "snapshot then people", "drop people", "new t", query]);
+    assert_eq!(out, "then\ntrue\nt\n90\n");
+}
+
+#[test]
+fn snapshots_are_listed_until_they_are_released() {
+    // Without the age, which is "0.1 s".
+    let fields = |line: &str| {
+        let mut fields: Vec<_> = line.split_whitespace().collect();
+        fields.drain(1..3);
+        fields.join(" ")
+    };
+    let listed = |commands: &[&str]| {
+        let out = run(&[&SNAPSHOT[..], commands, &["snapshots"]].concat());
+        let lines = out.lines().filter(|line| line.contains(" s  "));
+        lines.map(fields).collect::<Vec<_>>().join("\n")
+    };
+    assert_eq!(listed(&["release before"]), "");
+    let all = "before 0 B users\nx 0 B log, users";
+    assert_eq!(listed(&["snapshot x log users"]), all);
+    // What a table held that is gone or empty is kept for the snapshot alone.
+    for change in ["delete 1", "delete_all users", "drop users"] {
+        let kept = listed(&[change]);
+        assert!(
+            !kept.is_empty() && !kept.contains(" 0 B"),
+            "{change}: {kept}"
+        );
+    }
+}
+
+#[test]
+fn what_a_snapshot_cannot_do_is_refused() {
+    let error = |command: &str| fails(&[&SNAPSHOT[..], &[command]].concat());
+    for (command, cause) in [
+        ("at later count", "no snapshot later: `snapshots` lists"),
+        ("release later", "no snapshot later"),
+        ("snapshot before log", "there is a snapshot before already"),
+        ("snapshot x users nowhere", "no table nowhere"),
+        ("snapshot x", "a name and a table are needed"),
+        (
+            "at before lookup log a",
+            "no table log in the snapshot before: it is of users",
+        ),
+        ("at before use users", "is not taken in use"),
+        ("at before new t", "`new` reads no table"),
+        ("at before at before count", "`at` reads no table"),
+        ("at before", "a command is needed"),
+        ("at", "the name of a snapshot is needed"),
+        ("at before lookup users A", "line 1, column 24: a variable"),
+        ("at before select where $1 > ", "column 28: expected"),
+    ] {
+        let error = error(command);
+        assert!(error.contains(cause), "{command}: {error}");
+    }
+    let gone = fails(&[&SNAPSHOT[..], &["release before", "at before count"]].concat());
+    assert!(gone.contains("no snapshot before"), "{gone}");
+    for change in [
+        "insert {9}",
+        "insert_new {9}",
+        "delete 9",
+        "delete_object {9}",
+        "delete_all users",
+        "take 9",
+        "update_element 9 {2, x}",
+        "update_counter 9 1 {9, 0}",
+        "cas {9} {9, x}",
+        "match_delete {9}",
+        "select_delete where $1 == 9",
+        "select_replace {$1} return {$1}",
+        "delete_range from 9",
+        "take_range from 9",
+        "drain users",
+        "rename people",
+        "drop users",
+        "snapshot x users",
+    ] {
+        let error = error(&format!("at before {change}"));
+        assert!(
+            error.contains("a snapshot can only be read"),
+            "{change}: {error}"
+        );
+    }
+}
+
 #[test]
 fn help_is_everywhere() {
     let out = run(&["help", "help walk"]);

@@ -5,8 +5,8 @@
 //! `input` and run by the rows of `commands/verbs.rs`. Results go to standard output, all else to standard error.
 //!
 //! Each stands on those above it only: `error`, `interrupt` and `names`; `screen`, what is printed; `query`, the
-//! language of queries, and `gather`, groups and orders of what they find, beside `data`, files of rows; `session`, the
-//! tables; `commands`, what runs; `input`, from a line to a command.
+//! language of queries, and `gather`, groups and orders of what they find, beside `data`, files of rows, and `moment`,
+//! snapshots; `session`, the tables; `commands`, what runs; `input`, from a line to a command.
 
 mod commands;
 mod data;
@@ -14,6 +14,7 @@ mod error;
 mod gather;
 mod input;
 mod interrupt;
+mod moment;
 mod names;
 mod query;
 mod screen;

@@ -1,7 +1,7 @@
 //! Names that a line may use: of tables, and of their elements, which are the columns of the files that they were
 //! loaded from.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 
 use fyris_term::Term;
@@ -12,6 +12,8 @@ pub(crate) struct Columns {
     by_table: HashMap<String, Vec<String>>,
     /// The table in use.
     current: Option<String>,
+    /// Those of each snapshot, by its name: of all its tables, as they were then.
+    past: BTreeMap<String, Columns>,
 }
 
 impl Columns {
@@ -38,6 +40,47 @@ impl Columns {
         self.current = current;
     }
 
+    /// Notes a snapshot of tables.
+    pub(crate) fn keep<'t>(&mut self, snapshot: &str, tables: impl Iterator<Item = &'t str>) {
+        let columns = |name: &str| self.by_table.get(name).cloned().unwrap_or_default();
+        let kept = Columns {
+            by_table: tables
+                .map(|name| (name.to_owned(), columns(name)))
+                .collect(),
+            ..Columns::default()
+        };
+        self.past.insert(snapshot.to_owned(), kept);
+    }
+
+    /// Forgets a snapshot.
+    pub(crate) fn release(&mut self, snapshot: &str) {
+        self.past.remove(snapshot);
+    }
+
+    /// Returns the columns in a snapshot, no columns if there is no such snapshot. The table in use is the only one in
+    /// it, or of several the one that is in use now.
+    pub(crate) fn at(&self, snapshot: &str) -> Columns {
+        let mut then = self.past.get(snapshot).cloned().unwrap_or_default();
+        let mut tables = then.by_table.keys();
+        then.current = match (tables.next(), tables.next()) {
+            (Some(only), None) => Some(only.clone()),
+            _ => self.current.clone(),
+        };
+        then.current
+            .take_if(|name| !then.by_table.contains_key(name));
+        then
+    }
+
+    /// Returns the table in use.
+    pub(crate) fn current(&self) -> Option<&str> {
+        self.current.as_deref()
+    }
+
+    /// Returns the names of the snapshots.
+    pub(crate) fn snapshots(&self) -> impl Iterator<Item = &String> {
+        self.past.keys()
+    }
+
     /// Returns the columns of the table that a query names, or of the one in use; none where it has no names.
     pub(crate) fn of(&self, table: Option<&Term>) -> &[String] {
         let name = match table {
@@ -59,6 +102,18 @@ pub(crate) struct Known {
     pub(crate) columns: Columns,
     /// Items of `info`.
     pub(crate) items: Vec<&'static str>,
+}
+
+impl Known {
+    /// Returns the names that there are in a snapshot.
+    pub(crate) fn at(&self, snapshot: &str) -> Known {
+        let columns = self.columns.at(snapshot);
+        Known {
+            tables: columns.by_table.keys().cloned().collect(),
+            columns,
+            items: self.items.clone(),
+        }
+    }
 }
 
 /// Names that the session knows and the editor asks for.

@@ -1,7 +1,9 @@
 //! The shell's side of the store: the process it is, its tables, the table in use, its arguments.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use fyris::dump::{self, LoadOptions, SaveOptions};
@@ -10,6 +12,7 @@ use fyris_term::{Atom, Term};
 
 use super::error::ShellError;
 use super::interrupt;
+use super::moment::Moment;
 use super::names::{Columns, Known, Shared};
 use super::screen::display::{self, Display};
 use super::screen::format::Format;
@@ -24,6 +27,9 @@ pub(crate) struct Session {
     current: Option<Table>,
     known: Shared,
     columns: Columns,
+    snapshots: BTreeMap<String, Rc<Moment>>,
+    /// The snapshot whose tables a command means, while `at` runs it.
+    moment: Option<Rc<Moment>>,
     display: Display,
     /// Is the time of each command to be said?
     pub(crate) timing: bool,
@@ -38,6 +44,8 @@ impl Session {
             current: None,
             known: Shared::default(),
             columns: Columns::default(),
+            snapshots: BTreeMap::new(),
+            moment: None,
             display: Display::new(),
             timing: false,
             over: false,
@@ -164,7 +172,12 @@ impl Session {
 
     /// Takes a table in use.
     pub(crate) fn set_current(&mut self, name: &Term) -> Result<(), ShellError> {
-        self.current = Some(self.named(name)?);
+        let table = self.named(name)?;
+        if self.moment.is_some() {
+            let problem = "a table of a snapshot is not taken in use: `at` reads it";
+            return Err(ShellError::other(problem));
+        }
+        self.current = Some(table);
         Ok(())
     }
 
@@ -179,7 +192,7 @@ impl Session {
         }
     }
 
-    /// Returns the table of that name.
+    /// Returns the table of that name, in the snapshot while `at` reads one.
     pub(crate) fn named(&self, name: &Term) -> Result<Table, ShellError> {
         let wanted = match name {
             Term::Atom(name) => name.as_str(),
@@ -189,6 +202,9 @@ impl Session {
                 )));
             }
         };
+        if let Some(moment) = &self.moment {
+            return moment.table(wanted);
+        }
         if let Ok(table) = self.me.named(wanted) {
             return Ok(table);
         }
@@ -219,6 +235,64 @@ impl Session {
         }
     }
 
+    // Snapshots.
+
+    /// Returns the snapshots, by name.
+    pub(crate) fn snapshots(&self) -> &BTreeMap<String, Rc<Moment>> {
+        &self.snapshots
+    }
+
+    /// Takes a snapshot of tables at one moment, under a name that is free.
+    pub(crate) fn take_snapshot(&mut self, name: &str, tables: &[Term]) -> Result<(), ShellError> {
+        let tables = tables.iter().map(|table| self.named(table));
+        let tables = tables.collect::<Result<Vec<_>, _>>()?;
+        if self.snapshots.contains_key(name) {
+            return Err(ShellError::other(format!(
+                "there is a snapshot {name} already: `release {name}` ends it"
+            )));
+        }
+        let taken = self
+            .me
+            .store()
+            .snapshots(&tables.iter().collect::<Vec<_>>())?;
+        let tables = tables.iter().map(name_of).zip(taken).collect();
+        let moment = Moment::new(name.to_owned(), tables);
+        self.columns.keep(name, moment.tables());
+        self.snapshots.insert(name.to_owned(), Rc::new(moment));
+        Ok(())
+    }
+
+    /// Ends a snapshot.
+    pub(crate) fn release_snapshot(&mut self, name: &str) -> Result<(), ShellError> {
+        self.snapshot(name)?;
+        self.snapshots.remove(name);
+        self.columns.release(name);
+        Ok(())
+    }
+
+    fn snapshot(&self, name: &str) -> Result<&Rc<Moment>, ShellError> {
+        let none = || format!("no snapshot {name}: `snapshots` lists them");
+        let found = self.snapshots.get(name);
+        found.ok_or_else(|| ShellError::other(none()))
+    }
+
+    /// Runs a command whose tables are those of a snapshot, the one in use as well.
+    pub(super) fn at(
+        &mut self,
+        name: &str,
+        run: impl FnOnce(&mut Session) -> Result<(), ShellError>,
+    ) -> Result<(), ShellError> {
+        let moment = self.snapshot(name)?.clone();
+        let columns = self.columns.at(name);
+        let current = columns.current().map(|table| moment.table(table));
+        let current = std::mem::replace(&mut self.current, current.transpose()?);
+        let columns = std::mem::replace(&mut self.columns, columns);
+        self.moment = Some(moment);
+        let done = run(self);
+        (self.current, self.columns, self.moment) = (current, columns, None);
+        done
+    }
+
     // Arguments.
 
     /// Returns the error of a wrong use of a command.
@@ -226,6 +300,17 @@ impl Session {
         ShellError::Usage {
             problem: problem.into(),
             usage,
+        }
+    }
+
+    /// Returns the name that an argument is.
+    pub(crate) fn name(term: Term, usage: &'static str) -> Result<Atom, ShellError> {
+        match term {
+            Term::Atom(name) => Ok(name),
+            other => Err(Session::usage(
+                format!("a name is an atom, not {other}"),
+                usage,
+            )),
         }
     }
 

@@ -10,6 +10,7 @@ mod meta;
 mod patterns;
 mod ranges;
 mod select;
+mod snapshots;
 mod tables;
 pub(crate) mod verb;
 pub(crate) mod verbs;

@@ -51,13 +51,7 @@ pub(crate) fn new(session: &mut Session, mut args: Vec<Term>) -> Result<(), Shel
     if args.is_empty() {
         return Err(Session::usage("a name is needed", USAGE));
     }
-    let name = args.remove(0);
-    let Term::Atom(name) = name else {
-        return Err(Session::usage(
-            format!("a name is an atom, not {name}"),
-            USAGE,
-        ));
-    };
+    let name = Session::name(args.remove(0), USAGE)?;
     args.push(Term::atom("named_table"));
     session.create(name, &session::options(args)?)?;
     session.display().done(name.as_str())
@@ -75,12 +69,7 @@ pub(crate) fn drop_table(session: &mut Session, args: Vec<Term>) -> Result<(), S
 pub(crate) fn rename(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
     const USAGE: &str = "rename [TABLE] NAME";
     let (table, name) = session.table_and_one(args, USAGE)?;
-    let Term::Atom(name) = name else {
-        return Err(Session::usage(
-            format!("a name is an atom, not {name}"),
-            USAGE,
-        ));
-    };
+    let name = Session::name(name, USAGE)?;
     let before = name_of(&table);
     table.rename(name)?;
     session.columns_mut().rename(&before, name.as_str());

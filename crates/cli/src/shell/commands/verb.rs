@@ -14,6 +14,8 @@ pub(crate) enum Handler {
     Terms(fn(&mut Session, Vec<Term>) -> Result<(), ShellError>),
     /// A query.
     Query(fn(&mut Session, Request) -> Result<(), ShellError>, Does),
+    /// The name of a snapshot, and a command that reads it.
+    At,
 }
 
 /// A command of the shell.
@@ -30,6 +32,14 @@ pub(crate) struct Verb {
     pub(crate) handler: Handler,
 }
 
+impl Verb {
+    /// Returns whether the usage has this name of a kind, `TABLE` or the like.
+    pub(crate) fn takes(&self, what: &str) -> bool {
+        let mut words = self.usage.split(|c: char| !c.is_uppercase());
+        words.any(|word| word == what)
+    }
+}
+
 /// A command with its arguments, ready to run.
 pub(crate) enum Command {
     /// Arguments are words.
@@ -44,15 +54,22 @@ pub(crate) enum Command {
     ),
     /// The argument is a query.
     Query(fn(&mut Session, Request) -> Result<(), ShellError>, Request),
+    /// A command whose tables are those of a snapshot.
+    At(String, Box<Command>),
 }
 
 impl Command {
     /// Runs the command.
     pub(crate) fn run(self, session: &mut Session) -> Result<(), ShellError> {
-        session.run(|session| match self {
+        session.run(|session| self.apply(session))
+    }
+
+    fn apply(self, session: &mut Session) -> Result<(), ShellError> {
+        match self {
             Command::Words(run, words) => run(session, &words),
             Command::Terms(run, terms) => run(session, terms),
             Command::Query(run, request) => run(session, request),
-        })
+            Command::At(name, command) => session.at(&name, |session| command.apply(session)),
+        }
     }
 }

@@ -2,12 +2,12 @@
 
 use super::help;
 use super::verb::{Handler, Verb};
-use super::{browse, change, export, files, meta, patterns, ranges, select, tables};
+use super::{browse, change, export, files, meta, patterns, ranges, select, snapshots, tables};
 use crate::shell::error::ShellError;
 use crate::shell::query::Does;
 use crate::shell::session::Session;
 
-use Handler::{Query, Terms, Words};
+use Handler::{At, Query, Terms, Words};
 
 /// Every command, in the order `help` lists them.
 pub(crate) static VERBS: &[Verb] = &[
@@ -360,6 +360,34 @@ pub(crate) static VERBS: &[Verb] = &[
         usage: "update_counter [TABLE] KEY INCR [DEFAULT]",
         help: "Add to a counter. INCR is a number, {POS, INCR}, {POS, INCR, THRESHOLD, SETVALUE} or a list of them. DEFAULT is the object to begin with if there is none.",
         handler: Terms(change::update_counter),
+    },
+    Verb {
+        name: "snapshot",
+        also: &[],
+        usage: "snapshot NAME TABLE [TABLE ...]",
+        help: "Keep tables as they are now, all of them at one moment, for `at`. They may be changed, emptied and dropped meanwhile.",
+        handler: Terms(snapshots::take),
+    },
+    Verb {
+        name: "at",
+        also: &[],
+        usage: "at SNAPSHOT COMMAND ...",
+        help: "Run a command that reads a table as it was when the snapshot was taken: `at before select users where $2 > 10`. Tables are those of the snapshot, by their names then. If the command names none it reads the only one; of several, the one in use. What changes a table is refused.",
+        handler: At,
+    },
+    Verb {
+        name: "snapshots",
+        also: &[],
+        usage: "snapshots",
+        help: "List the snapshots: name, age, memory retained, tables. The memory is what is kept for all snapshots of the same tables.",
+        handler: Terms(snapshots::list),
+    },
+    Verb {
+        name: "release",
+        also: &[],
+        usage: "release SNAPSHOT",
+        help: "End a snapshot.",
+        handler: Terms(snapshots::release),
     },
     Verb {
         name: "mode",

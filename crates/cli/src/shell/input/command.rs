@@ -12,6 +12,7 @@ use crate::shell::commands::verbs;
 use crate::shell::error::ShellError;
 use crate::shell::names::Columns;
 use crate::shell::query::{self, Does, Request};
+use crate::shell::session::Session;
 
 /// A parsed line.
 pub(crate) enum Line {
@@ -70,10 +71,20 @@ pub(crate) fn parse(input: &str, columns: &Columns) -> Result<Line, ShellError> 
     if input.is_empty() || input.starts_with('%') {
         return Ok(Line::Blank);
     }
-    let (name, rest) = split_verb(input);
+    match command(input, input, columns) {
+        Ok(command) => Ok(Line::Command(command)),
+        Err(ShellError::Parse(e)) if e.is_incomplete() => Ok(Line::Incomplete),
+        Err(ShellError::Syntax(e)) if e.incomplete => Ok(Line::Incomplete),
+        Err(e) => Err(e),
+    }
+}
+
+/// Parses the command that is the end of `input`.
+fn command(input: &str, end: &str, columns: &Columns) -> Result<Command, ShellError> {
+    let (name, rest) = split_verb(end);
     let verb = verbs::find(name)?;
     let called = rest.starts_with('(');
-    let command = match verb.handler {
+    match verb.handler {
         Handler::Words(run) if called => {
             words_of_call(input, rest).map(|words| Command::Words(run, words))
         }
@@ -82,13 +93,33 @@ pub(crate) fn parse(input: &str, columns: &Columns) -> Result<Line, ShellError> 
         Handler::Query(run, does) => {
             query(verb, input, rest, does, columns).map(|request| Command::Query(run, request))
         }
-    };
-    match command {
-        Ok(command) => Ok(Line::Command(command)),
-        Err(ShellError::Parse(e)) if e.is_incomplete() => Ok(Line::Incomplete),
-        Err(ShellError::Syntax(e)) if e.incomplete => Ok(Line::Incomplete),
-        Err(e) => Err(e),
+        Handler::At => at(verb, input, rest, columns),
     }
+}
+
+/// Parses the name of a snapshot and a command that reads it.
+fn at(
+    verb: &'static Verb,
+    input: &str,
+    rest: &str,
+    columns: &Columns,
+) -> Result<Command, ShellError> {
+    let usage = |problem: String| Session::usage(problem, verb.usage);
+    if rest.is_empty() || rest.starts_with('(') {
+        return Err(usage("the name of a snapshot is needed".to_owned()));
+    }
+    let (name, used) = text::parse_prefix(rest).map_err(|e| placed(e, input, rest))?;
+    let name = Session::name(name, verb.usage)?.as_str();
+    let end = rest[used..].trim_start();
+    if end.is_empty() {
+        return Err(usage("a command is needed".to_owned()));
+    }
+    let reader = verbs::find(split_verb(end).0)?;
+    if !reader.takes("TABLE") {
+        return Err(usage(format!("`{}` reads no table", reader.name)));
+    }
+    let command = command(input, end, &columns.at(name))?;
+    Ok(Command::At(name.to_owned(), Box::new(command)))
 }
 
 /// Parses a query, in its own language or as a call.

@@ -43,6 +43,13 @@ pub(crate) fn complete(line: &str, known: &Known) -> Found {
     let Ok(verb) = verbs::find(name) else {
         return found(line, start, known.tables.iter().cloned(), false);
     };
+    if let (Handler::At, Some((snapshot, command))) = (&verb.handler, arguments.split_once(' ')) {
+        let found = complete(command, &known.at(snapshot));
+        return Found {
+            start: found.start + line.len() - command.len(),
+            ..found
+        };
+    }
     let names = arguments_of(verb, arguments, known);
     found(line, start, names, verb.usage.contains("FILE"))
 }
@@ -65,11 +72,7 @@ fn verbs() -> impl Iterator<Item = String> {
 
 /// Returns all that may be an argument of a command, wherever it stands.
 fn arguments_of(verb: &'static Verb, arguments: &str, known: &Known) -> Vec<String> {
-    let takes = |what: &str| {
-        verb.usage
-            .split(|c: char| !c.is_uppercase())
-            .any(|word| word == what)
-    };
+    let takes = |what| verb.takes(what);
     let mut names: Vec<String> = Vec::new();
     let mut add = |some: &[&str]| names.extend(some.iter().map(|&name| name.to_owned()));
     if takes("TYPE") {
@@ -98,7 +101,9 @@ fn arguments_of(verb: &'static Verb, arguments: &str, known: &Known) -> Vec<Stri
     if takes("TABLE") {
         names.extend(known.tables.iter().cloned());
     }
-    if takes("COMMAND") {
+    if takes("SNAPSHOT") {
+        names.extend(known.columns.snapshots().cloned());
+    } else if takes("COMMAND") {
         names.extend(verbs());
     }
     names
@@ -124,6 +129,7 @@ mod tests {
         known
             .columns
             .set("people", vec!["name".into(), "age".into()]);
+        known.columns.keep("before", ["people"].into_iter());
         complete(line, &known).names
     }
 
@@ -146,6 +152,12 @@ mod tests {
             ("mode js", &["json"]),
             ("timing o", &["off", "on"]),
             ("help sav", &["save"]),
+            ("snapshot x pe", &["people", "pets"]),
+            ("release b", &["before"]),
+            ("at b", &["before"]),
+            ("at before looku", &["lookup", "lookup_many"]),
+            ("at before lookup pe", &["people"]),
+            ("at before select where ag", &["age"]),
         ] {
             assert_eq!(names(line), wanted, "{line}");
         }
