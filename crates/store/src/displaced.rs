@@ -163,7 +163,7 @@ where
             displaced.cell = MetCell::Decided(cell);
             if writer.is_versioned {
                 // The slot gets the commit's own version, and the write is done again.
-                return (action(self.extended_by_commit(cell)), None);
+                return (action(cell.get().held_with_history()), None);
             }
         }
         let old = held.and_then(Held::now);
@@ -209,19 +209,7 @@ where
     ) -> Held {
         let cell = VersionPtr::new(new, held, &self.commits.log);
         displaced.history = History::Extended(cell, held);
-        let extended = Held::version(cell);
-        self.count_if_absent(Some(extended));
-        extended
-    }
-
-    /// Returns what a key will hold whose slot has the cell of a decided commit, in a versioned table.
-    #[cold]
-    pub(crate) fn extended_by_commit(&self, cell: PendingPtr) -> Option<Held> {
-        let held = cell.get().held_with_history();
-        if held != cell.get().held_before() {
-            self.count_if_absent(held);
-        }
-        held
+        Held::version(cell)
     }
 
     /// Counts the objects that a change brings, or lets a fixed table remember the key that goes, notes what it
@@ -355,7 +343,7 @@ where
         self.displaced_cell(displaced.cell, writer);
         if let History::Ended(cell) = displaced.history {
             // SAFETY: OWNERSHIP, AFTER_STORE: a content without a cell took its place.
-            unsafe { self.end_history(cell, writer.pin) };
+            unsafe { cell.retire_chain(writer.pin) };
         }
     }
 
@@ -402,7 +390,8 @@ where
         self.displaced_cell(displaced.cell, writer);
         // The stamp first: a snapshot that is not listed when this looks does not see what went (LISTED).
         let died = cell.stamp();
-        self.supersede(older, owned, died, cell.key(), writer.pin);
+        let is_gone = cell.content().is_none();
+        self.supersede(older, owned, (died, is_gone), cell.key(), writer.pin);
     }
 
     /// Does what is to be done about the cell of a commit that a write has met.
@@ -420,20 +409,6 @@ where
         }
     }
 
-    /// Retires the cells of a history that has ended.
-    ///
-    /// # Safety
-    ///
-    /// No slot holds it any more.
-    #[cold]
-    unsafe fn end_history(&self, cell: VersionPtr, pin: &impl Guard) {
-        if cell.content().is_none() {
-            self.snapshots.count_absent(-1);
-        }
-        // SAFETY: the caller's promise.
-        unsafe { cell.retire_chain(pin) };
-    }
-
     /// Retires the side of a decided cell that lost; where the key got the commit's own version, snapshots may see it.
     #[cold]
     pub(crate) fn retire_loser(&self, cell: PendingPtr, with_history: bool, pin: &LocalGuard) {
@@ -448,7 +423,7 @@ where
                     Some(old) if !self.kind.is_bag() || new.is_none() => DeadItem::Content(old),
                     _ => DeadItem::Nothing,
                 };
-                self.supersede(held, owned, died, key, pin);
+                self.supersede(held, owned, (died, new.is_none()), key, pin);
             }
             return;
         }
@@ -465,8 +440,12 @@ where
                 _ => {}
             }
             if let (true, Some(cell)) = (committed, held.and_then(Held::as_version)) {
-                self.end_history(cell, pin);
+                cell.retire_chain(pin);
             }
+        }
+        if self.graves.is_some() && with_history && held.is_some() && old.is_none() {
+            // Deleted beneath the cell of a commit that was aborted then: it is time to bury it.
+            self.prune(self.key_of(cell.get().key()), pin);
         }
     }
 }

@@ -25,8 +25,6 @@ use crate::slot::{Content, Slot};
 use crate::table_data::TableData;
 use crate::writer::Writer;
 
-type Key = <Exact as KeyKind>::Key;
-
 /// Taken in a word while its slot is written.
 const LOCKED: u64 = 1 << 63;
 
@@ -37,29 +35,36 @@ pub(crate) struct Two {
 }
 
 impl Two {
-    fn word(&self, key: &Key) -> &AtomicU64 {
-        &self.words[usize::from(key == Exact::of(&self::key(2)))]
+    fn word<K: KeyKind>(&self, key: &K::Key) -> &AtomicU64 {
+        &self.words[usize::from(key == K::of(&self::key(2)))]
     }
-}
 
-impl Two {
     /// Returns what the slots hold.
-    pub(crate) fn entries(&self) -> impl Iterator<Item = Slot<Exact>> {
+    pub(crate) fn entries<K>(&self) -> impl Iterator<Item = Slot<K>>
+    where
+        Slot<K>: Entry,
+    {
         // PROTECT: as in `get`.
         let words = self.words.iter().map(|word| word.load(PROTECT));
         words.filter_map(entry)
     }
 }
 
-fn entry(word: u64) -> Option<Slot<Exact>> {
+fn entry<K>(word: u64) -> Option<Slot<K>>
+where
+    Slot<K>: Entry,
+{
     // SAFETY: from `into_bits`, but for the lock.
     (word & !LOCKED != 0).then(|| unsafe { Slot::from_bits(word & !LOCKED) })
 }
 
-impl Index<Slot<Exact>> for Two {
-    fn get(&self, key: &Key, _: &impl Guard) -> Option<Slot<Exact>> {
+impl<K: KeyKind> Index<Slot<K>> for Two
+where
+    Slot<K>: Entry<Key = K::Key>,
+{
+    fn get(&self, key: &K::Key, _: &impl Guard) -> Option<Slot<K>> {
         // PROTECT: pairs with the Release in `upsert`.
-        let found = entry(self.word(key).load(PROTECT));
+        let found = entry(self.word::<K>(key).load(PROTECT));
         // As every index looks.
         assert!(found.is_none_or(|slot| slot.has_key(key)));
         found
@@ -67,11 +72,11 @@ impl Index<Slot<Exact>> for Two {
 
     fn upsert<R>(
         &self,
-        key: &Key,
+        key: &K::Key,
         _: &impl Guard,
-        f: impl FnOnce(Option<Slot<Exact>>) -> (Action<Slot<Exact>>, R),
+        f: impl FnOnce(Option<Slot<K>>) -> (Action<Slot<K>>, R),
     ) -> R {
-        let word = self.word(key);
+        let word = self.word::<K>(key);
         let old = lock_bit(word, LOCKED, 0);
         let found = entry(old);
         assert!(found.is_none_or(|slot| slot.has_key(key)));
@@ -96,10 +101,10 @@ impl Index<Slot<Exact>> for Two {
 
     fn scan(
         &self,
-        _: Range<'_, Key>,
+        _: Range<'_, K::Key>,
         _: usize,
         _: &impl Guard,
-        out: &mut Batch<Slot<Exact>>,
+        out: &mut Batch<Slot<K>>,
     ) -> bool {
         // PROTECT: as in `get`.
         let words = self.words.iter().map(|word| word.load(PROTECT));
@@ -111,7 +116,7 @@ impl Index<Slot<Exact>> for Two {
 impl Drop for Two {
     fn drop(&mut self) {
         for word in &self.words {
-            if let Some(entry) = entry(word.load(Ordering::Relaxed)) {
+            if let Some(entry) = entry::<Exact>(word.load(Ordering::Relaxed)) {
                 // SAFETY: no other thread has the index any more.
                 unsafe { entry.dispose() };
             }
@@ -119,7 +124,7 @@ impl Drop for Two {
     }
 }
 
-pub(crate) type Table = TableData<Exact, Two>;
+pub(crate) type Table<K = Exact> = TableData<K, Two>;
 
 /// Objects, and keys alone, are too large for a word, so that each has a record.
 const LARGE: i64 = 1 << 40;
@@ -134,7 +139,10 @@ pub(crate) fn list(value: i64) -> Vec<NewRecord> {
 }
 
 /// Returns a table with `value` under both keys.
-pub(crate) fn table(kind: TableType, value: Option<i64>) -> Arc<Table> {
+pub(crate) fn table<K: KeyKind>(kind: TableType, value: Option<i64>) -> Arc<Table<K>>
+where
+    Slot<K>: Entry<Key = K::Key>,
+{
     let table = Table::new(Two::default(), kind, 1, &CommitLog::new());
     for record in value.map(list).into_iter().flatten() {
         table.insert_one(record, &Writer::plain(&pin()));
@@ -142,7 +150,10 @@ pub(crate) fn table(kind: TableType, value: Option<i64>) -> Arc<Table> {
     Arc::new(table)
 }
 
-pub(crate) fn value(table: &Table, content: Content) -> i64 {
+pub(crate) fn value<K: KeyKind>(table: &Table<K>, content: Content) -> i64
+where
+    Slot<K>: Entry<Key = K::Key>,
+{
     let record = content.newest();
     assert_not_reclaimed(std::ptr::without_provenance::<u8>(record.bits() as usize));
     match table.object(record).element(2) {
@@ -151,7 +162,10 @@ pub(crate) fn value(table: &Table, content: Content) -> i64 {
     }
 }
 
-pub(crate) fn values(table: &Table, content: Option<Content>) -> Vec<i64> {
+pub(crate) fn values<K: KeyKind>(table: &Table<K>, content: Option<Content>) -> Vec<i64>
+where
+    Slot<K>: Entry<Key = K::Key>,
+{
     let records = content.map(chain::oldest_first).unwrap_or_default();
     let contents = records.into_iter().map(Content::one);
     contents.map(|content| value(table, content)).collect()
@@ -162,9 +176,12 @@ pub(crate) fn key(key: i64) -> KeyBuf {
 }
 
 /// Returns the values under one key.
-pub(crate) fn look(table: &Table, of: i64) -> Vec<i64> {
+pub(crate) fn look<K: KeyKind>(table: &Table<K>, of: i64) -> Vec<i64>
+where
+    Slot<K>: Entry<Key = K::Key>,
+{
     let pin = pin();
-    values(table, table.get(Exact::of(&key(of)), &pin))
+    values(table, table.get(K::of(&key(of)), &pin))
 }
 
 pub(crate) fn insert_list(table: &Table, value: i64, only_new: bool, writer: &Writer<'_>) -> bool {
@@ -178,7 +195,7 @@ pub(crate) fn insert_list(table: &Table, value: i64, only_new: bool, writer: &Wr
 }
 
 /// Runs these beside each other.
-pub(crate) fn beside(table: &Arc<Table>, others: &[fn(&Table)], last: fn(&Table)) {
+pub(crate) fn beside<T: Send + Sync + 'static>(table: &Arc<T>, others: &[fn(&T)], last: fn(&T)) {
     let others: Vec<_> = others
         .iter()
         .map(|&f| {

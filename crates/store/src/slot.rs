@@ -319,6 +319,9 @@ impl Held {
 
 /// The moment at which a reader reads.
 pub(crate) trait Moment: Copy {
+    /// Whether it is that of a snapshot.
+    const PAST: bool;
+
     /// Returns what an entry holds at the moment; never waits. A commit that is not decided has not happened.
     fn read<K>(self, slot: Slot<K>) -> Option<Content>;
 }
@@ -328,6 +331,8 @@ pub(crate) trait Moment: Copy {
 pub(crate) struct Now;
 
 impl Moment for Now {
+    const PAST: bool = false;
+
     #[inline]
     fn read<K>(self, slot: Slot<K>) -> Option<Content> {
         slot.read()
@@ -339,6 +344,8 @@ impl Moment for Now {
 pub(crate) struct Before(pub(crate) u64);
 
 impl Moment for Before {
+    const PAST: bool = true;
+
     #[inline]
     fn read<K>(self, slot: Slot<K>) -> Option<Content> {
         if is_content(slot.0.get()) {

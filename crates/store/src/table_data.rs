@@ -3,7 +3,6 @@
 //! Writes go through [`crate::displaced`]; the operations themselves are in [`crate::ops`], written once over
 //! [`Index`].
 
-use std::marker::PhantomData;
 use std::sync::Arc;
 
 use fyris_index::library::Status;
@@ -32,7 +31,10 @@ const LOOKS: u32 = 100;
 const LARGE: usize = 4096;
 
 /// A table's content; `delete_all_objects` puts a fresh one in its place.
-pub(crate) struct TableData<K, I> {
+pub(crate) struct TableData<K: KeyKind, I>
+where
+    Slot<K>: Entry<Key = K::Key>,
+{
     pub(crate) index: I,
     pub(crate) kind: TableType,
     pub(crate) keypos: usize,
@@ -40,9 +42,10 @@ pub(crate) struct TableData<K, I> {
     pub(crate) bytes: Striped,
     /// The snapshots of it.
     pub(crate) snapshots: LiveSnapshots,
-    /// Behind the index, whose entries are disposed of first.
+    /// Of a table in the order of keys: deleted ones that snapshots see (BURIED in [`crate::version`]).
+    pub(crate) graves: Option<Ordered<Slot<K>>>,
+    /// Behind the indexes, whose entries are disposed of first.
     pub(crate) commits: Commits,
-    keys: PhantomData<fn() -> K>,
 }
 
 impl<K, I> TableData<K, I>
@@ -59,8 +62,8 @@ where
             objects: Striped::new(),
             bytes: Striped::new(),
             snapshots: LiveSnapshots::default(),
+            graves: K::ORDERED.then(Ordered::new),
             commits: Commits::new(log),
-            keys: PhantomData,
         }
     }
 
@@ -90,7 +93,17 @@ where
         moment: impl Moment,
         pin: &impl Guard,
     ) -> Option<Content> {
-        moment.read(self.index.get(key, pin)?)
+        let buried = || moment.read(self.graves_at(moment)?.get(key, pin)?);
+        let too_early = cfg!(fyris_mutant = "store_graves_first").then(buried);
+        let found = self.index.get(key, pin).and_then(|slot| moment.read(slot));
+        // After the index (BURIED).
+        found.or_else(|| too_early.unwrap_or_else(buried))
+    }
+
+    /// Returns the graves that a reader looks at after the index; none for a reader of the present.
+    #[inline]
+    pub(crate) fn graves_at<M: Moment>(&self, _: M) -> Option<&Ordered<Slot<K>>> {
+        self.graves.as_ref().filter(|_| M::PAST)
     }
 
     /// Counts a change: objects and bytes more, or fewer. Objects that come are counted before they can be seen, those
@@ -123,7 +136,11 @@ where
     /// Returns the number of bytes allocated for objects, their keys and the index. O(1).
     pub(crate) fn memory(&self) -> usize {
         let counters = self.objects.memory() + self.bytes.memory();
-        self.objects_memory() + self.index.memory() + counters + size_of::<Self>()
+        self.objects_memory()
+            + self.index.memory()
+            + self.graves.as_ref().map_or(0, Index::memory)
+            + counters
+            + size_of::<Self>()
     }
 
     /// Returns the number of bytes allocated for objects and their keys, outside of the index. O(1).
@@ -168,6 +185,11 @@ impl AnyTableData {
         with_data!(self, data => data.len())
     }
 
+    /// Returns the number of bytes allocated for it. O(1).
+    pub(crate) fn memory(&self) -> usize {
+        with_data!(self, data => data.memory())
+    }
+
     /// Returns the log of the commits of its store.
     pub(crate) fn log(&self) -> &Arc<CommitLog> {
         with_data!(self, data => &data.commits.log)
@@ -176,6 +198,15 @@ impl AnyTableData {
     /// Returns the snapshots of it.
     pub(crate) fn snapshots(&self) -> &LiveSnapshots {
         with_data!(self, data => &data.snapshots)
+    }
+
+    /// Returns the bytes by which snapshots make it larger: what they retain, and where the deleted keys of that are.
+    pub(crate) fn retained_bytes(&self) -> usize {
+        let graves = with_data!(self, data => {
+            let graves = data.graves.as_ref().filter(|graves| !graves.is_empty());
+            graves.map_or(0, Index::memory)
+        });
+        self.snapshots().retained().1 + graves
     }
 
     /// Returns whether the index is behind a pointer.
@@ -198,7 +229,7 @@ impl AnyTableData {
 
     /// Frees the content, and soon after the resources that its records held.
     pub(crate) fn free(self) {
-        let bytes = with_data!(&self, data => data.memory());
+        let bytes = self.memory();
         drop(self);
         reclaim::freed(bytes);
         // Once for all records: a flush for each would take as many barriers.

@@ -317,7 +317,7 @@ where
             let new = self.planned(work, first + at, cell, old)?;
             let decided = slot.and_then(Slot::as_pending);
             let held = match decided {
-                Some(decided) if writer.is_versioned => self.extended_by_commit(decided),
+                Some(decided) if writer.is_versioned => decided.get().held_with_history(),
                 _ => held,
             };
             let (objects, bytes) = self.gain(old, new);
@@ -404,7 +404,7 @@ where
             }
             ours.push(cell);
             let held = match writer.is_versioned {
-                true => self.extended_by_commit(cell),
+                true => cell.get().held_with_history(),
                 false => cell.get().held(),
             };
             Some(held.map_or(Action::Remove, |held| Action::Put(Slot::held(held))))

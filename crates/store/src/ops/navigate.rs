@@ -260,35 +260,113 @@ impl<I: OrderedIndex<Slot<Order>>> Navigate<Order> for TableData<Order, I> {
 }
 
 impl<I: OrderedIndex<Slot<Order>>> TableData<Order, I> {
+    /// Returns the first content from a bound on.
     pub(super) fn above(
         &self,
         from: Bound<&OrderKey>,
         moment: impl Moment,
         pin: &impl Guard,
     ) -> Option<Content> {
-        let mut entry = self.index.seek(from, pin)?;
-        loop {
-            if let Some(content) = moment.read(entry) {
-                return Some(content);
-            }
-            // A key of another moment, or one that a commit under way will put in: go on behind it.
-            entry = self.index.seek(Bound::Excluded(entry.key()), pin)?;
-        }
+        self.nearest(from, false, moment, pin)
     }
 
+    /// Returns the last content up to a bound.
     fn below(
         &self,
         from: Bound<&OrderKey>,
         moment: impl Moment,
         pin: &impl Guard,
     ) -> Option<Content> {
-        let mut entry = self.index.seek_back(from, pin)?;
+        self.nearest(from, true, moment, pin)
+    }
+
+    #[inline]
+    fn nearest(
+        &self,
+        from: Bound<&OrderKey>,
+        back: bool,
+        moment: impl Moment,
+        pin: &impl Guard,
+    ) -> Option<Content> {
+        let (mut passed, mut horizon): (Option<Slot<Order>>, Option<Slot<Order>>) = (None, None);
         loop {
-            if let Some(content) = moment.read(entry) {
+            let from = passed
+                .as_ref()
+                .map_or(from, |slot| Bound::Excluded(slot.key()));
+            let in_sight = |slot: &Slot<Order>| match horizon {
+                None => true,
+                Some(end) if back => slot.key() >= end.key(),
+                Some(end) => slot.key() <= end.key(),
+            };
+            let found = seek(&self.index, from, back, pin).filter(in_sight);
+            let graves = self.graves_at(moment);
+            // After the index (BURIED), and no further than that has led.
+            let is_before = |slot: &Slot<Order>| match found {
+                None => in_sight(slot),
+                Some(found) if back => slot.key() > found.key(),
+                Some(found) => slot.key() < found.key(),
+            };
+            let buried =
+                graves.and_then(|graves| first_buried(graves, from, back, is_before, moment, pin));
+            if buried.is_some() {
+                return buried;
+            }
+            let slot = found?;
+            let same = || moment.read(graves?.get(slot.key(), pin)?);
+            if let Some(content) = moment.read(slot).or_else(same) {
                 return Some(content);
             }
-            // A key of another moment, or one that a commit under way will put in: go on before it.
-            entry = self.index.seek_back(Bound::Excluded(entry.key()), pin)?;
+            // A key of another moment, or one that a commit under way will put in: go on behind it, but not after a
+            // writer that puts in ever higher keys (ever lower ones, going back).
+            passed = Some(slot);
+            if graves.is_some() && horizon.is_none() {
+                horizon = self.last_key(!back, moment, pin);
+            }
         }
+    }
+
+    /// Returns an entry of the last key of all, of those that are buried as well; back: of the first one.
+    fn last_key(&self, back: bool, moment: impl Moment, pin: &impl Guard) -> Option<Slot<Order>> {
+        let live = seek(&self.index, Bound::Unbounded, back, pin);
+        let graves = self.graves_at(moment);
+        let buried = graves.and_then(|graves| seek(graves, Bound::Unbounded, back, pin));
+        let both = live.into_iter().chain(buried);
+        match back {
+            true => both.max_by(|one, other| one.key().cmp(other.key())),
+            false => both.min_by(|one, other| one.key().cmp(other.key())),
+        }
+    }
+}
+
+/// Returns what the first key holds at a moment that has a grave from a bound on, as far as graves are wanted.
+fn first_buried(
+    graves: &impl OrderedIndex<Slot<Order>>,
+    from: Bound<&OrderKey>,
+    back: bool,
+    is_wanted: impl Fn(&Slot<Order>) -> bool,
+    moment: impl Moment,
+    pin: &impl Guard,
+) -> Option<Content> {
+    let mut slot = seek(graves, from, back, pin)?;
+    while is_wanted(&slot) {
+        if let Some(content) = moment.read(slot) {
+            return Some(content);
+        }
+        slot = seek(graves, Bound::Excluded(slot.key()), back, pin)?;
+    }
+    None
+}
+
+/// Returns the first entry from a bound on; back: the last one up to it.
+#[inline]
+fn seek(
+    index: &impl OrderedIndex<Slot<Order>>,
+    from: Bound<&OrderKey>,
+    back: bool,
+    pin: &impl Guard,
+) -> Option<Slot<Order>> {
+    match back {
+        true => index.seek_back(from, pin),
+        false => index.seek(from, pin),
     }
 }

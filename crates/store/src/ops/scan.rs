@@ -3,15 +3,15 @@
 use std::ops::Bound;
 use std::ops::ControlFlow::{self, Break, Continue};
 
-use fyris_index::{Batch, Entry, Index, Range};
+use fyris_index::{Batch, Entry, Index, Ordered, OrderedIndex, Range};
 use fyris_sync::reclaim::Guard;
 
 use super::Navigate;
 use crate::chain;
 use crate::commits::Undo;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::key_kind::KeyKind;
-use crate::slot::{Content, Moment, Slot};
+use crate::slot::{Content, Moment, Now, Slot};
 use crate::table_data::TableData;
 
 /// Keys that are visited in one step where they are only counted.
@@ -150,7 +150,7 @@ where
         out: &mut Vec<Content>,
     ) -> bool {
         let mut entries: Batch<Slot<K>> = Vec::with_capacity(want + want / 8);
-        let more = self.visit(span, back, want, pin, &mut entries);
+        let more = self.visit(span, back, want, Now, pin, &mut entries);
         self.hand_out(&mut entries, back, undo, out);
         more
     }
@@ -166,7 +166,7 @@ where
         out: &mut Vec<Content>,
     ) -> bool {
         let mut entries: Batch<Slot<K>> = Vec::with_capacity(want + want / 8);
-        let more = self.visit(span, back, want, pin, &mut entries);
+        let more = self.visit(span, back, want, moment, pin, &mut entries);
         out.reserve(entries.len());
         if entries.iter().all(|slot| slot.resolved().is_some()) {
             let contents = entries.into_iter().filter_map(Slot::resolved);
@@ -191,13 +191,24 @@ where
         span: &mut Span,
         back: bool,
         want: usize,
+        moment: impl Moment,
         pin: &impl Guard,
         entries: &mut Batch<Slot<K>>,
     ) -> bool {
-        if K::ORDERED && !self.set_horizon(span, back, pin) {
+        if K::ORDERED && !self.set_horizon(span, back, moment, pin) {
             return false;
         }
-        let more = self.scan(span.in_sight::<K>(back), back, want, pin, entries);
+        let range = span.in_sight::<K>(back);
+        let mut more = self.scan(range, back, want, pin, entries);
+        // After the index (BURIED).
+        if let Some(graves) = self.graves_at(moment) {
+            let live = std::mem::take(entries);
+            let range = up_to(range, live.last().filter(|_| more), back);
+            let mut buried = Batch::new();
+            let more_buried = scan(graves, range, back, want, pin, &mut buried);
+            merge(live, (buried, more_buried), back, moment, entries);
+            more |= more_buried;
+        }
         if let Some(last) = entries.last().filter(|_| more) {
             span.leave(K::bytes(last.key()), back && K::ORDERED);
         }
@@ -225,6 +236,17 @@ where
         pin: &impl Guard,
     ) -> Result<Option<Vec<Content>>> {
         let (mut entries, mut contents) = (Vec::new(), Vec::new());
+        if K::ORDERED {
+            // One an object, in their order: not where the index has them now.
+            if let Some(content) = self.nth_at(slot, moment, pin) {
+                return Ok(Some(vec![content]));
+            }
+            let slots = self.objects_at(moment, pin);
+            return match slot <= slots {
+                true => Ok(None),
+                false => Err(Error::BadSlot { slot, slots }),
+            };
+        }
         let is_there = self.slot(slot, pin, &mut entries)?;
         for content in entries.into_iter().filter_map(|slot| moment.read(slot)) {
             append(content, false, &mut contents);
@@ -284,7 +306,7 @@ where
         let (mut span, mut more) = (span.clone(), true);
         while more {
             let mut entries: Batch<Slot<K>> = Vec::new();
-            more = self.visit(&mut span, false, EACH, pin, &mut entries);
+            more = self.visit(&mut span, false, EACH, moment, pin, &mut entries);
             let mut contents = entries.into_iter().filter_map(|slot| moment.read(slot));
             if let Break(found) = contents.try_for_each(&mut f) {
                 return Some(found);
@@ -294,16 +316,27 @@ where
     }
 
     /// Finds the horizon of a span if that is wanted now. Returns `false` if nothing is left in the span.
-    fn set_horizon(&self, span: &mut Span, back: bool, pin: &impl Guard) -> bool {
+    fn set_horizon(
+        &self,
+        span: &mut Span,
+        back: bool,
+        moment: impl Moment,
+        pin: &impl Guard,
+    ) -> bool {
         if span.horizon != Horizon::Wanted {
             return true;
         }
-        let mut last: Batch<Slot<K>> = Vec::new();
+        let (mut last, mut buried): (Batch<Slot<K>>, Batch<Slot<K>>) = Default::default();
         self.scan(span.range::<K>(), !back, 1, pin, &mut last);
-        let Some(last) = last.first() else {
+        if let Some(graves) = self.graves_at(moment) {
+            scan(graves, span.range::<K>(), !back, 1, pin, &mut buried);
+        }
+        let keys = [last.first(), buried.first()].into_iter().flatten();
+        let keys = keys.map(|slot| slot.key());
+        let Some(last) = (if back { keys.min() } else { keys.max() }) else {
             return false;
         };
-        span.horizon = Horizon::Key(K::bytes(last.key()).to_vec());
+        span.horizon = Horizon::Key(K::bytes(last).to_vec());
         true
     }
 }
@@ -350,6 +383,71 @@ where
             }
         }
     }
+}
+
+/// Appends the entries of a range from its beginning, or back from its end.
+fn scan<K: KeyKind>(
+    graves: &Ordered<Slot<K>>,
+    range: Range<'_, K::Key>,
+    back: bool,
+    want: usize,
+    pin: &impl Guard,
+    out: &mut Batch<Slot<K>>,
+) -> bool
+where
+    Slot<K>: Entry<Key = K::Key>,
+{
+    match back {
+        true => graves.scan_back(range, want, pin, out),
+        false => graves.scan(range, want, pin, out),
+    }
+}
+
+/// Returns the part of a range, of which entries were read from its beginning, back from its end, up to the last of
+/// them.
+fn up_to<'k, K: KeyKind>(
+    (from, to): Range<'k, K::Key>,
+    last: Option<&'k Slot<K>>,
+    back: bool,
+) -> Range<'k, K::Key>
+where
+    Slot<K>: Entry<Key = K::Key>,
+{
+    match last.map(|last| Bound::Included(last.key())) {
+        Some(last) if back => (last, to),
+        Some(last) => (from, last),
+        None => (from, to),
+    }
+}
+
+/// Appends the entries that were read of a range, and those of the graves; if these have more, up to the last of them. Of
+/// a key that is in both, the entry that holds something at the moment.
+fn merge<K: KeyKind>(
+    live: Batch<Slot<K>>,
+    (buried, more_buried): (Batch<Slot<K>>, bool),
+    back: bool,
+    moment: impl Moment,
+    out: &mut Batch<Slot<K>>,
+) where
+    Slot<K>: Entry<Key = K::Key>,
+{
+    let mut buried = buried.into_iter().peekable();
+    for slot in live {
+        let is_before = |other: &Slot<K>| match back {
+            true => other.key() > slot.key(),
+            false => other.key() < slot.key(),
+        };
+        while let Some(other) = buried.next_if(is_before) {
+            out.push(other);
+        }
+        if more_buried && buried.peek().is_none() {
+            // The rest is read again, behind the last of these.
+            return;
+        }
+        let same = buried.next_if(|other| other.key() == slot.key());
+        out.push(same.filter(|_| moment.read(slot).is_none()).unwrap_or(slot));
+    }
+    out.extend(buried);
 }
 
 /// Appends the objects of a key, each by itself.

@@ -423,8 +423,18 @@ impl Table {
 
     fn snapshots_info(&self) -> Option<Term> {
         let pin = fyris_sync::reclaim::pin();
-        let (alive, oldest, (retained, bytes)) =
-            self.shared.any_data(&pin)?.snapshots().figures(&pin);
+        let current = self.shared.any_data(&pin);
+        let data = match self.past() {
+            Some(past) => past.view(&pin).ok()?.data,
+            None => current?,
+        };
+        let (retained, retained_bytes) = data.snapshots().retained();
+        let bytes = match current.is_some_and(|current| std::ptr::eq(current, data)) {
+            true => data.retained_bytes(),
+            // All of what the table has no more is there for its snapshots.
+            false => data.memory() + retained_bytes,
+        };
+        let (alive, oldest) = data.snapshots().figures(&pin);
         let age = oldest.map(|age| Term::Int(age.as_millis() as i64));
         Some(term!(#{
             :alive => (alive as i64),

@@ -24,6 +24,8 @@ use crate::view::View;
 impl Table {
     /// `nth/2`: returns the `n`-th key in term order, from 0; `None` if there are no more than `n`.
     ///
+    /// Beside a snapshot a key counts until the call that deletes it has returned, here and below.
+    ///
     /// ```
     /// # use fyris::{Error, Options, Store, Term};
     /// # let mut store = Store::new();

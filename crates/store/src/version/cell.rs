@@ -171,6 +171,20 @@ impl VersionPtr {
         self.get().older.store(bits, Ordering::Release);
     }
 
+    /// Puts an older history of the key below this one, unless this ends with a content in no cell; returns whether it
+    /// did. With the slots of both protected.
+    pub(super) fn put_above(self, older: VersionPtr) -> bool {
+        let mut last = self;
+        while let Some(below) = last.older() {
+            match below.as_version() {
+                Some(cell) => last = cell,
+                None => return false,
+            }
+        }
+        last.set_older(Some(Held::version(older)));
+        true
+    }
+
     /// Returns a content with the key: its own, if it has one.
     pub(crate) fn named(self) -> Content {
         self.content().unwrap_or_else(|| self.other_named())

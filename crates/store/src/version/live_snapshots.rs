@@ -37,8 +37,6 @@ pub(crate) struct LiveSnapshots {
     list: AtomicPtr<Listed>,
     /// Held by who changes the list.
     turn: Mutex<()>,
-    /// Keys in the index that hold nothing at present.
-    absent: PlainUsize,
     /// The number of retained versions, and the bytes that they take.
     retained: (PlainUsize, PlainUsize),
     /// Snapshots and jobs that need the content, and one for its table.
@@ -177,7 +175,6 @@ impl Default for LiveSnapshots {
         LiveSnapshots {
             list: AtomicPtr::new(std::ptr::null_mut()),
             turn: Mutex::new(()),
-            absent: PlainUsize::new(0),
             retained: Default::default(),
             holders: PlainUsize::new(1),
         }
@@ -215,16 +212,11 @@ impl LiveSnapshots {
         self.retained.1.fetch_sub(bytes, PlainOrdering::Relaxed);
     }
 
-    /// Counts keys that are in the index and hold nothing: before they are, and when they are no more.
-    pub(crate) fn count_absent(&self, more: isize) {
-        // Relaxed: ordered by the slot of the key. Two's complement, as above.
-        self.absent.fetch_add(more as usize, PlainOrdering::Relaxed);
-    }
-
-    /// Returns whether the index has keys that hold nothing at present.
-    pub(crate) fn has_absent(&self) -> bool {
+    /// Returns the number of retained versions, and their bytes.
+    pub(crate) fn retained(&self) -> (usize, usize) {
         // Relaxed: as above.
-        self.absent.load(PlainOrdering::Relaxed) > 0
+        let now = |count: &PlainUsize| count.load(PlainOrdering::Relaxed);
+        (now(&self.retained.0), now(&self.retained.1))
     }
 
     /// Lists a snapshot that is about to take its place: see [`CommitLog::begin`](crate::commits::CommitLog::begin).
@@ -287,17 +279,10 @@ impl LiveSnapshots {
         self.seeing(born, died, pin).is_some()
     }
 
-    /// Returns the number of live snapshots, the age of the oldest, and the number and bytes of retained versions.
-    pub(crate) fn figures(&self, pin: &impl Guard) -> (usize, Option<Duration>, (usize, usize)) {
+    /// Returns the number of live snapshots, and the age of the oldest.
+    pub(crate) fn figures(&self, pin: &impl Guard) -> (usize, Option<Duration>) {
         let list = self.now(pin);
-        let oldest = list.first().map(|snapshot| snapshot.age());
-        // Relaxed: as above.
-        let now = |count: &PlainUsize| count.load(PlainOrdering::Relaxed);
-        (
-            list.len(),
-            oldest,
-            (now(&self.retained.0), now(&self.retained.1)),
-        )
+        (list.len(), list.first().map(|snapshot| snapshot.age()))
     }
 
     fn now<'g>(&self, _pin: &'g impl Guard) -> &'g [Arc<LiveSnapshot>] {

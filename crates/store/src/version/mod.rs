@@ -43,8 +43,12 @@
 //! protected a second time for that. One that a snapshot sees hangs on the newest one that does, until that ends
 //! ([`live_snapshots`]). Then a thread in the background works off what no other snapshot sees. A chain of one cell
 //! that all snapshots see becomes the content itself again. Nobody walks a table.
+//!
+//! A deleted key that a snapshot sees stays in the index, with a cell that says so; in tables in the order of keys it
+//! moves to the [graves].
 
 mod cell;
+mod graves;
 mod live_snapshots;
 mod mode;
 #[cfg(all(test, loom))]

@@ -2,12 +2,13 @@
 
 use std::sync::Arc;
 
+use fyris_index::{Entry, Index};
 use fyris_sync::reclaim::{LocalGuard, check, pin};
 use fyris_sync::thread::spawn;
 
 use super::live_snapshots::LiveSnapshot;
 use crate::ids::TableType;
-use crate::key_kind::{Exact, KeyKind};
+use crate::key_kind::{Exact, KeyKind, Order};
 use crate::model::{self, Table, beside, key, look, record, value, values};
 use crate::slot::{Before, Slot};
 use crate::writer::Writer;
@@ -19,11 +20,17 @@ struct Shot {
 }
 
 impl Shot {
-    fn take(table: &Table) -> Shot {
+    fn take<K: KeyKind>(table: &Table<K>) -> Shot
+    where
+        Slot<K>: Entry<Key = K::Key>,
+    {
         Shot::take_under(table, &pin())
     }
 
-    fn take_under(table: &Table, pin: &LocalGuard) -> Shot {
+    fn take_under<K: KeyKind>(table: &Table<K>, pin: &LocalGuard) -> Shot
+    where
+        Slot<K>: Entry<Key = K::Key>,
+    {
         let listed = LiveSnapshot::new();
         let enter = || {
             table.snapshots.enter(&listed, pin);
@@ -34,27 +41,42 @@ impl Shot {
     }
 
     /// Returns the values under one key.
-    fn look(&self, table: &Table, of: i64) -> Vec<i64> {
+    fn look<K: KeyKind>(&self, table: &Table<K>, of: i64) -> Vec<i64>
+    where
+        Slot<K>: Entry<Key = K::Key>,
+    {
         self.look_under(table, of, &pin())
     }
 
-    fn look_under(&self, table: &Table, of: i64, pin: &LocalGuard) -> Vec<i64> {
-        let found = table.get_at(Exact::of(&key(of)), Before(self.place), pin);
+    fn look_under<K: KeyKind>(&self, table: &Table<K>, of: i64, pin: &LocalGuard) -> Vec<i64>
+    where
+        Slot<K>: Entry<Key = K::Key>,
+    {
+        let found = table.get_at(K::of(&key(of)), Before(self.place), pin);
         values(table, found)
     }
 
-    fn end(self, table: &Table) {
+    fn end<K: KeyKind>(self, table: &Table<K>)
+    where
+        Slot<K>: Entry<Key = K::Key>,
+    {
         let garbage = table.snapshots.leave(&self.listed, &pin());
         garbage.into_iter().for_each(|list| table.free_dead(list));
     }
 }
 
 /// Returns a table with 0 under both keys, or without any.
-fn table(there: bool) -> Arc<Table> {
+fn table<K: KeyKind>(there: bool) -> Arc<Table<K>>
+where
+    Slot<K>: Entry<Key = K::Key>,
+{
     model::table(TableType::Set, there.then_some(0))
 }
 
-fn put(table: &Table, key: i64, value: i64) {
+fn put<K: KeyKind>(table: &Table<K>, key: i64, value: i64)
+where
+    Slot<K>: Entry<Key = K::Key>,
+{
     table.insert_one(record(key, value), &Writer::versioned(&pin()));
 }
 
@@ -63,9 +85,12 @@ fn put_new(table: &Table, key: i64, value: i64) -> bool {
 }
 
 /// Takes a key out; returns what it held.
-fn delete(table: &Table, of: i64) -> Option<i64> {
+fn delete<K: KeyKind>(table: &Table<K>, of: i64) -> Option<i64>
+where
+    Slot<K>: Entry<Key = K::Key>,
+{
     let pin = pin();
-    let gone = table.remove(Exact::of(&key(of)), &Writer::versioned(&pin));
+    let gone = table.remove(K::of(&key(of)), &Writer::versioned(&pin));
     gone.map(|content| value(table, content))
 }
 
@@ -80,12 +105,15 @@ fn insert_list(table: &Table, value: i64) {
 }
 
 /// Asserts that nothing is left of snapshots which have ended, and that the keys hold these.
-fn settled(table: &Table, first: &[i64], second: &[i64]) {
-    let is_plain = |slot: Slot<Exact>| slot.resolved().is_some();
+fn settled<K: KeyKind>(table: &Table<K>, first: &[i64], second: &[i64])
+where
+    Slot<K>: Entry<Key = K::Key>,
+{
+    let is_plain = |slot: Slot<K>| slot.resolved().is_some();
     assert!(table.index.entries().all(is_plain), "a cell is left");
     assert_eq!([look(table, 1), look(table, 2)], [first, second]);
-    assert_eq!(table.snapshots.figures(&pin()).2, (0, 0));
-    assert!(!table.snapshots.has_absent());
+    assert_eq!(table.snapshots.retained(), (0, 0));
+    assert!(table.graves.as_ref().is_none_or(Index::is_empty));
     assert_eq!(table.len(), first.len() + second.len());
 }
 
@@ -101,7 +129,7 @@ fn take_after(table: &Table, seen: &[i64]) {
 #[test]
 fn a_snapshot_sees_what_was_read_before() {
     check(|| {
-        let table = table(true);
+        let table = table::<Exact>(true);
         let read = |table: &Table| take_after(table, &look(table, 1));
         beside(&table, &[read], |table| put(table, 1, 1));
         settled(&table, &[1], &[0]);
@@ -112,7 +140,7 @@ fn a_snapshot_sees_what_was_read_before() {
 #[test]
 fn who_begins_a_snapshot_reads_it_under_the_same_pin() {
     check(|| {
-        let table = table(true);
+        let table = table::<Exact>(true);
         let writer = {
             let table = table.clone();
             spawn(move || put(&table, 1, 1))
@@ -132,7 +160,7 @@ fn who_begins_a_snapshot_reads_it_under_the_same_pin() {
 #[test]
 fn writes_and_snapshots_have_one_order() {
     check(|| {
-        let table = table(true);
+        let table = table::<Exact>(true);
         let first: fn(&Table) -> Vec<i64> = |table| {
             put(table, 1, 1);
             look(table, 1)
@@ -157,7 +185,7 @@ fn writes_and_snapshots_have_one_order() {
 #[test]
 fn who_finds_a_key_there_has_it_stamped() {
     check(|| {
-        let table = table(false);
+        let table = table::<Exact>(false);
         let write = |table: &Table| put(table, 1, 1);
         beside(&table, &[write], |table| {
             if !put_new(table, 1, 1) {
@@ -168,11 +196,13 @@ fn who_finds_a_key_there_has_it_stamped() {
     });
 }
 
-#[test]
-fn who_finds_a_key_gone_has_that_stamped() {
+fn who_finds_a_key_gone_has_that_stamped_in<K: KeyKind>()
+where
+    Slot<K>: Entry<Key = K::Key>,
+{
     check(|| {
-        let table = table(true);
-        let write = |table: &Table| {
+        let table = table::<K>(true);
+        let write = |table: &Table<K>| {
             delete(table, 1);
         };
         beside(&table, &[write], |table| {
@@ -186,9 +216,19 @@ fn who_finds_a_key_gone_has_that_stamped() {
 }
 
 #[test]
+fn who_finds_a_key_gone_has_that_stamped() {
+    who_finds_a_key_gone_has_that_stamped_in::<Exact>();
+}
+
+#[test]
+fn in_order_who_finds_a_key_gone_has_that_stamped() {
+    who_finds_a_key_gone_has_that_stamped_in::<Order>();
+}
+
+#[test]
 fn a_snapshot_sees_a_list_or_nothing_of_it() {
     check(|| {
-        let table = table(true);
+        let table = table::<Exact>(true);
         let write = |table: &Table| insert_list(table, 1);
         beside(&table, &[write], |table| {
             let shot = Shot::take(table);
@@ -206,7 +246,7 @@ fn a_snapshot_sees_a_list_or_nothing_of_it() {
 #[test]
 fn what_a_snapshot_sees_is_kept_from_its_place_on() {
     check(|| {
-        let table = table(true);
+        let table = table::<Exact>(true);
         let writer = {
             let table = table.clone();
             spawn(move || put(&table, 1, 1))
@@ -223,7 +263,7 @@ fn what_a_snapshot_sees_is_kept_from_its_place_on() {
 #[test]
 fn a_key_that_comes_was_not_there() {
     check(|| {
-        let table = table(false);
+        let table = table::<Exact>(false);
         let shot = Shot::take(&table);
         let writer = {
             let table = table.clone();
@@ -237,10 +277,12 @@ fn a_key_that_comes_was_not_there() {
     });
 }
 
-#[test]
-fn a_key_that_goes_and_comes_is_as_it_was() {
+fn a_key_that_goes_and_comes_is_as_it_was_in<K: KeyKind>()
+where
+    Slot<K>: Entry<Key = K::Key>,
+{
     check(|| {
-        let table = table(true);
+        let table = table::<K>(true);
         let shot = Shot::take(&table);
         let writer = {
             let table = table.clone();
@@ -257,10 +299,20 @@ fn a_key_that_goes_and_comes_is_as_it_was() {
     });
 }
 
+#[test]
+fn a_key_that_goes_and_comes_is_as_it_was() {
+    a_key_that_goes_and_comes_is_as_it_was_in::<Exact>();
+}
+
+#[test]
+fn in_order_a_key_that_goes_and_comes_is_as_it_was() {
+    a_key_that_goes_and_comes_is_as_it_was_in::<Order>();
+}
+
 /// Two snapshots with a write between them, and another write while the one or the other ends.
 fn one_of_two_ends(ending: usize) {
     check(move || {
-        let table = table(true);
+        let table = table::<Exact>(true);
         let mut shots: Vec<_> = [0, 1]
             .map(|seen| {
                 let shot = Shot::take(&table);
@@ -297,7 +349,7 @@ fn the_newer_of_two_snapshots_ends() {
 #[test]
 fn two_snapshots_begin_at_once() {
     check(|| {
-        let table = table(true);
+        let table = table::<Exact>(true);
         let other = |table: &Table| {
             put(table, 1, 1);
             let shot = Shot::take(table);
@@ -315,7 +367,7 @@ fn two_snapshots_begin_at_once() {
 #[test]
 fn two_snapshots_are_listed_in_their_order() {
     check(|| {
-        let table = table(true);
+        let table = table::<Exact>(true);
         let other = {
             let table = table.clone();
             spawn(move || {
@@ -338,11 +390,13 @@ fn two_snapshots_are_listed_in_their_order() {
 }
 
 /// A key that goes while a snapshot begins that was slow.
-#[test]
-fn a_key_goes_while_a_snapshot_begins() {
+fn a_key_goes_while_a_snapshot_begins_in<K: KeyKind>()
+where
+    Slot<K>: Entry<Key = K::Key>,
+{
     check(|| {
-        let table = table(true);
-        let other = |table: &Table| {
+        let table = table::<K>(true);
+        let other = |table: &Table<K>| {
             let shot = Shot::take(table);
             let first = shot.look(table, 1);
             assert_eq!(shot.look(table, 1), first);
@@ -358,4 +412,70 @@ fn a_key_goes_while_a_snapshot_begins() {
         });
         settled(&table, &[], &[0]);
     });
+}
+
+#[test]
+fn a_key_goes_while_a_snapshot_begins() {
+    a_key_goes_while_a_snapshot_begins_in::<Exact>();
+}
+
+#[test]
+fn in_order_a_key_goes_while_a_snapshot_begins() {
+    a_key_goes_while_a_snapshot_begins_in::<Order>();
+}
+
+/// A snapshot sees a key in the index or in the graves, while it moves from the one to the other, and comes and goes
+/// again.
+#[test]
+fn a_buried_key_is_seen_all_the_time() {
+    check(|| {
+        let table = table::<Order>(true);
+        let shot = Shot::take(&table);
+        let writer = {
+            let table = table.clone();
+            spawn(move || {
+                delete(&table, 1);
+                put(&table, 1, 1);
+                delete(&table, 1);
+            })
+        };
+        assert_eq!(shot.look(&table, 1), [0]);
+        assert_eq!(shot.look(&table, 1), [0]);
+        writer.join().unwrap();
+        assert_eq!(shot.look(&table, 1), [0]);
+        shot.end(&table);
+        settled(&table, &[], &[0]);
+    });
+}
+
+/// The older and the newer history of a key, each seen by a snapshot of its own, when one of these ends.
+fn buried_twice(ending: usize) {
+    check(move || {
+        let table = table::<Order>(true);
+        let first = Shot::take(&table);
+        delete(&table, 1);
+        put(&table, 1, 1);
+        let mut shots = vec![(first, 0), (Shot::take(&table), 1)];
+        let writer = {
+            let table = table.clone();
+            spawn(move || delete(&table, 1))
+        };
+        shots.remove(ending).0.end(&table);
+        let (shot, seen) = shots.remove(0);
+        assert_eq!(shot.look(&table, 1), [seen]);
+        writer.join().unwrap();
+        assert_eq!(shot.look(&table, 1), [seen]);
+        shot.end(&table);
+        settled(&table, &[], &[0]);
+    });
+}
+
+#[test]
+fn the_older_history_of_a_buried_key_goes() {
+    buried_twice(0);
+}
+
+#[test]
+fn the_newer_history_of_a_buried_key_goes() {
+    buried_twice(1);
 }

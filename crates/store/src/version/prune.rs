@@ -5,12 +5,29 @@ use fyris_sync::reclaim::LocalGuard;
 use smallvec::SmallVec;
 
 use super::cell::VersionPtr;
+use super::graves::{Grave, bury};
 use super::live_snapshots::{DeadItem, DeadList};
 use crate::key_kind::KeyKind;
 use crate::pending::{CommitState, PendingPtr};
 use crate::record::{NewRecord, RecordPtr};
 use crate::slot::{Held, Slot};
 use crate::table_data::TableData;
+
+impl Cut {
+    /// # Safety
+    ///
+    /// No slot holds a chain with these cells any more, nor do the graves.
+    unsafe fn retire(&self, pin: &LocalGuard) {
+        for &cell in &self.cells {
+            // SAFETY: the caller's promise.
+            unsafe { cell.retire(pin) };
+        }
+        if let Grave::Replaced(cell) = self.grave {
+            // SAFETY: the caller's promise.
+            unsafe { cell.retire_chain(pin) };
+        }
+    }
+}
 
 /// Items that are worked off under one pin.
 const BATCH: usize = 64;
@@ -21,8 +38,8 @@ struct Cut {
     cells: SmallVec<[VersionPtr; 4]>,
     /// The cell of a commit that is out of its slot.
     decided: Option<PendingPtr>,
-    /// Whether the index has a key less that holds nothing.
-    absent: bool,
+    /// What the key has in the graves beside what was looked at.
+    grave: Grave,
 }
 
 impl<K, I> TableData<K, I>
@@ -31,19 +48,16 @@ where
     I: Index<Slot<K>>,
     Slot<K>: Entry<Key = K::Key>,
 {
-    /// Lets what a key held go, in whose place another version is, with this stamp: what it owned alone is kept for the
-    /// snapshots that see it, or retired together with its cell. `key` is a record with the key.
+    /// Lets what a key held go, in whose place another version is, with this stamp, or nothing: what it owned alone is
+    /// kept for the snapshots that see it, or retired together with its cell. `key` is a record with the key.
     pub(crate) fn supersede(
         &self,
         older: Option<Held>,
         owned: DeadItem,
-        died: u64,
+        (died, is_gone): (u64, bool),
         key: RecordPtr,
         pin: &LocalGuard,
     ) {
-        if is_absent(older) {
-            self.snapshots.count_absent(-1);
-        }
         let born = self.born(older, &owned);
         let mut owned = owned;
         loop {
@@ -67,6 +81,9 @@ where
             // Before it can go.
             self.snapshots.add_retained(bytes);
             let Some(again) = snapshot.keep(owned, unseen) else {
+                if is_gone && self.graves.is_some() {
+                    self.prune(self.key_of(key), pin);
+                }
                 return;
             };
             // The snapshot has ended since, and is out of the list. Again, by what that says now.
@@ -104,24 +121,37 @@ where
     }
 
     /// Takes out of the chain of a key what no snapshot sees; where nothing but the present is left, the key holds that
-    /// without a cell, or is no more.
+    /// without a cell, or is no more. In a table in the order of keys a key that holds nothing is buried.
     pub(crate) fn prune(&self, key: &K::Key, pin: &LocalGuard) {
         loop {
             let mut cut = Cut::default();
-            self.index
-                .upsert(key, pin, |slot| (self.prune_slot(slot, &mut cut, pin), ()));
-            for &cell in &cut.cells {
-                // SAFETY: AFTER_STORE, CHAINED: this thread took it out.
-                unsafe { cell.retire(pin) };
-            }
-            if cut.absent {
-                self.snapshots.count_absent(-1);
-            }
+            self.index.upsert(key, pin, |slot| {
+                let action = self.prune_slot(slot, &mut cut, pin);
+                self.prune_grave(key, &mut cut, pin);
+                (action, ())
+            });
+            // SAFETY: CHAINED: out of the chains that the slot and the grave have now.
+            unsafe { cut.retire(pin) };
             match cut.decided {
                 None => return,
                 Some(cell) => self.retire_loser(cell, true, pin),
             }
         }
+    }
+
+    /// Does so in the grave of a key, with its slot in the index protected (UNMOVED).
+    fn prune_grave(&self, key: &K::Key, cut: &mut Cut, pin: &LocalGuard) {
+        let (Some(graves), Grave::Below) = (&self.graves, &cut.grave) else {
+            return;
+        };
+        if graves.get(key, pin).is_none() {
+            return;
+        }
+        graves.upsert(key, pin, |slot| {
+            let history = slot.and_then(Slot::as_version);
+            let left = history.and_then(|history| self.pruned(history, cut, pin));
+            (left.map_or(Action::Keep, |_| Action::Remove), ())
+        });
     }
 
     fn prune_slot(
@@ -134,13 +164,15 @@ where
             return Action::Keep;
         };
         if let Some(top) = slot.as_version() {
-            return match self.pruned(top, cut, pin) {
-                None => Action::Keep,
-                Some(Some(held)) => Action::Put(Slot::held(held)),
-                Some(None) => {
-                    cut.absent = true;
+            return match (self.pruned(top, cut, pin), &self.graves) {
+                // It has its stamp now (BURIED).
+                (None, Some(graves)) if top.content().is_none() => {
+                    cut.grave = bury(graves, slot.key(), top, pin);
                     Action::Remove
                 }
+                (None, _) => Action::Keep,
+                (Some(Some(held)), _) => Action::Put(Slot::held(held)),
+                (Some(None), _) => Action::Remove,
             };
         }
         let Some(cell) = slot.as_pending() else {
@@ -149,13 +181,12 @@ where
         if cell.get().state() != CommitState::Undecided {
             // The commit's place goes into a cell of its own, and all begins again.
             cut.decided = Some(cell);
-            let held = self.extended_by_commit(cell);
+            let held = cell.get().held_with_history();
             return held.map_or(Action::Remove, |held| Action::Put(Slot::held(held)));
         }
         let top = cell.get().held_before().and_then(Held::as_version);
         if let Some(held) = top.and_then(|top| self.pruned(top, cut, pin)) {
             cell.get().set_before(held);
-            cut.absent = held.is_none();
         }
         Action::Keep
     }
@@ -214,17 +245,4 @@ where
         cut.cells.push(top);
         Some(Some(Held::content(present)))
     }
-
-    /// Counts a key that is about to be in the index and hold nothing.
-    pub(crate) fn count_if_absent(&self, held: Option<Held>) {
-        if is_absent(held) {
-            self.snapshots.count_absent(1);
-        }
-    }
-}
-
-/// Returns whether a key is in the index and holds nothing.
-fn is_absent(held: Option<Held>) -> bool {
-    let cell = held.and_then(Held::as_version);
-    cell.is_some_and(|cell| cell.content().is_none())
 }

@@ -32,7 +32,7 @@ impl Live<'_> {
 
     /// Returns the bytes that are allocated for objects, their keys and the index.
     pub(crate) fn memory(self) -> usize {
-        with_data!(self.0, data => data.memory())
+        self.0.memory()
     }
 
     /// Returns how many of these bytes are for objects with their keys.
@@ -129,17 +129,11 @@ impl<'d> View for Live<'d> {
     }
 
     fn nth(&self, n: usize, pin: &impl Guard) -> Option<Content> {
-        with_data!(self.0, data => match data.snapshots.has_absent() {
-            false => data.nth(n, pin),
-            true => data.nth_at(n, Now, pin),
-        })
+        with_data!(self.0, data => data.nth(n, pin))
     }
 
     fn count(&self, span: &Span, pin: &impl Guard) -> Option<usize> {
-        with_data!(self.0, data => match data.snapshots.has_absent() {
-            true if Navigate::counts(data) => Some(data.count_at(span, Now, pin)),
-            _ => data.count_span(span, pin),
-        })
+        with_data!(self.0, data => data.count_span(span, pin))
     }
 
     fn len(&self) -> usize {

@@ -82,9 +82,9 @@ impl<'d> View for Past<'d> {
         with_data!(self.data, data => data.objects_at(self.moment(), &pin))
     }
 
-    /// As many as there are at present.
+    /// As many as there are at present and were changed or deleted since.
     fn about(&self) -> usize {
-        self.data.len()
+        self.data.len() + self.data.snapshots().retained().0
     }
 
     fn read_many<'g>(&self, _: &'g impl Guard) -> Past<'d> {
