@@ -125,7 +125,6 @@ store_commit_not_undone |                    | -p fyris --test lists
 store_commit_untold     | --cfg loom         | -p fyris --lib ops::model --profile quick
 store_list_waits_inside |                    | -p fyris --test concurrent lists_end
 store_list_unmoved      |                    | -p fyris --test concurrent what_is_deleted
-store_write_unnoticed   |                    | -p fyris --test life a_watch
 store_watch_unwaited    |                    | -p fyris --test life a_watch
 store_read_unchecked    |                    | -p fyris --lib ops::commit
 store_read_passed       |                    | -p fyris --lib ops::commit

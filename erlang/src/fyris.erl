@@ -29,10 +29,11 @@
 %% Each write of an object is atomic and isolated. Which calls are one step as a whole stands at the functions. Readers
 %% never wait, unless an index with locks was chosen for the table (`{index, Name}' in {@link new/2}); but who begins to
 %% read a snapshot waits for the writes under way. Calls
-%% that return what they find of more than 512 objects ({@link select/2}, {@link match/2}, {@link select_count/2},
-%% {@link tab2list/1}, {@link tab2file/3}) show the table as it was at one moment, as {@link snapshot/1} does. Other
-%% traversals, key by key, in chunks or by a fun, meet each object that is there throughout once, and others may or may
-%% not be met; over a snapshot they show its moment.
+%% that read more than 512 objects ({@link select/2}, {@link match/2}, {@link select_count/2}, {@link tab2list/1},
+%% {@link foldl/3}, {@link range/3}, {@link tab2file/3}), and all chunks of one traversal ({@link select/3}, {@link
+%% table/2}), show the table as it was at one moment, as {@link snapshot/1} does, unless the table was made with
+%% `{consistent, false}'. Traversals key by key ({@link next/2}) meet each object that is there throughout once, and
+%% others may or may not be met; over a snapshot they show its moment.
 %%
 %% == Examples ==
 %%
@@ -82,13 +83,13 @@
                   {owner, none} | {index, atom() | {library, string() | binary()}} |
                   {write_concurrency, boolean() | auto} | {read_concurrency, boolean()} |
                   {decentralized_counters, boolean()} | {bucket_locks, 1..32768 | auto} | {reader_groups, 1..64} |
-                  compressed.
+                  {consistent, boolean()} | {snapshot_ttl, pos_integer() | infinity} | compressed.
 %% An option of `new/2' and `open/2'.
 -type heir_option() :: {heir, pid(), Data :: term()} | {heir, pid() | none}.
 %% The process that gets a table when its owner ends.
 -type info_item() :: id | name | named_table | type | keypos | protection | owner | heir | node | size | memory |
                      compressed | read_concurrency | write_concurrency | decentralized_counters | index |
-                     index_info | snapshots | fixed | safe_fixed | safe_fixed_monotonic_time | binary |
+                     index_info | snapshots | consistent | snapshot_ttl | fixed | safe_fixed | safe_fixed_monotonic_time | binary |
                      stats.
 %% An item of `info/2'.
 -type memory_kind() :: total | objects | indexes.
@@ -173,6 +174,12 @@ all() ->
 %% indexes. Not in `ets'.</dd>
 %% <dt>`{reader_groups, N}'</dt><dd>The number of reader groups of each lock that has them, 1 to 64; by default one for
 %% each processor. Refused on indexes without such locks. Not in `ets'.</dd>
+%% <dt>`{consistent, boolean()}'</dt><dd>With `false' calls that read many objects, in chunks or by a fun, read the table
+%% as it is at each step, as `ets' does; by default they read a snapshot. `first' and `next' always read the table as it
+%% is. Not in `ets'.</dd>
+%% <dt>`{snapshot_ttl, Milliseconds | infinity}'</dt><dd>The age at which the snapshot of a continuation ends. Going on
+%% with it fails with `badarg' then, and the text of the error says so. By default `infinity': it ends with the
+%% traversal, or when the continuation is garbage. Not in `ets'.</dd>
 %% </dl>
 %%
 %% Fails with `badarg' if the name is no atom; if the options are no proper list, or one of them is unknown or
@@ -284,6 +291,7 @@ info(Table) ->
 %% <dt>`snapshots'</dt><dd>A map: how many snapshots of the table are `alive', the age of the `oldest' in milliseconds or
 %% `none', whether the table is `versioned', the number of versions of objects that are `retained', and their `bytes'. Not
 %% in `ets'.</dd>
+%% <dt>`consistent', `snapshot_ttl'</dt><dd>As in {@link new/2}. Not in `ets'.</dd>
 %% <dt>`binary', `stats'</dt><dd>For tests of `ets' itself: the large binaries, and nothing.</dd>
 %% </dl>
 %% Needs no right to read.
@@ -724,7 +732,7 @@ tab2list(Table) ->
 
 objects(Table) ->
     %% From the back, since the list is built from its end.
-    slices(Table, fyris_nif:cursor(Table, true, true), []).
+    slices(Table, fyris_nif:cursor(Table, true), []).
 
 slices(Table, Cursor, Tail) ->
     case fyris_nif:slice(Table, Cursor, Tail) of
@@ -732,16 +740,12 @@ slices(Table, Cursor, Tail) ->
         List -> List
     end.
 
-fyris_nif_type(Table) ->
-    try fyris_nif:info(Table, type)
-    catch error:_ -> undefined
-    end.
-
 %% @doc Folds a fun over all objects; in an `ordered_set' in ascending order of keys. Returns the last accumulator.
 %%
 %% In other types in the order of {@link next/2}, the objects of a key in the order in which they were inserted. The
-%% table is fixed meanwhile. The fun may change the table; in an `ordered_set' it then sees its own changes ahead, in
-%% other types it may see an object as it was.
+%% table is fixed meanwhile. All objects are as they were at one moment of the call, whatever the fun or another process
+%% writes; of a table with `{consistent, false}' as they are when the fold comes to them, some hundred at a time, in an
+%% `ordered_set' one by one.
 %% ```
 %% > T = fyris:new(numbers, []).
 %% > fyris:insert(T, [{1, one}, {2, two}]).
@@ -784,10 +788,14 @@ ignore_errors(Fun) ->
 
 fold(Direction, Fun, Acc, Table) ->
     Back = Direction =:= foldr,
-    case fyris_nif_type(Table) of
-        ordered_set -> fold_ordered(Fun, Acc, Table, Back);
-        _ -> fold_slices(Direction, Fun, Acc, Table, fyris_nif:cursor(Table, Back, false))
+    case is_live_in_order(Table) of
+        true when Back -> fold_live(Fun, Acc, fyris_nif:last_lookup(Table), fun(Key) -> fyris_nif:prev_lookup(Table, Key) end);
+        true -> fold_live(Fun, Acc, fyris_nif:first_lookup(Table), fun(Key) -> fyris_nif:next_lookup(Table, Key) end);
+        false -> fold_slices(Direction, Fun, Acc, Table, fyris_nif:cursor(Table, Back))
     end.
+
+is_live_in_order(Table) ->
+    fyris_nif:info(Table, consistent) =:= false andalso fyris_nif:info(Table, type) =:= ordered_set.
 
 fold_slices(Direction, Fun, Acc, Table, Cursor) ->
     case fyris_nif:slice(Table, Cursor, []) of
@@ -802,34 +810,10 @@ fold_slices(Direction, Fun, Acc, Table, Cursor) ->
 fold_slice(_, _, Acc, []) -> Acc;
 fold_slice(Direction, Fun, Acc, Slice) -> lists:Direction(Fun, Acc, Slice).
 
-%% Folds in order, and sees objects that are written ahead: the rest of a slice that is not current any more is read
-%% again.
-fold_ordered(Fun, Acc, Table, Back) ->
-    KeyPos = fyris_nif:info(Table, keypos),
-    Place = fyris_nif:fold(Table, Back),
-    try fold_ordered(Fun, Acc, Table, KeyPos, Place, [])
-    after
-        fyris_nif:fold_end(Place)
-    end.
-
-fold_ordered(Fun, Acc, Table, KeyPos, Place, Last) ->
-    case fyris_nif:fold_slice(Table, Place, Last) of
-        [] ->
-            Acc;
-        Slice ->
-            {Next, NewLast} = fold_current(Fun, Acc, Place, Slice),
-            fold_ordered(Fun, Next, Table, KeyPos, Place, [element(KeyPos, NewLast)])
-    end.
-
-fold_current(Fun, Acc, Place, [Object | Rest]) when is_function(Fun, 2) ->
-    Next = Fun(Object, Acc),
-    case Rest =/= [] andalso fyris_nif:fold_is_current(Place) of
-        true -> fold_current(Fun, Next, Place, Rest);
-        false -> {Next, Object}
-    end;
-fold_current(NoFun, Acc, _, Slice) ->
-    %% Raises what it raises in ets.
-    {lists:foldl(NoFun, Acc, Slice), none}.
+%% From object to object, as ets does: the fun finds ahead what it has written.
+fold_live(_, Acc, '$end_of_table', _) -> Acc;
+fold_live(Fun, Acc, {Key, Objects}, Step) ->
+    fold_live(Fun, lists:foldl(Fun, Acc, Objects), Step(Key), Step).
 
 %% ---------------------------------------------------------------------------
 %% From key to key
@@ -991,7 +975,8 @@ select(Table, Spec) ->
 %%
 %% The continuation is ``'$end_of_table' '' if it is known that there are no more; else a tuple of the size that one of
 %% `ets' has, whose first element is the tid of the table. It belongs to the table, not to its
-%% name. In an `ordered_set' there are `Limit' results as long as that many are left. In other types the chunks go on
+%% name. All chunks are as the table was at one moment of this call, unless it was made with `{consistent, false}'; then
+%% each shows what is there when it is read. In an `ordered_set' there are `Limit' results as long as that many are left. In other types the chunks go on
 %% from key to key as {@link next/2} does, and in each chunk the results are in the order of {@link select/2}.
 %%
 %% Fails with `badarg' if the match specification is malformed; if the limit is no positive integer.
@@ -1666,7 +1651,7 @@ range(Table, From, To) ->
 %% <dt>`{limit, N}'</dt><dd>The first N, which is below 2^59.</dd>
 %% <dt>`keys'</dt><dd>Keys instead of objects.</dd>
 %% </dl>
-%% O(log n) and what is returned. Each object that is there throughout comes once, others may come.
+%% O(log n) and what is returned. Of more than some hundred objects all are as they were at one moment of the call.
 %%
 %% Fails with `badarg' if the table is no `ordered_set'; if an option is unknown or malformed.
 %% ```

@@ -13,7 +13,7 @@
 -export([lookup/2, lookup_element/3, lookup_element/4, member/2]).
 -export([first/1, last/1, next/2, prev/2, first_lookup/1, last_lookup/1,
          next_lookup/2, prev_lookup/2, slot/2]).
--export([cursor/3, slice/3, fold/2, fold_slice/3, fold_is_current/1, fold_end/1]).
+-export([cursor/2, slice/3]).
 -export([query/3, step/2, chunk/4, chunk_next/1, chunk_step/1, is_place/1, repair/3]).
 -export([match_spec_compile/1, is_compiled_ms/1, run_spec/3, test_ms/2]).
 -export([open/2, range/5, prefix/4, range_slice/4, seek/3, nth/2, rank/2, count_between/3, lookup_some/2,
@@ -155,12 +155,8 @@ last_lookup(_) -> ?STUB.
 next_lookup(_, _) -> ?STUB.
 prev_lookup(_, _) -> ?STUB.
 slot(_, _) -> ?STUB.
-cursor(_, _, _) -> ?STUB.
+cursor(_, _) -> ?STUB.
 slice(_, _, _) -> ?STUB.
-fold(_, _) -> ?STUB.
-fold_slice(_, _, _) -> ?STUB.
-fold_is_current(_) -> ?STUB.
-fold_end(_) -> ?STUB.
 query(_, _, _) -> ?STUB.
 step(_, _) -> ?STUB.
 chunk(_, _, _, _) -> ?STUB.

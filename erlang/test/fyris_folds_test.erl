@@ -1,10 +1,13 @@
-%% Folds beside those of ets: what is written ahead of them is seen.
+%% Folds over live tables beside those of ets: what is written ahead of them is seen.
 -module(fyris_folds_test).
 
 -compile(export_all).
 -include("fyris_same.hrl").
 
 -define(FOLDS, [foldl, foldr]).
+
+live(ets) -> [];
+live(fyris) -> [{consistent, false}].
 
 funs() ->
     [fun() -> none end, fun(_) -> one end, fun(_, A) -> A end, fun(_, _, _) -> three end, not_a_fun].
@@ -18,7 +21,7 @@ a_fun_is_looked_at_when_there_is_an_object_test() ->
 what_is_written_ahead_is_seen_test_() ->
     [{lists:concat([Name, " ", Fold, " from ", From, " of ", N, " ", By]),
       fun() -> ?same(begin
-                         T = M:new(t, [ordered_set, public]),
+                         T = M:new(t, [ordered_set, public | live(M)]),
                          M:insert(T, [{I * 10, 0} || I <- lists:seq(1, N)]),
                          visits(M, Fold, T, From, run(By, Change))
                      end) end}
@@ -69,7 +72,7 @@ changes() ->
 
 a_table_that_goes_away_is_noticed_at_once_test() ->
     [?same(begin
-               T = M:new(t, [ordered_set]),
+               T = M:new(t, [ordered_set | live(M)]),
                M:insert(T, [{I} || I <- lists:seq(1, 700)]),
                Seen = counters:new(1, []),
                Visit = fun({I}, _) -> counters:add(Seen, 1, 1), I =:= Last andalso M:delete(T) end,
@@ -89,7 +92,7 @@ more_changes() ->
 what_is_written_in_other_ways_is_seen_test() ->
     [begin
          [Ours, Like] = [begin
-                             T = fyris:new(t, [ordered_set, public]),
+                             T = fyris:new(t, [ordered_set, public | live(fyris)]),
                              fyris:insert(T, [{I * 10, 0} || I <- lists:seq(1, 200)]),
                              visits(fyris, foldl, T, 20, fun(fyris, Table, K) -> Change(Table, K) end)
                          end || Change <- [One, Other]],
@@ -100,7 +103,7 @@ what_is_written_in_other_ways_is_seen_test() ->
 random_changes_test_() ->
     [{lists:concat([Fold, " ", Seed]),
       fun() -> ?same(begin
-                         T = M:new(t, [ordered_set, public]),
+                         T = M:new(t, [ordered_set, public | live(M)]),
                          M:insert(T, [{I * 10, 0} || I <- lists:seq(1, 1500)]),
                          _ = rand:seed(exsss, Seed),
                          visits(M, Fold, T, 1, fun random_change/3)
@@ -134,7 +137,7 @@ a_fold_sees_what_others_have_written_test_() ->
 
 %% A writer counts an object up and then says in an atomic how far it is; the fold finds no less than it read before.
 writer_ahead(Round) ->
-    T = fyris:new(t, [ordered_set, public]),
+    T = fyris:new(t, [ordered_set, public | live(fyris)]),
     Said = atomics:new(1, []),
     N = 64,
     fyris:insert(T, [{I, 0} || I <- lists:seq(1, N)]),

@@ -143,9 +143,9 @@ mail_of_mine() ->
     after 0 -> []
     end.
 
-%% Options that are wrong are shown as they are, without the index.
-reply(Pid, #side{module = fyris, index = Index}, new, [Name, Options]) when Index =/= default ->
-    case ask(Pid, fyris, new, [Name, [{index, Index} | Options]]) of
+%% Chunks go on in the live table, as those of ets. Options that are wrong are shown as they are, without more.
+reply(Pid, #side{module = fyris, index = Index}, new, [Name, Options]) ->
+    case ask(Pid, fyris, new, [Name, [{consistent, false} | [{index, Index} || Index =/= default] ++ Options]]) of
         {error, _, _} -> ask(Pid, fyris, new, [Name, Options]);
         Reply -> Reply
     end;

@@ -166,6 +166,13 @@ moments(Type) ->
     Calls = [fun() -> fyris:tab2list(T) end,
              fun() -> fyris:select(T, [{'_', [], ['$_']}]) end,
              fun() -> fyris:match_object(T, '_') end,
+             fun() -> fyris:foldl(fun(Object, Acc) -> [Object | Acc] end, [], T) end,
+             fun() -> fyris:foldr(fun(Object, Acc) -> [Object | Acc] end, [], T) end,
+             fun() -> chunks(fyris:select(T, [{'_', [], ['$_']}], 7)) end,
+             fun() -> chunks(fyris:select_reverse(T, [{'_', [], ['$_']}], 700)) end,
+             fun() -> chunks(fyris:match_object(T, '_', 4999)) end,
+             fun() -> qlc:e(fyris:table(T)) end,
+             fun() -> [Object || Type =:= ordered_set, Object <- fyris:range(T, '_', '_')] end,
              fun() ->
                  ok = fyris:tab2file(T, File),
                  {ok, Loaded} = fyris:file2tab(File),
@@ -173,17 +180,54 @@ moments(Type) ->
                  fyris:delete(Loaded),
                  Objects
              end],
-    [moment(lists:sort(Call())) || _ <- lists:seq(1, 20), Call <- Calls],
-    %% Not when this process collects its garbage.
+    [moment(lists:sort(Call())) || _ <- lists:seq(1, 10), Call <- Calls],
+    %% Continuations are garbage now.
+    erlang:garbage_collect(),
     ?assertEqual(0, alive(T)),
     unlink(Writer),
     exit(Writer, kill),
     file:delete(File),
     fyris:delete(T).
 
+%% What a fold or the next chunk does beside the fun's own writes.
+a_live_table_is_read_as_it_is_test() ->
+    Insert = fun(T) -> fun({K, _}, Acc) -> [fyris:insert(T, {K + 1, new}) || K < 1200], [K | Acc] end end,
+    [begin
+         T = fyris:new(t, [ordered_set | Options]),
+         fyris:insert(T, [{K, old} || K <- lists:seq(1, 1000)]),
+         {_, Continuation} = fyris:select(T, [{{'$1', '_'}, [], ['$1']}], 400),
+         fyris:delete(T, 401),
+         ?assertEqual(Next, hd(element(1, fyris:select(Continuation)))),
+         ?assertEqual(Last, hd(fyris:foldl(Insert(T), [], T))),
+         ?assertEqual(Consistent, fyris:info(T, consistent)),
+         fyris:delete(T)
+     end || {Options, Consistent, Next, Last} <- [{[], true, 401, 1000}, {[{consistent, false}], false, 402, 1200}]].
+
+a_continuation_has_an_age_test() ->
+    T = fyris:new(t, [{snapshot_ttl, 30}]),
+    fyris:insert(T, [{K, old} || K <- lists:seq(1, 1000)]),
+    {_, Continuation} = fyris:match(T, '$1', 10),
+    ?assertMatch({_, _}, fyris:match(Continuation)),
+    ?assertEqual(1, alive(T)),
+    timer:sleep(60),
+    ?assertEqual({0, 30}, {alive(T), fyris:info(T, snapshot_ttl)}),
+    try fyris:match(Continuation), error(unexpected)
+    catch error:badarg:Stack ->
+        #{general := Text} = fyris:format_error(badarg, Stack),
+        ?assertMatch({match, _}, re:run(Text, "snapshot_ttl"))
+    end,
+    %% Of an hour that has not passed.
+    U = fyris:new(t, [{snapshot_ttl, 3600000}]),
+    fyris:insert(U, [{K, old} || K <- lists:seq(1, 1000)]),
+    ?assertEqual(1000, length(chunks(fyris:match_object(U, '_', 10)))),
+    [?assertError(badarg, fyris:new(t, [Bad])) || Bad <- [{snapshot_ttl, 0}, {snapshot_ttl, none}, {consistent, maybe_so}, {consistant, true}]],
+    fyris:delete(U),
+    fyris:delete(T).
+
 from_dir(Name) ->
     lists:concat(["/tmp/fyris_", Name, "_", os:getpid(), ".tab"]).
 
+moment([]) -> ok;
 moment(Objects) ->
     Rounds = [Round || {_, Round} <- Objects],
     ?assertEqual(5000, length(Rounds)),

@@ -38,7 +38,7 @@ pub(crate) fn store(error: fyris::Error) -> PyErr {
         NameTaken(_) | OtherTable { .. } => self::NameTaken::new_err(text),
         NoSuchKey => PyKeyError::new_err(text),
         ReadOnly => self::ReadOnly::new_err(text),
-        Released => self::Closed::new_err(text),
+        Released | Expired => self::Closed::new_err(text),
         Forked => self::Forked::new_err(format!(
             "{text}: multiprocessing by spawn or forkserver starts processes with tables of their own"
         )),

@@ -190,6 +190,9 @@ pub enum Error {
     /// The snapshot was released.
     #[error("the snapshot has been released")]
     Released,
+    /// The snapshot of a call in several steps is older than the table's `snapshot_ttl` lets it be.
+    #[error("the snapshot of the call has reached the age that snapshot_ttl allows")]
+    Expired,
     /// A snapshot is not written to.
     #[error("a snapshot can only be read")]
     ReadOnly,

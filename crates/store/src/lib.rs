@@ -103,6 +103,6 @@ pub use snapshot::Snapshot;
 pub use store::{Borrowed, Owner, Store};
 pub use table::{
     Batch, Cursor, Elements, Generated, Info, InfoValue, Iter, Loader, Prefix, RangeCursor,
-    RangeOptions, Setting, Table, WriteWatch,
+    RangeOptions, Setting, Table,
 };
 pub use view::Step;

@@ -53,17 +53,16 @@ const PROTECTED: u64 = 1;
 const PRIVATE: u64 = 2;
 const CLOSING: u64 = 4;
 
-/// The bits of modes, that say what writes have to do besides: the table is [fixed](crate::fix),
-/// [watched](crate::WriteWatch), or [versioned](crate::version).
+/// The bits of modes, that say what writes have to do besides: the table is [fixed](crate::fix) or
+/// [versioned](crate::version).
 const FIXED: u64 = 8;
-const WATCHED: u64 = 16;
-const VERSIONED: u64 = 32;
+const VERSIONED: u64 = 16;
 
 /// The bits that do not matter to a read: a change that is only on its way has not happened, and modes are for writes.
-const UNSEEN: u64 = CLOSING | FIXED | WATCHED | VERSIONED;
+const UNSEEN: u64 = CLOSING | FIXED | VERSIONED;
 
 /// The name's number in a state: there are no more than 2^20 atoms.
-const NAME_SHIFT: u32 = 6;
+const NAME_SHIFT: u32 = 5;
 const NAME: u64 = ((1 << 20) - 1) << NAME_SHIFT;
 const _: () = assert!(fyris_term::atom::MAX_ATOMS as u64 - 1 <= NAME >> NAME_SHIFT);
 
@@ -127,20 +126,6 @@ impl State {
 
     fn is_closing(self) -> bool {
         self.0 & CLOSING != 0
-    }
-
-    /// Returns whether anyone watches the table for writes.
-    #[inline]
-    pub(crate) fn is_watched(self) -> bool {
-        self.0 & WATCHED != 0
-    }
-
-    /// Returns whether a write has more to do than to write: see [`TableShared::note_write`].
-    ///
-    /// [`TableShared::note_write`]: crate::table_shared::TableShared::note_write
-    #[inline]
-    pub(crate) fn is_noted(self) -> bool {
-        self.0 & (WATCHED | VERSIONED) != 0
     }
 
     /// Returns whether writes leave what they displace for snapshots.
@@ -290,11 +275,6 @@ impl Life {
     /// Says whether the table is fixed. Who says so waits for the writes that may not have seen it.
     pub(crate) fn set_fixed(&self, fixed: bool) {
         self.set_mode(FIXED, fixed);
-    }
-
-    /// Says whether the table is watched. Who says so waits for the writes that may not have seen it.
-    pub(crate) fn set_watched(&self, watched: bool) {
-        self.set_mode(WATCHED, watched);
     }
 
     /// Says whether writes leave what they displace for snapshots. Who says so waits for the writes that may not have

@@ -4,9 +4,12 @@
 //! and `protected` are only the defaults and never undo an earlier choice. Beyond ETS there are
 //! `{index, Name}`, which chooses the structure that holds the table, `{bucket_locks, N}` and `{reader_groups, N}`,
 //! which set the numbers of its locks and of what readers note themselves in, and `{owner, none}`, for tables that
-//! outlive their maker.
+//! outlive their maker; and `{consistent, false}` and `{snapshot_ttl, Ms}` for calls that read many objects.
+
+mod parse;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use fyris_index::{BucketLocks, IndexOptions};
 use fyris_term::{Atom, Term};
@@ -15,7 +18,6 @@ use crate::commits::CommitLog;
 use crate::error::{Error, Result};
 use crate::ids::{ProcessId, Protection, TableType};
 use crate::indexes::{Choice, Indexes, RequestedIndex};
-use crate::record::brief;
 use crate::table_data::AnyTableData;
 
 /// The concurrency of writers of different objects. Both default indexes always let them: the option is accepted and
@@ -65,6 +67,8 @@ pub struct Options {
     pub(crate) read_concurrency: bool,
     pub(crate) decentralized_counters: Option<bool>,
     pub(crate) compressed: bool,
+    pub(crate) consistent: bool,
+    pub(crate) snapshot_ttl: Option<Duration>,
     /// Objects that the first content has room for.
     pub(crate) capacity: usize,
 }
@@ -100,6 +104,8 @@ impl Options {
             read_concurrency: false,
             decentralized_counters: None,
             compressed: false,
+            consistent: true,
+            snapshot_ttl: None,
         }
     }
 
@@ -390,6 +396,46 @@ impl Options {
         }
     }
 
+    /// Sets `{consistent, _}`: whether a call that reads many objects, or reads them in several steps, shows the table as
+    /// it was at one moment. It does unless this is `false`; then each step reads the live table.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set().consistent(false))?;
+    /// table.insert_many((0..1000).map(|n| term!({n})))?;
+    /// let chunk = table.match_object_limit(&term!(:"_"), 999)?;
+    /// table.insert(&term!({1000}))?;
+    /// assert_eq!(chunk.next.expect("more").next()?.results.len(), 2); // with what came meanwhile
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    pub fn consistent(self, consistent: bool) -> Options {
+        Options { consistent, ..self }
+    }
+
+    /// Sets `{snapshot_ttl, _}`: the age at which a snapshot ends that such a call has taken and goes on to read in later
+    /// steps, of a continuation or an iterator. Going on is [`Error::Expired`] then. `None`, the default, is `infinity`.
+    ///
+    /// ```
+    /// # use fyris::{Error, Options, Store, term};
+    /// # use std::time::Duration;
+    /// # let owner = Store::new().owner();
+    /// # let options = Options::set().snapshot_ttl(Some(Duration::from_millis(20)));
+    /// # let table = owner.new_table("t", &options)?;
+    /// table.insert_many((0..1000).map(|n| term!({n})))?;
+    /// let place = table.match_object_limit(&term!(:"_"), 10)?.next.expect("more");
+    /// assert!(place.clone().next().is_ok());
+    /// std::thread::sleep(Duration::from_millis(30));
+    /// assert!(matches!(place.next(), Err(Error::Expired)));
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    pub fn snapshot_ttl(self, age: Option<Duration>) -> Options {
+        Options {
+            snapshot_ttl: age,
+            ..self
+        }
+    }
+
     /// Sets `{decentralized_counters, _}`, which is reported only with `write_concurrency`.
     ///
     /// ```
@@ -441,124 +487,6 @@ impl Options {
         }
     }
 
-    /// Reads the option list of `new/2`. `process` says which process a term stands for. O(list).
-    ///
-    /// # Locks
-    ///
-    /// For an index with locks the options mean what they mean in ETS (Table 1 of the 2013 paper on its scalability,
-    /// section 5.2.1). `linear_hash` has one lock without `write_concurrency`, which has reader groups for
-    /// `read_concurrency`; with `{write_concurrency, true}` that lock has reader groups, and there are 64 bucket locks,
-    /// which have reader groups for `read_concurrency`; with `auto` as many bucket locks as contention asks for.
-    /// `{bucket_locks, N | auto}` sets their number whatever `write_concurrency` is. `avl`, `treap`, `btree` and the
-    /// Judy arrays have one lock, with reader groups for `read_concurrency`; `ca_avl` and `ca_treap` one for each base
-    /// node, which readers share for `read_concurrency`, in reader groups, and take alone otherwise. `{reader_groups,
-    /// N}` is the number of groups of each lock that has them. `{decentralized_counters, _}`, where it is given,
-    /// chooses whether these indexes count objects in a place for each thread or in one word. An index passes over what
-    /// it has no use for, as `hash` and `ordered` do; but a table is not made with `bucket_locks` or `reader_groups` on
-    /// one that has none.
-    ///
-    /// ```
-    /// use fyris::{Options, term};
-    ///
-    /// let options = Options::parse(&term!([:ordered_set, :public, {:keypos, 2}]), |_| None)?;
-    /// assert_eq!(options, Options::ordered_set().public().keypos(2));
-    /// let error = Options::parse(&term!([{:keypos, 0}]), |_| None).unwrap_err();
-    /// assert!(error.to_string().contains("keypos"));
-    /// # Ok::<(), fyris::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    ///
-    /// [`Error::BadOption`], which names the values that the option can have.
-    pub fn parse(options: &Term, process: impl Fn(&Term) -> Option<ProcessId>) -> Result<Options> {
-        let Term::List(list) = options else {
-            return Err(Error::BadOption(format!("list {}", brief(options))));
-        };
-        let mut parsed = Options::default();
-        for option in list {
-            parsed = parsed
-                .with(option, &process)
-                .ok_or_else(|| Error::BadOption(refusal(option)))?;
-        }
-        Ok(parsed)
-    }
-
-    fn with(self, option: &Term, process: &impl Fn(&Term) -> Option<ProcessId>) -> Option<Options> {
-        match option {
-            Term::Atom(word) => self.with_word(word.as_str()),
-            Term::Tuple(parts) => match &parts[..] {
-                [Term::Atom(word), value] => self.with_pair(word.as_str(), value, process),
-                [Term::Atom(word), heir, data] if word.as_str() == "heir" => {
-                    Some(self.heir(process(heir)?, Some(data.clone())))
-                }
-                _ => None,
-            },
-            _ => None,
-        }
-    }
-
-    fn with_word(self, word: &str) -> Option<Options> {
-        let kind = |kind| Options {
-            kind,
-            ..self.clone()
-        };
-        Some(match word {
-            // Only the defaults: they undo nothing.
-            "set" | "protected" => self,
-            "ordered_set" => kind(TableType::OrderedSet),
-            "bag" => kind(TableType::Bag),
-            "duplicate_bag" => kind(TableType::DuplicateBag),
-            "public" => self.public(),
-            "private" => self.private(),
-            "named_table" => self.named(),
-            "compressed" => self.compressed(),
-            _ => return None,
-        })
-    }
-
-    fn with_pair(
-        self,
-        word: &str,
-        value: &Term,
-        process: &impl Fn(&Term) -> Option<ProcessId>,
-    ) -> Option<Options> {
-        let none = matches!(value, Term::Atom(a) if a.as_str() == "none");
-        Some(match word {
-            "keypos" => match value {
-                Term::Int(n) if *n >= 1 => self.keypos(usize::try_from(*n).ok()?),
-                _ => return None,
-            },
-            "heir" if none => Options { heir: None, ..self },
-            "heir" => self.heir(process(value)?, None),
-            "owner" if none => self.unowned(),
-            "index" => match value {
-                Term::Atom(name) => self.index(name.as_str()),
-                Term::Tuple(parts) => match &parts[..] {
-                    [Term::Atom(word), path] if word.as_str() == "library" => {
-                        self.library_index(&text(path)?)
-                    }
-                    _ => return None,
-                },
-                _ => return None,
-            },
-            "write_concurrency" => {
-                let (concurrency, debug_locks) = concurrency(value)?;
-                Options {
-                    debug_locks,
-                    ..self.write_concurrency(concurrency)
-                }
-            }
-            "bucket_locks" => self.bucket_locks(bucket_locks(value)?),
-            "reader_groups" => match value {
-                Term::Int(groups @ 1..=64) => self.reader_groups(usize::try_from(*groups).ok()?),
-                _ => return None,
-            },
-            "read_concurrency" => self.read_concurrency(boolean(value)?),
-            "decentralized_counters" => self.decentralized_counters(boolean(value)?),
-            _ => return None,
-        })
-    }
-
     /// Returns the settings of the table, which do not change.
     pub(crate) fn settings(&self, indexes: &Indexes) -> Result<Settings> {
         let kind = self.kind;
@@ -605,6 +533,8 @@ impl Options {
             reader_groups: self.reader_groups,
             counters: self.decentralized_counters,
             compressed: self.compressed,
+            consistent: self.consistent,
+            snapshot_ttl: self.snapshot_ttl,
             write_concurrency: write,
             read_concurrency: shared && self.read_concurrency,
             decentralized_counters: spread,
@@ -639,7 +569,7 @@ impl Options {
     fn check_numbers(&self) -> Result<()> {
         let refuse = |name: &str, value: usize| {
             let option = Term::tuple(vec![Term::atom(name), Term::Int(value as i64)]);
-            Err(Error::BadOption(refusal(&option)))
+            Err(Error::BadOption(parse::refusal(&option)))
         };
         if self.keypos == 0 {
             return refuse("keypos", 0);
@@ -653,105 +583,6 @@ impl Options {
             (_, Some(groups)) if !(1..=64).contains(&groups) => refuse("reader_groups", groups),
             _ => Ok(()),
         }
-    }
-}
-
-/// The options that are pairs, and their values.
-const VALUES: [(&str, &str); 9] = [
-    ("keypos", "a position from 1"),
-    ("heir", "none, or a process and its data"),
-    ("owner", "none"),
-    ("index", "the name of an index, or {library, Path}"),
-    ("write_concurrency", "true, false or auto"),
-    ("read_concurrency", "true or false"),
-    ("decentralized_counters", "true or false"),
-    ("bucket_locks", "a power of two from 1 to 32768, or auto"),
-    ("reader_groups", "a number from 1 to 64"),
-];
-
-/// Returns an option that is none, and what would be one in its place.
-fn refusal(option: &Term) -> String {
-    let name = match option {
-        Term::Tuple(parts) => match parts.first() {
-            Some(Term::Atom(name)) => Some(name.as_str()),
-            _ => None,
-        },
-        _ => None,
-    };
-    let known = VALUES.iter().find(|(known, _)| Some(*known) == name);
-    let valid = match known {
-        Some((name, values)) => format!("{name} is {values}"),
-        None => {
-            let pairs: Vec<_> = VALUES
-                .iter()
-                .map(|(name, _)| format!("{{{name},_}}"))
-                .collect();
-            format!(
-                "options are set, ordered_set, bag, duplicate_bag, public, protected, private, named_table, \
-                 compressed, {}",
-                pairs.join(", ")
-            )
-        }
-    };
-    format!("{}: {valid}", brief(option))
-}
-
-/// Parses the value of `{bucket_locks, _}`.
-fn bucket_locks(value: &Term) -> Option<BucketLocks> {
-    match value {
-        Term::Atom(word) if word.as_str() == "auto" => Some(BucketLocks::Auto),
-        Term::Int(locks) => Some(BucketLocks::Fixed(usize::try_from(*locks).ok()?))
-            .filter(|_| *locks <= BucketLocks::MOST as i64 && locks.count_ones() == 1),
-        _ => None,
-    }
-}
-
-/// Parses the value of `{write_concurrency, _}`, and the locks if it has their number.
-fn concurrency(value: &Term) -> Option<(WriteConcurrency, Option<BucketLocks>)> {
-    let (concurrency, locks) = match value {
-        Term::Atom(word) => match word.as_str() {
-            "false" => (WriteConcurrency::Off, None),
-            "true" => (WriteConcurrency::On, None),
-            "auto" => (WriteConcurrency::Auto, None),
-            _ => return None,
-        },
-        Term::Tuple(parts) => match &parts[..] {
-            [Term::Atom(word), Term::Int(locks @ 1..=32768)]
-                if word.as_str() == "debug_hash_fixed_number_of_locks" =>
-            {
-                let locks = usize::try_from(*locks).ok()?.next_power_of_two();
-                (WriteConcurrency::On, Some(BucketLocks::Fixed(locks)))
-            }
-            _ => return None,
-        },
-        _ => return None,
-    };
-    Some((concurrency, locks))
-}
-
-/// Returns the text that a list of characters or a binary of UTF-8 is.
-fn text(value: &Term) -> Option<String> {
-    match value {
-        Term::List(list) => {
-            let character = |term: &Term| match term {
-                Term::Int(code) => char::from_u32(u32::try_from(*code).ok()?),
-                _ => None,
-            };
-            list.iter().map(character).collect()
-        }
-        Term::Binary(bytes) => String::from_utf8(bytes.to_vec()).ok(),
-        _ => None,
-    }
-}
-
-fn boolean(value: &Term) -> Option<bool> {
-    match value {
-        Term::Atom(word) => match word.as_str() {
-            "true" => Some(true),
-            "false" => Some(false),
-            _ => None,
-        },
-        _ => None,
     }
 }
 
@@ -773,6 +604,10 @@ pub(crate) struct Settings {
     /// How an index counts, if the options say so; else it adapts.
     pub(crate) counters: Option<bool>,
     pub(crate) compressed: bool,
+    /// Whether calls of many objects show one moment.
+    pub(crate) consistent: bool,
+    /// The age at which the snapshot of such a call ends.
+    pub(crate) snapshot_ttl: Option<Duration>,
     pub(crate) write_concurrency: WriteConcurrency,
     pub(crate) read_concurrency: bool,
     pub(crate) decentralized_counters: bool,

@@ -2,11 +2,13 @@
 //!
 //! [`crate::version`] says how. This is their life: how they begin, over several tables at once, and how they end.
 
+mod expiry;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use fyris_sync::reclaim::{self, LocalGuard, PROTECT, pin};
 
@@ -91,9 +93,19 @@ pub(crate) struct SnapshotInner {
     place: u64,
     /// The process that took it.
     taker: ProcessId,
+    life: Lasts,
     released: AtomicBool,
     /// The number of objects, once it was asked for.
     size: OnceLock<usize>,
+}
+
+/// How long a snapshot lasts that is not released.
+#[derive(Clone, Copy)]
+enum Lasts {
+    /// As long as its handles, and the process that took it.
+    WithTaker,
+    /// As long as the call that took it, and to the moment.
+    WithCall(Option<Instant>),
 }
 
 // SAFETY: the pointer is to data that threads share, and that the snapshot holds until it is released.
@@ -120,9 +132,11 @@ impl SnapshotInner {
         fork::check()?;
         // PROTECT: pairs with the AcqRel in `release`: a pin that finds it unreleased keeps the content, and who reads
         // a word that was put there after the release sees that.
-        match self.released.load(PROTECT) {
-            true => Err(Error::Released),
-            false => Ok(()),
+        let released = self.released.load(PROTECT);
+        match self.life {
+            Lasts::WithCall(Some(end)) if released || Instant::now() >= end => Err(Error::Expired),
+            _ if released => Err(Error::Released),
+            _ => Ok(()),
         }
     }
 
@@ -145,6 +159,9 @@ impl SnapshotInner {
         if let Some(store) = self.shared.store.upgrade() {
             store.snapshots.lock().remove(&self.id());
         }
+        if let Lasts::WithCall(Some(end)) = self.life {
+            expiry::forget(self, end);
+        }
         end(&self.shared, self.data, &self.listed, &pin());
     }
 }
@@ -162,7 +179,7 @@ impl AllSnapshots {
         self.0.lock().unwrap_or_else(|p| p.into_inner())
     }
 
-    /// Releases the snapshots of a process that has ended.
+    /// Releases the snapshots of a process that has ended; those of calls last as long as what goes on with them.
     pub(crate) fn end(&self, taker: ProcessId) {
         let from = (taker, 0);
         let taken: Vec<_> = {
@@ -171,6 +188,7 @@ impl AllSnapshots {
             of_taker.map(|(_, taken)| taken.clone()).collect()
         };
         let alive = taken.iter().filter_map(Weak::upgrade);
+        let alive = alive.filter(|taken| matches!(taken.life, Lasts::WithTaker));
         alive.for_each(|taken| taken.release());
     }
 
@@ -326,7 +344,7 @@ impl<'t> Beginning<'t> {
         std::ptr::eq(self.table.shared().data_ptr(), self.data)
     }
 
-    fn finish(mut self, place: u64) -> Snapshot {
+    fn finish(mut self, place: u64, life: Lasts) -> Snapshot {
         let listed = self.listed.take().expect("it is beginning");
         let taken = Arc::new(SnapshotInner {
             shared: self.table.shared().clone(),
@@ -334,12 +352,16 @@ impl<'t> Beginning<'t> {
             listed,
             place,
             taker: self.table.caller(),
+            life,
             released: AtomicBool::new(false),
             size: OnceLock::new(),
         });
         if let Some(store) = taken.shared.store.upgrade() {
             let weak = Arc::downgrade(&taken);
             store.snapshots.lock().insert(taken.id(), weak);
+        }
+        if let Lasts::WithCall(Some(end)) = life {
+            expiry::watch(&taken, end);
         }
         Snapshot {
             table: self.table.at(taken),
@@ -357,6 +379,10 @@ impl Drop for Beginning<'_> {
 
 /// Takes snapshots of tables at one moment: see [`Store::snapshots`](crate::Store::snapshots).
 pub(crate) fn take(tables: &[&Table]) -> Result<Vec<Snapshot>> {
+    take_for(tables, Lasts::WithTaker)
+}
+
+fn take_for(tables: &[&Table], life: Lasts) -> Result<Vec<Snapshot>> {
     // Before any lock, which another thread of the parent may have held.
     fork::check()?;
     for table in tables {
@@ -384,7 +410,10 @@ pub(crate) fn take(tables: &[&Table]) -> Result<Vec<Snapshot>> {
             for table in tables {
                 table.live(Right::Read, &pin)?;
             }
-            return Ok(begun.into_iter().map(|begun| begun.finish(place)).collect());
+            return Ok(begun
+                .into_iter()
+                .map(|begun| begun.finish(place, life))
+                .collect());
         }
     }
 }
@@ -408,12 +437,43 @@ impl Table {
         })
     }
 
-    /// Returns a handle that reads the table as it was at one moment of the call.
+    /// Returns a handle for whoever reads the table in several calls: it shows the table as it was at one moment of this
+    /// one, unless the table was made with `{consistent, false}`; then it is this handle. O(1).
+    ///
+    /// It lasts as long as it is held, but no longer than the table's `snapshot_ttl`: then reading by it is
+    /// [`Error::Expired`].
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// let steps = table.for_steps()?;
+    /// table.insert(&term!({1}))?;
+    /// assert!(steps.is_empty());
+    /// assert!(steps.for_steps()?.is_empty()); // of a snapshot it is the snapshot
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchTable`], [`Error::NoAccess`].
+    pub fn for_steps(&self) -> Result<Table> {
+        let age = self.shared().settings.snapshot_ttl;
+        self.moment(age.and_then(|age| Instant::now().checked_add(age)))
+    }
+
+    /// Returns one for the time of a call.
     pub(crate) fn at_one_moment(&self) -> Result<Table> {
-        match self.past() {
-            None if !cfg!(fyris_mutant = "store_moments_mixed") => Ok(self.snapshot()?.table),
-            _ => Ok(self.clone()),
+        self.moment(None)
+    }
+
+    fn moment(&self, end: Option<Instant>) -> Result<Table> {
+        let is_consistent = self.shared().settings.consistent;
+        if self.past().is_some() || !is_consistent || cfg!(fyris_mutant = "store_moments_mixed") {
+            return Ok(self.clone());
         }
+        let taken = take_for(&[self], Lasts::WithCall(end))?;
+        Ok(taken.into_iter().next().expect("one of one").table)
     }
 
     /// Takes a snapshot of the table. Linearizable: it shows what the table held at one moment of the call, with all

@@ -36,7 +36,6 @@ use crate::life::{Asked, Life, State};
 use crate::options::Settings;
 use crate::registry::Inner;
 use crate::resource_ref::HeldTerm;
-use crate::table::Watched;
 use crate::table_data::AnyTableData;
 use crate::version::Versioned;
 
@@ -55,7 +54,6 @@ pub(crate) struct TableShared {
     pub(crate) id: TableId,
     pub(crate) settings: Settings,
     pub(crate) fixes: Fixes,
-    pub(crate) watched: Watched,
     pub(crate) versioned: Versioned,
     /// Read and written under the registry's lock.
     pub(crate) heir: Mutex<Option<Heir>>,
@@ -78,7 +76,6 @@ impl TableShared {
         TableShared {
             id,
             fixes: Fixes::default(),
-            watched: Watched::default(),
             versioned: Versioned::default(),
             heir: Mutex::new(None),
             store,
@@ -109,15 +106,10 @@ impl TableShared {
         Ok(data)
     }
 
-    /// Does what a write to a watched or versioned table has to do beside writing.
+    /// Does what a write to a versioned table has to do beside writing.
     #[cold]
-    pub(crate) fn note_write(&self, state: State) {
-        if state.is_watched() && !cfg!(fyris_mutant = "store_write_unnoticed") {
-            self.watched.count();
-        }
-        if state.is_versioned() {
-            self.versioned.end_if_idle(&self.life);
-        }
+    pub(crate) fn end_versions_if_idle(&self) {
+        self.versioned.end_if_idle(&self.life);
     }
 
     /// Returns the content, without a check of rights; `None` if the table is deleted, and in a forked child.
@@ -195,7 +187,6 @@ impl TableShared {
     pub(crate) fn delete(&self) -> Option<DisplacedData> {
         // AcqRel: pairs with PROTECT in `any_data`, and sees whole what it takes.
         let old = self.data.swap(std::ptr::null_mut(), Ordering::AcqRel);
-        self.watched.count();
         // SAFETY: unreachable for threads that pin from now on, and only one swap takes it out.
         (!old.is_null()).then(|| unsafe { DisplacedData::new(old) })
     }

@@ -476,59 +476,6 @@ fn fixing_waits_for_the_delete_under_way() {
     });
 }
 
-/// A watch begins after a write that may not have seen it, and notices those that come later, also of others.
-#[test]
-fn a_watch_notices_each_write_that_it_has_not_waited_for() {
-    let store = Store::new();
-    let owner = store.owner();
-    let options = Options::set().public();
-    let table = owner.new_table("t", &options).expect("a table");
-    table.insert(&object(1, 7)).expect("anyone may");
-    let (begun, released) = (Barrier::new(2), Barrier::new(2));
-    thread::scope(|s| {
-        s.spawn(|| {
-            let slow = |_: Object<'_>| {
-                begun.wait();
-                released.wait();
-                true
-            };
-            let deleted = table.delete_of_key(&KeyBuf::from_int(1), &[], slow);
-            assert_eq!(deleted, Ok(1));
-        });
-        begun.wait();
-        let watcher = s.spawn(|| {
-            let watch = table.watch();
-            assert_eq!(table.member(&1), Ok(false));
-            watch
-        });
-        thread::sleep(Duration::from_millis(30));
-        released.wait();
-        let watch = watcher.join().expect("no panic");
-        let theirs = table.for_caller(ProcessId(7));
-        let writes: [&dyn Fn(); 6] = [
-            &|| theirs.insert(&object(2, 7)).expect("anyone may"),
-            &|| {
-                theirs
-                    .insert_list(&[object(3, 7), object(4, 7)])
-                    .expect("anyone may")
-            },
-            &|| drop(theirs.take(&Term::Int(2)).expect("anyone may")),
-            &|| drop(theirs.drain().expect("anyone may")),
-            &|| theirs.delete_all_objects().expect("anyone may"),
-            &|| theirs.delete().expect("anyone may"),
-        ];
-        for write in writes {
-            let before = watch.count();
-            assert_eq!(
-                table.lookup(&Term::Int(2)).map(|_| watch.count()),
-                Ok(before)
-            );
-            write();
-            assert!(watch.count() > before);
-        }
-    });
-}
-
 /// Walks over a fixed table beside deletes: what was the next key a moment ago can be gone on from.
 fn walk_beside(options: Options, rounds: usize, delete: impl Fn(&Table, i64) + Sync) {
     const KEYS: i64 = 8;

@@ -21,8 +21,8 @@ defmodule Fyris do
 
   ## Tables are collections
 
-  `Enum` and `Stream` take a table: a run over it meets every object that is there throughout exactly once, in
-  the order of keys in an `:ordered_set`. `Enum.into/2` fills one.
+  `Enum` and `Stream` take a table: a run over it shows it as it was at one moment, in the order of keys in an
+  `:ordered_set` (one made with `consistent: false` as it is at each step). `Enum.into/2` fills one.
 
   ## Who owns a table
 

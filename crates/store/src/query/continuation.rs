@@ -56,10 +56,12 @@ impl Chunk {
 /// The place where a query in chunks goes on: an owned value, tied to no thread.
 ///
 /// It belongs to the table, not to its name: it goes on after a rename, and fails when the table is deleted, though
-/// another have its name. It survives any change of objects; it may be used again, from the same place. Results that a
-/// chunk of a table without order has found beyond its limit, a bucket's worth at most, are kept here for the next.
-/// Each chunk shows what has come since the one before, as far as it lies ahead.
+/// another have its name. It survives any change of objects; it may be used again, from the same place.
 ///
+/// All chunks show the table as it was at one moment of the first: by a snapshot, which lasts as long as a continuation
+/// is held and the table's `snapshot_ttl` allows, or by the results themselves where a few more than the limit were all.
+/// Of a table with `{consistent, false}` each chunk shows what is there then. Results that were found beyond a limit are
+/// kept here for the next chunk: of a table without order a bucket's worth at most.
 /// ```
 /// # use fyris::{Options, Store, term};
 /// # let owner = Store::new().owner();
@@ -67,8 +69,7 @@ impl Chunk {
 /// table.insert_many((0..5).map(|n| term!({n})))?;
 /// let place = table.match_object_limit(&term!(:"_"), 2)?.next.expect("three more");
 /// table.delete_key(&2)?; // ahead of the place
-/// assert_eq!(place.clone().next()?.results, [term!({3}), term!({4})]);
-/// table.insert(&term!({2}))?;
+/// assert_eq!(place.clone().next()?.results, [term!({2}), term!({3})]);
 /// assert_eq!(place.next()?.results, [term!({2}), term!({3})]); // used again
 /// # Ok::<(), fyris::Error>(())
 /// ```
@@ -91,7 +92,7 @@ impl Continuation {
     ///
     /// # Errors
     ///
-    /// [`Error::NoSuchTable`], [`Error::NoAccess`].
+    /// [`Error::NoSuchTable`], [`Error::NoAccess`], [`Error::Expired`].
     pub fn next(self) -> Result<Chunk> {
         chunk(self.0)
     }
@@ -137,14 +138,11 @@ impl Continuation {
     ///
     /// # Errors
     ///
-    /// [`Error::NoSuchTable`], [`Error::NoAccess`].
+    /// [`Error::NoSuchTable`], [`Error::NoAccess`], [`Error::Expired`].
     pub fn step(&mut self, objects: usize) -> Result<bool> {
-        if self.0.is_full() {
-            // The table is asked for all the same, as each step asks it.
-            self.0.check()?;
-            return Ok(false);
-        }
-        Ok(self.0.step(objects)? && !self.0.is_full())
+        // Also if nothing is to be read, or that of a snapshot.
+        self.0.check()?;
+        Ok(!self.0.is_full() && self.0.step(objects)? && !self.0.is_full())
     }
 
     /// Returns the chunk that the steps have made.
@@ -218,7 +216,7 @@ impl Continuation {
     /// # let table = owner.new_table("t", &Options::ordered_set())?;
     /// table.insert_many((0..3).map(|n| term!({n})))?;
     /// let place = table.match_object_limit(&term!(:"_"), 2)?.next.expect("one more");
-    /// assert!(place.waiting().is_empty()); // only of a table without order there may be some
+    /// assert_eq!(place.waiting(), [term!({2})]); // all three were read at once
     /// # Ok::<(), fyris::Error>(())
     /// ```
     pub fn waiting(&self) -> &[Term] {
@@ -227,7 +225,7 @@ impl Continuation {
 
     /// Returns a term that can be written down and read again while the table lives, without the specification, which
     /// [`Table::repair_continuation`] is given. The place is written as key bytes, which mean nothing to another run of
-    /// the program.
+    /// the program. A snapshot is not written: what goes on with the term takes another.
     ///
     /// `{fyris_continuation, TableId, Reverse, Limit, Parts, Results}`; a part is a key, a pair of bounds, or
     /// `{waiting, Key, Addresses}`.
@@ -325,7 +323,7 @@ impl Table {
 }
 
 fn chunk(mut query: Query) -> Result<Chunk> {
-    // A step at least, so that the table is asked for; what was left over may be enough for the rest.
+    // What was left over may be enough for the rest, or a snapshot: the table is asked for all the same.
     query.check()?;
     query.run()?;
     Ok(cut(query))

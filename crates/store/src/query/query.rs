@@ -11,7 +11,7 @@ use super::scan::{Pace, Scan};
 use super::work::{Verb, Work};
 use crate::error::{Error, Result};
 use crate::record::Object;
-use crate::table::{FEW, Table};
+use crate::table::Table;
 use crate::view::{TableReader, View};
 
 /// Objects visited under one pin: what is freed meanwhile waits for no longer than that takes.
@@ -202,7 +202,6 @@ impl Query {
     /// Stops at `limit` results; [`Query::take`] makes room for more.
     pub(super) fn limit(mut self, limit: usize) -> Query {
         self.work.limit = limit;
-        self.past = None;
         self
     }
 
@@ -283,25 +282,28 @@ impl Query {
 
     /// Reads on by a step of about `objects` objects.
     ///
-    /// All steps of a query without a limit show one moment. If it visits few objects, and the step may visit as many,
-    /// the first step reads all of them from the live table. Else every step reads from one snapshot.
+    /// All steps of a query show one moment. If it visits few objects, and the step may visit as many, the first step
+    /// reads all of them from the live table. Else every step reads from one snapshot.
     fn step_by(
         &mut self,
         objects: usize,
         mut step: impl FnMut(&mut Work, &mut TableReader<'_, '_>, Pace, &LocalGuard) -> bool,
     ) -> Result<()> {
-        let is_limited = self.work.limit != usize::MAX;
-        if !is_limited && self.past.is_none() && self.table.past().is_none() {
+        if self.past.is_none() && self.table.past().is_none() {
             let Query { table, work, .. } = self;
+            let few = work.few();
+            // The next chunk of a live table shows what is there then.
+            let may_keep = work.limit == usize::MAX || table.shared().settings.consistent;
             let done = table.read(|view, pin| {
                 // Where the number of objects tells, nothing is read to throw it away.
-                let may_be_few = objects >= FEW && (!work.scan.is_whole() || view.about() <= FEW);
-                Ok(may_be_few && step(work, &mut view.read_many(pin), Pace::Few, pin))
+                let may_be_few =
+                    may_keep && objects >= few && (!work.scan.is_whole() || view.about() <= few);
+                Ok(may_be_few && step(work, &mut view.read_many(pin), Pace::Few(few), pin))
             })?;
             if done {
                 return Ok(());
             }
-            self.past = Some(self.table.at_one_moment()?);
+            self.past = Some(self.table.for_steps()?);
         }
         let table = self.past.as_ref().unwrap_or(&self.table);
         let work = &mut self.work;
@@ -376,14 +378,12 @@ impl Query {
     /// Reads on, all of it at one moment.
     fn read(&mut self, go_on: &(impl Fn() -> bool + Sync)) -> Result<()> {
         self.work.check_iteration(&self.table)?;
-        if self.work.limit != usize::MAX {
-            return self.read_chunk(go_on);
-        }
-        if self.work.threads > 1 && !self.is_done() {
+        let is_limited = self.work.limit != usize::MAX;
+        if self.work.threads > 1 && !is_limited && !self.is_done() {
             return self.read_on_threads(go_on);
         }
         // A step at least, so that the table is asked for the right to it.
-        while go_on() {
+        while !self.is_full() && go_on() {
             self.read_step(SLICE)?;
             if self.is_done() {
                 break;
@@ -392,38 +392,11 @@ impl Query {
         Ok(())
     }
 
-    /// Reads up to the limit: of the live table if a step is enough, else of a snapshot of its own. The next chunk is
-    /// of another moment.
-    fn read_chunk(&mut self, go_on: &impl Fn() -> bool) -> Result<()> {
-        if self.is_full() || !go_on() {
-            return Ok(());
-        }
-        let before = (
-            self.work.scan.clone(),
-            self.work.results.len(),
-            self.work.count,
-        );
-        self.read_step(SLICE)?;
-        if self.is_full() || self.is_done() {
-            return Ok(());
-        }
-        let (scan, results, count) = before;
-        self.work.scan = scan;
-        self.work.results.truncate(results);
-        self.work.count = count;
-        self.past = Some(self.table.at_one_moment()?);
-        while !self.is_full() && !self.is_done() && go_on() {
-            self.read_step(SLICE)?;
-        }
-        self.past = None;
-        Ok(())
-    }
-
     /// Reads on by several threads.
     fn read_on_threads(&mut self, go_on: &(impl Fn() -> bool + Sync)) -> Result<()> {
         let table = match &self.past {
             Some(past) => past.clone(),
-            None => self.table.at_one_moment()?,
+            None => self.table.for_steps()?,
         };
         self.past = Some(table.clone());
         let (threads, work) = (self.work.threads, &self.work);
@@ -555,9 +528,16 @@ impl Query {
         self
     }
 
-    /// Lets it show what comes behind the last key of now: see [`Span::widen`](crate::ops::Span::widen).
+    /// Lets it show what comes behind the last key of now, if it reads the live table: see
+    /// [`Span::widen`](crate::ops::Span::widen).
     pub(super) fn widened(mut self) -> Query {
-        self.work.scan.widen();
+        if self
+            .past
+            .as_ref()
+            .is_none_or(|table| table.past().is_none())
+        {
+            self.work.scan.widen();
+        }
         self
     }
 

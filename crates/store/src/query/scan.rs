@@ -6,7 +6,6 @@ use crate::chain::{self, Fingerprints};
 use crate::ops::Span;
 use crate::record::{Object, newest};
 use crate::slot::Content;
-use crate::table::FEW;
 use crate::view::ReadMany;
 
 /// Objects read in one batch.
@@ -30,8 +29,8 @@ const SLACK: usize = 1024;
 /// How far a step goes.
 #[derive(Clone, Copy)]
 pub(crate) enum Pace {
-    /// To the end, if that is few objects; else not at all. For who wants all of them.
-    Few,
+    /// To the end, whatever its user has found, if that is up to this many objects; else not at all.
+    Few(usize),
     /// Over about this many objects.
     About(usize),
 }
@@ -195,15 +194,15 @@ impl Scan {
     ) -> bool {
         let mut records = Vec::new();
         let mut left = match pace {
-            Pace::Few if !self.fetch_few(reader, pin, &mut records) => return false,
-            Pace::Few => 1,
+            Pace::Few(most) if !self.fetch_few(most, reader, pin, &mut records) => return false,
+            Pace::Few(_) => 1,
             Pace::About(objects) => objects.max(1),
         };
         while left > 0 {
             // One call of `visit`, into which `f` is inlined, serves both.
             let keys = left.min(batch);
             let rest = match (pace, self.parts.pop()) {
-                (Pace::Few, _) => Rest::Done,
+                (Pace::Few(_), _) => Rest::Done,
                 (_, None) => break,
                 (_, Some(part)) => {
                     records.clear();
@@ -217,7 +216,8 @@ impl Scan {
                 0
             };
             let now = self.in_this_step(records.len(), left);
-            let (seen, enough) = self.visit(&records[..now], &mut f);
+            let is_few = matches!(pace, Pace::Few(_));
+            let (seen, enough) = self.visit(&records[..now], |object| f(object) && !is_few);
             if now < records.len() {
                 self.put_back(rest, &[], 0);
                 self.defer(&records[now..]);
@@ -226,25 +226,26 @@ impl Scan {
             }
             self.visited += seen as u64;
             left = left.saturating_sub(seen.max(least));
-            if enough || matches!(pace, Pace::Few) {
+            if enough || is_few {
                 break;
             }
         }
         true
     }
 
-    /// Reads all that is left, if that is few objects; else returns `false`, and all is left.
+    /// Reads all that is left, if that is up to `most` objects; else returns `false`, and all is left.
     fn fetch_few(
         &mut self,
+        most: usize,
         reader: &mut impl ReadMany,
         pin: &impl Guard,
         records: &mut Vec<Content>,
     ) -> bool {
         for part in self.parts.iter().rev() {
             // One more than there may be: the end is found with them.
-            let want = FEW + 1 - records.len();
+            let want = most + 1 - records.len();
             let rest = self.fetch(part.clone(), reader, want, pin, records);
-            if matches!(rest, Rest::More(_)) || records.len() > FEW {
+            if matches!(rest, Rest::More(_)) || records.len() > most {
                 return false;
             }
         }
@@ -321,7 +322,7 @@ impl Scan {
     fn visit<'g>(
         &self,
         records: &[Content],
-        f: &mut impl FnMut(Object<'g>) -> bool,
+        mut f: impl FnMut(Object<'g>) -> bool,
     ) -> (usize, bool) {
         let mut enough = false;
         records

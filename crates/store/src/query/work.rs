@@ -10,7 +10,7 @@ use super::change;
 use super::scan::{BATCH, Pace, Scan};
 use crate::error::Result;
 use crate::record::Object;
-use crate::table::Table;
+use crate::table::{FEW, Table};
 use crate::table_data::AnyTableData;
 use crate::view::{ReadMany, View};
 use crate::writer::Writer;
@@ -39,6 +39,12 @@ pub(super) struct Work {
 }
 
 impl Work {
+    /// Returns how many objects are few enough to be read at once where a part of them may do.
+    pub(super) fn few(&self) -> usize {
+        // Of those beyond a limit the results wait for the next chunk.
+        FEW.min(self.limit.saturating_mul(2).max(32))
+    }
+
     /// Refuses what visits ranges of keys when the table's index cannot.
     pub(super) fn check_iteration(&self, table: &Table) -> Result<()> {
         match self.scan.has_span() {

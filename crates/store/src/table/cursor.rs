@@ -181,7 +181,7 @@ impl Iter {
                     self.ended = true;
                     return Ok(());
                 }
-                self.past.insert(self.table.at_one_moment()?)
+                self.past.insert(self.table.for_steps()?)
             }
         };
         let (pin, mut objects) = (pin(), Vec::new());

@@ -319,6 +319,11 @@ impl Table {
             "binary" => InfoValue::Term(self.binaries()),
             "stats" => boolean(false),
             "snapshots" => return Ok(self.snapshots_info().map(InfoValue::Term)),
+            "consistent" => boolean(self.shared.settings.consistent),
+            "snapshot_ttl" => InfoValue::Term(match self.shared.settings.snapshot_ttl {
+                Some(age) => Term::Int(age.as_millis() as i64),
+                None => Term::atom("infinity"),
+            }),
             "index_info" => return Ok(self.figures().as_ref().map(pairs)),
             item => info
                 .item(item)

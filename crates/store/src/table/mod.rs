@@ -18,7 +18,6 @@ mod rank;
 mod reading;
 mod remove;
 mod swap;
-mod watch;
 mod writing;
 
 pub use admin::Setting;
@@ -29,13 +28,10 @@ pub use native_terms::Batch;
 pub use prefix::Prefix;
 pub use range::{RangeCursor, RangeOptions};
 pub use reading::{Elements, Generated};
-pub(crate) use watch::Watched;
 
 /// The most objects that a call without a limit reads of the live table, under one pin. What may be more is read of a
 /// snapshot.
 pub(crate) const FEW: usize = if cfg!(fyris_small) { 4 } else { 512 };
-
-pub use watch::WriteWatch;
 
 use std::sync::Arc;
 
@@ -334,8 +330,8 @@ impl Table {
         let (_section, state) = self.shared.life.enter(pin);
         let data = self.data(state, Right::Write, pin)?;
         let result = f(data, &Writer::new(pin, state, &self.shared.fixes));
-        if state.is_noted() {
-            self.shared.note_write(state);
+        if state.is_versioned() {
+            self.shared.end_versions_if_idle();
         }
         result
     }

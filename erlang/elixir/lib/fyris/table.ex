@@ -13,28 +13,20 @@ defmodule Fyris.Table do
   @at_once 500
 
   @doc false
-  # All objects. A hash table is fixed meanwhile, so that the way through it stays good.
+  # All objects, as they were at one moment.
   def all(id) do
-    if :fyris.info(id, :type) == :ordered_set, do: range(id, {:_, :_, []}), else: chunks(id)
-  end
-
-  defp chunks(id) do
     Stream.resource(
-      fn ->
-        :fyris.safe_fixtable(id, true)
-        :fyris.select(id, [{:_, [], [:"$_"]}], @at_once)
-      end,
+      fn -> :fyris.select(id, [{:_, [], [:"$_"]}], @at_once) end,
       fn
         :"$end_of_table" -> {:halt, :done}
         {objects, place} -> {objects, :fyris.select(place)}
       end,
-      # The table may be gone by now.
-      fn _ -> try do: :fyris.safe_fixtable(id, false), rescue: (ArgumentError -> false) end
+      fn _ -> :ok end
     )
   end
 
   @doc false
-  # The objects of a range: a place in it goes on behind the last key, and not behind writers that are ahead of it.
+  # The objects of a range, as they were at one moment.
   def range(id, {from, to, options}) do
     {limit, options} = Keyword.pop(Enum.map(options, &named/1), :limit, :infinity)
     options = native(options)

@@ -62,7 +62,6 @@ kinds! {
     Process: c"process", process::Watched, Some(process::down);
     Blob: c"blob", Arc<[u8]>, None;
     Cursor: c"cursor", calls::CursorPlace, None;
-    Fold: c"fold", calls::FoldPlace, None;
     Query: c"query", calls::QueryPlace, None;
     Chunk: c"chunk", calls::ChunkPlace, None;
     Range: c"range", calls::RangePlace, None;

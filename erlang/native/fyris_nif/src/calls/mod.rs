@@ -2,7 +2,6 @@
 
 mod admin;
 mod external;
-mod folds;
 mod info;
 mod lists;
 mod navigate;
@@ -16,7 +15,6 @@ mod specs;
 mod verbs;
 mod write;
 
-pub(crate) use folds::FoldPlace;
 pub(crate) use query::{ChunkPlace, QueryPlace};
 pub(crate) use slices::CursorPlace;
 pub(crate) use specs::CompiledSpec;
@@ -71,12 +69,8 @@ pub(crate) fn functions() -> Vec<ErlNifFunc> {
         (c"lookup_element", 3, entry!(read::lookup_element)),
         (c"lookup_element", 4, entry!(read::lookup_element_or)),
         (c"member", 2, entry!(read::member)),
-        (c"cursor", 3, entry!(slices::cursor)),
+        (c"cursor", 2, entry!(slices::cursor)),
         (c"slice", 3, entry!(slices::slice)),
-        (c"fold", 2, entry!(folds::begin)),
-        (c"fold_slice", 3, entry!(folds::slice)),
-        (c"fold_is_current", 1, entry!(folds::is_current)),
-        (c"fold_end", 1, entry!(folds::end)),
         (c"query", 3, entry!(query::query)),
         (c"step", 2, entry!(query::step)),
         (c"chunk", 4, entry!(query::chunk)),

@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use fyris::{Cursor, Error, Guard, Object, Snapshot, Table};
+use fyris::{Cursor, Error, Guard, Object, Table};
 
 use crate::call::{BAD, Reply};
 use crate::kind::atom;
@@ -18,10 +18,8 @@ pub(crate) struct CursorPlace {
 
 struct State {
     cursor: Cursor,
-    /// Whether it shows the table as it was at one moment.
-    one_moment: bool,
-    /// What is read in the place of the table.
-    snapshot: Option<Snapshot>,
+    /// What all slices but a first one that is all are read of.
+    table: Option<Table>,
 }
 
 /// Objects of a slice: a tenth of a millisecond, or a little less.
@@ -33,18 +31,15 @@ fn cursor_of(back: bool) -> Cursor {
     if back { Cursor::back() } else { Cursor::new() }
 }
 
-/// Implements `cursor(Table, Back, OneMoment)`: makes a cursor before the first key, or as [`Cursor::back`]. It shows
-/// the table as it is slice by slice or, if that is asked for and it has more objects than a slice, as it was at one
-/// moment.
+/// Implements `cursor(Table, Back)`: makes a cursor before the first key, or as [`Cursor::back`]. It shows the table as
+/// it was at one moment: see [`Table::for_steps`].
 pub(super) fn cursor(env: Env, args: &[Term]) -> Reply {
     let back = super::boolean(env, args[1])?;
-    let one_moment = super::boolean(env, args[2])?;
     tables::with(env, args[0], |table, _| {
         table.check(fyris::Right::Read)?;
         let state = Mutex::new(State {
             cursor: cursor_of(back),
-            one_moment: one_moment && table.as_snapshot().is_none(),
-            snapshot: None,
+            table: None,
         });
         Ok(load::wrap(env, CursorPlace { state, back }))
     })
@@ -60,15 +55,10 @@ pub(super) fn slice(env: Env, args: &[Term]) -> Reply {
     let place = place.ok_or(BAD)?;
     let mut state = place.state.lock().map_err(|_| BAD)?;
     tables::with(env, args[0], |table, pin| {
+        // It ends with the table, as in `ets`.
+        table.check(fyris::Right::Read)?;
         let mut objects = Vec::new();
-        let mut more = state.read(table, pin, &mut objects)?;
-        if more && state.one_moment && state.snapshot.is_none() {
-            // It is more than a slice: from the beginning, by a snapshot.
-            state.snapshot = Some(table.snapshot()?);
-            state.cursor = cursor_of(place.back);
-            objects.clear();
-            more = state.read(table, pin, &mut objects)?;
-        }
+        let more = state.read(table, place.back, pin, &mut objects)?;
         let list = match place.back {
             true => make_list(env, usize::MAX, objects.iter(), None, args[2]),
             false => make_list(env, usize::MAX, objects.iter().rev(), None, args[2]),
@@ -77,8 +67,8 @@ pub(super) fn slice(env: Env, args: &[Term]) -> Reply {
         if more {
             return Ok(env.make_cell(atom::more(env), list));
         }
-        // Not when the process collects its garbage: writers pay for it.
-        state.snapshot = None;
+        // Not when the process collects its garbage: writers pay for a snapshot.
+        state.table = None;
         Ok(list)
     })
 }
@@ -88,19 +78,40 @@ impl State {
     fn read<'g>(
         &mut self,
         table: &Table,
+        back: bool,
         pin: &'g impl Guard,
         objects: &mut Vec<Object<'g>>,
     ) -> Result<bool, Error> {
-        let is_first = self.one_moment && self.snapshot.is_none();
-        if is_first && table.len() > SLICE {
-            return Ok(true);
+        let State {
+            cursor,
+            table: steps,
+        } = self;
+        if steps.is_none() {
+            let may_be_all = table.as_snapshot().is_none() && table.len() <= SLICE;
+            // One object more shows that a slice is not all.
+            if may_be_all && !read_up_to(SLICE + 1, cursor, table, pin, objects)? {
+                return Ok(false);
+            }
+            objects.clear();
+            *cursor = cursor_of(back);
+            *steps = Some(table.for_steps()?);
         }
-        let table = self.snapshot.as_deref().unwrap_or(table);
-        let mut more = true;
-        // One object more shows that a slice is not all.
-        while more && objects.len() < SLICE + usize::from(is_first) {
-            more = self.cursor.next_batch(table, pin, objects)?;
-        }
-        Ok(more)
+        let table = steps.as_ref().unwrap_or(table);
+        read_up_to(SLICE, cursor, table, pin, objects)
     }
+}
+
+/// Reads until there are so many objects, or no more.
+fn read_up_to<'g>(
+    most: usize,
+    cursor: &mut Cursor,
+    table: &Table,
+    pin: &'g impl Guard,
+    objects: &mut Vec<Object<'g>>,
+) -> Result<bool, Error> {
+    let mut more = true;
+    while more && objects.len() < most {
+        more = cursor.next_batch(table, pin, objects)?;
+    }
+    Ok(more)
 }

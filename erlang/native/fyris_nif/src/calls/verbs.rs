@@ -3,7 +3,7 @@
 use std::ops::Bound;
 use std::sync::Mutex;
 
-use fyris::{Error, Object, Options, Prefix, RangeCursor, RangeOptions};
+use fyris::{Error, Object, Options, Prefix, RangeCursor, RangeOptions, Table};
 use fyris_term::Term as Owned;
 use fyris_term::key::KeyBuf;
 use fyris_term::value::Build;
@@ -24,7 +24,8 @@ const PERCENT: usize = 10;
 
 /// A range that is read bit by bit.
 pub(crate) struct RangePlace {
-    cursor: Mutex<RangeCursor>,
+    /// The place, and the table as of one moment, if that is read in several slices.
+    cursor: Mutex<(RangeCursor, Option<Table>)>,
     keys_only: bool,
 }
 
@@ -102,7 +103,7 @@ pub(super) fn prefix(env: Env, args: &[Term]) -> Reply {
 
 fn make_place(env: Env, cursor: RangeCursor, keys_only: Term) -> Reply {
     let place = RangePlace {
-        cursor: Mutex::new(cursor),
+        cursor: Mutex::new((cursor, None)),
         keys_only: super::boolean(env, keys_only)?,
     };
     Ok(load::wrap(env, place))
@@ -138,9 +139,23 @@ pub(super) fn range_slice(env: Env, args: &[Term]) -> Reply {
     let limit = args[3].small().and_then(|n| usize::try_from(n).ok());
     let limit = limit.ok_or(BAD)?;
     let mut cursor = place.cursor.lock().map_err(|_| BAD)?;
+    let (cursor, steps) = &mut *cursor;
     tables::with(env, args[0], |table, pin| {
-        let mut objects = Vec::new();
-        let more = cursor.next_batch(table, limit.min(SLICE), pin, &mut objects)?;
+        let (want, mut objects) = (limit.min(SLICE), Vec::new());
+        let begin = steps.is_none().then(|| cursor.clone());
+        let mut more =
+            cursor.next_batch(steps.as_ref().unwrap_or(table), want, pin, &mut objects)?;
+        if let Some(begin) = begin.filter(|_| more && objects.len() < limit) {
+            // More than a slice: from the beginning, at one moment.
+            objects.clear();
+            *cursor = begin;
+            let steps = steps.insert(table.for_steps()?);
+            more = cursor.next_batch(steps, want, pin, &mut objects)?;
+        }
+        if !more || objects.len() >= limit {
+            // Not when the process collects its garbage: writers pay for a snapshot.
+            *steps = None;
+        }
         objects.truncate(limit);
         let list = with_maker(env, usize::MAX, |maker, stack| {
             let push = |tail, object: &Object<'_>| {
@@ -235,7 +250,7 @@ pub(super) fn take_slice(env: Env, args: &[Term]) -> Reply {
     env.consume(PERCENT);
     tables::with(env, args[0], |table, _| {
         let (mut list, mut count) = (args[2], 0);
-        let more = cursor.take_batch(table, SLICE, |object| {
+        let more = cursor.0.take_batch(table, SLICE, |object| {
             count += 1;
             if !place.keys_only {
                 list = with_maker(env, most_words(&object), |maker, stack| {
