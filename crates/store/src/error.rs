@@ -6,6 +6,7 @@
 
 use fyris_index::library::Fault;
 use fyris_query::{KeyChanges, SpecError};
+use fyris_term::SerdeError;
 
 use crate::ids::{Protection, Right, TableRef, TableType};
 
@@ -77,6 +78,14 @@ pub enum Error {
     /// An object must be a tuple.
     #[error("an object must be a tuple, not {0}")]
     NotATuple(String),
+    /// An object that was read as one of a [`TypedTable`](crate::TypedTable), and is none.
+    #[error("the object of key {key} is not of the table's types: {why}")]
+    OtherObject {
+        /// Its key, shortened if it is long.
+        key: String,
+        /// What is wrong with it. In a box: results carry errors, so these are to be small.
+        why: Box<SerdeError>,
+    },
     /// A tuple too short to have a key.
     #[error("bad key position {keypos} in a tuple of {arity}")]
     BadKeyPosition {

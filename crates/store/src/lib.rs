@@ -42,7 +42,8 @@
 //! * `table_shared`: a table, whose content one pointer reaches;
 //! * `catalog`, `registry`: tables by number and name, owners and heirs;
 //! * [`dump`]: tables in files, as OTP writes and reads them;
-//! * [`Table`], [`Store`]: rights, names, and the public face.
+//! * [`Table`], [`Store`]: rights, names, and the public face;
+//! * [`TypedTable`]: a table of Rust types, by serde.
 //!
 //! Invariants have names, each stated once and cited by it: the glossary in ARCHITECTURE.md says where.
 
@@ -77,6 +78,7 @@ mod store;
 mod table;
 mod table_data;
 mod table_shared;
+mod typed;
 mod version;
 mod view;
 mod writer;
@@ -88,7 +90,8 @@ pub use fyris_index::{self as index, BucketLocks};
 pub use fyris_query::{Machine, MatchSpec, PlanKind, SpecError, Wanted, test_ms};
 pub use fyris_sync::reclaim::{Guard, LocalGuard, OwnedGuard, pin, pin_owned};
 pub use fyris_term::{
-    Atom, BitString, ConvertError, Float, Map, SerdeError, Term, from_term, term, to_term,
+    Atom, BitString, ConvertError, Float, Map, SerdeError, Term, from_term, from_term_owned, term,
+    to_term,
 };
 pub use ids::{ProcessId, Protection, Right, TableId, TableRef, TableType};
 pub use keys::AsKey;
@@ -105,4 +108,5 @@ pub use table::{
     Batch, Cursor, Elements, Generated, Info, InfoValue, Iter, Loader, Prefix, RangeCursor,
     RangeOptions, Setting, Table,
 };
+pub use typed::{TypedIter, TypedTable};
 pub use view::Step;

@@ -5,13 +5,15 @@
 //! straight into the parts of its record ([`AsObject`]), and reads one straight out of them
 //! ([`Object::build`]).
 
+use std::borrow::Borrow;
+
 use fyris_term::key::{self, KeyBuf};
 use fyris_term::value::{self, Build, ValueWriter, View};
 use fyris_term::{Blob, Term};
 
 use smallvec::SmallVec;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::record::{NewRecord, Object, Scratch, elements, with_scratch};
 use crate::resource_ref;
 
@@ -67,28 +69,46 @@ pub trait AsObject {
 
 impl AsObject for Term {
     fn write(&self, keypos: usize, out: &mut ObjectWriter<'_>) -> Result<usize> {
-        let elements = elements(self, keypos)?;
-        KeyBuf::encode_into(&elements[keypos - 1], out.key());
-        let Scratch { values, blobs, .. } = &mut *out.scratch;
-        for (i, element) in elements.iter().enumerate() {
-            if i + 1 != keypos {
-                value::encode(element, values, blobs);
-            }
-        }
-        if resource_ref::any() {
-            resource_ref::keep(self, &mut out.scratch.blobs);
-        }
-        Ok(elements.len())
+        elements(self, keypos)?.write(keypos, out)
     }
 
     #[inline]
     fn ints(&self, keypos: usize) -> Option<(i64, i64)> {
         match self {
-            Term::Tuple(elements) => match (&elements[..], keypos) {
-                (&[Term::Int(key), Term::Int(value)], 1) => Some((key, value)),
-                (&[Term::Int(value), Term::Int(key)], 2) => Some((key, value)),
-                _ => None,
-            },
+            Term::Tuple(elements) => elements[..].ints(keypos),
+            _ => None,
+        }
+    }
+}
+
+/// The elements of an object, which need not be a tuple for it.
+impl<T: Borrow<Term>> AsObject for [T] {
+    fn write(&self, keypos: usize, out: &mut ObjectWriter<'_>) -> Result<usize> {
+        let arity = self.len();
+        let Some(key) = keypos.checked_sub(1).and_then(|at| self.get(at)) else {
+            return Err(Error::BadKeyPosition { keypos, arity });
+        };
+        KeyBuf::encode_into(key.borrow(), out.key());
+        let Scratch { values, blobs, .. } = &mut *out.scratch;
+        for (i, element) in self.iter().enumerate() {
+            if i + 1 != keypos {
+                value::encode(element.borrow(), values, blobs);
+            }
+        }
+        if resource_ref::any() {
+            for element in self {
+                resource_ref::keep(element.borrow(), &mut out.scratch.blobs);
+            }
+        }
+        Ok(arity)
+    }
+
+    #[inline]
+    fn ints(&self, keypos: usize) -> Option<(i64, i64)> {
+        let [first, second] = self else { return None };
+        match (first.borrow(), second.borrow(), keypos) {
+            (&Term::Int(key), &Term::Int(value), 1) => Some((key, value)),
+            (&Term::Int(value), &Term::Int(key), 2) => Some((key, value)),
             _ => None,
         }
     }

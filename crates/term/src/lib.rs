@@ -67,7 +67,7 @@ pub use atom::{Atom, AtomError};
 pub use blob::{Blob, ForeignBlobs, set_foreign_blobs};
 pub use convert::ConvertError;
 pub use native::{Definition, NativeRecord};
-pub use serde_impl::{SerdeError, from_term, to_term};
+pub use serde_impl::{SerdeError, from_term, from_term_owned, to_term};
 pub use term::{BitString, Float, Fun, LocalFun, Map, Pid, Port, Reference, Term};
 pub use terms::Terms;
 

@@ -146,24 +146,54 @@ impl Cursor {
 /// assert!(iter.next().is_none());
 /// # Ok::<(), fyris::Error>(())
 /// ```
-pub struct Iter {
+pub struct Iter(ObjectIter<Term>);
+
+impl Iter {
+    pub(super) fn new(table: Table, back: bool) -> Iter {
+        Iter(ObjectIter::new(table, Span::ALL, back, |object| {
+            object.to_term()
+        }))
+    }
+}
+
+impl Iterator for Iter {
+    type Item = Result<Term>;
+
+    fn next(&mut self) -> Option<Result<Term>> {
+        self.0.next()
+    }
+}
+
+/// An iterator over the objects of a span, in some form. Consistency as [`Table::iter`].
+pub(crate) struct ObjectIter<T> {
     table: Table,
     /// The snapshot that it reads, once it has begun to.
     past: Option<Table>,
     cursor: Cursor,
+    form: fn(&Object<'_>) -> T,
     /// The batch under way, reversed.
-    batch: Vec<Term>,
+    batch: Vec<T>,
     /// Nothing comes behind the batch.
     ended: bool,
 }
 
-impl Iter {
-    pub(super) fn new(table: Table, back: bool) -> Iter {
-        let cursor = if back { Cursor::back() } else { Cursor::new() };
-        Iter {
+impl<T> ObjectIter<T> {
+    /// `form` runs under a pin and outside of every lock.
+    pub(crate) fn new(
+        table: Table,
+        span: Span,
+        back: bool,
+        form: fn(&Object<'_>) -> T,
+    ) -> ObjectIter<T> {
+        ObjectIter {
             table,
             past: None,
-            cursor,
+            cursor: Cursor {
+                span,
+                back,
+                ended: false,
+            },
+            form,
             batch: Vec::new(),
             ended: false,
         }
@@ -174,9 +204,10 @@ impl Iter {
         let past = match &self.past {
             Some(past) => past,
             None => {
-                let cursor = self.table.cursor_of(Span::ALL, self.cursor.back);
-                if let Some(terms) = self.table.few_terms(cursor)? {
-                    self.batch = terms;
+                let span = self.cursor.span.clone();
+                let all = self.table.cursor_of(span, self.cursor.back);
+                if let Some(few) = self.table.few(all, self.form)? {
+                    self.batch = few;
                     self.batch.reverse();
                     self.ended = true;
                     return Ok(());
@@ -186,15 +217,15 @@ impl Iter {
         };
         let (pin, mut objects) = (pin(), Vec::new());
         self.ended = !self.cursor.next_batch(past, &pin, &mut objects)?;
-        self.batch.extend(objects.iter().rev().map(Object::to_term));
+        self.batch.extend(objects.iter().rev().map(self.form));
         Ok(())
     }
 }
 
-impl Iterator for Iter {
-    type Item = Result<Term>;
+impl<T> Iterator for ObjectIter<T> {
+    type Item = Result<T>;
 
-    fn next(&mut self) -> Option<Result<Term>> {
+    fn next(&mut self) -> Option<Result<T>> {
         while self.batch.is_empty() && !self.ended {
             if let Err(error) = self.fill() {
                 self.ended = true;

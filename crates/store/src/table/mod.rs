@@ -21,11 +21,13 @@ mod swap;
 mod writing;
 
 pub use admin::Setting;
+pub(crate) use cursor::ObjectIter;
 pub use cursor::{Cursor, Iter};
 pub use info::{Info, InfoValue};
 pub use load::Loader;
 pub use native_terms::Batch;
 pub use prefix::Prefix;
+pub(crate) use range::span_of;
 pub use range::{RangeCursor, RangeOptions};
 pub use reading::{Elements, Generated};
 

@@ -437,15 +437,19 @@ impl Table {
         Ok(())
     }
 
-    /// Returns the objects that a cursor reads of the live table, if they are few.
-    pub(super) fn few_terms(&self, cursor: RangeCursor) -> Result<Option<Vec<Term>>> {
+    /// Returns the objects that a cursor reads of the live table, in some form, if they are few.
+    pub(super) fn few<T>(
+        &self,
+        cursor: RangeCursor,
+        form: fn(&Object<'_>) -> T,
+    ) -> Result<Option<Vec<T>>> {
         self.check_iteration("a scan")?;
-        let mut terms = Vec::new();
+        let mut few = Vec::new();
         let is_all = self.one_batch(cursor, usize::MAX, &mut |records| {
             let objects = records.iter().map(|&record| newest(record, self.keypos()));
-            terms.extend(objects.map(|object| object.to_term()));
+            few.extend(objects.map(|object| form(&object)));
         })?;
-        Ok(is_all.then_some(terms))
+        Ok(is_all.then_some(few))
     }
 
     /// Shows `f` what a cursor reads up to a limit, if that is few objects of the live table; else returns `false`.
@@ -495,7 +499,7 @@ impl Table {
     }
 
     /// Refuses an operation that needs the order of keys.
-    pub(super) fn check_order(&self, operation: &'static str) -> Result<()> {
+    pub(crate) fn check_order(&self, operation: &'static str) -> Result<()> {
         match self.table_type() {
             TableType::OrderedSet => Ok(()),
             found => Err(Error::WrongType { operation, found }),
@@ -504,7 +508,7 @@ impl Table {
 }
 
 /// Returns the span of a range of keys.
-pub(super) fn span_of<K: AsKey>(range: &impl RangeBounds<K>) -> Span {
+pub(crate) fn span_of<K: AsKey>(range: &impl RangeBounds<K>) -> Span {
     let bytes = |bound: Bound<&K>| bound.map(|key| key.with(|buf| buf.order().to_vec()));
     Span::new(bytes(range.start_bound()), bytes(range.end_bound()))
 }

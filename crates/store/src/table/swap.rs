@@ -10,6 +10,8 @@ use crate::ids::Right;
 use crate::keys::AsKey;
 use crate::native_terms::{AsObject, record_of};
 use crate::ops::terms;
+use crate::record::NewRecord;
+use crate::slot::Content;
 use crate::table_data::with_data;
 use crate::view::{Live, View};
 
@@ -80,32 +82,44 @@ impl Table {
         mut f: impl FnMut(Option<Term>) -> Option<Term>,
     ) -> Result<Option<Term>> {
         self.check_unique("upsert")?;
+        self.swap(key, |seen, buf| {
+            let old = seen.and_then(|seen| terms(seen, self.keypos(), buf, Some(key)).pop());
+            let new = f(old);
+            let record = new.as_ref().map(|new| record_of(new, self.keypos()));
+            Ok((record.transpose()?, new))
+        })
+    }
+
+    /// Lets `f` make a new object of what the key holds, and puts it in; `None` deletes. Returns what `f` returned
+    /// beside the object that is in the table now. As [`Table::upsert`], for a table with one object a key; an error of
+    /// `f` leaves the table as it was.
+    pub(crate) fn swap<R>(
+        &self,
+        key: &(impl AsKey + ?Sized),
+        mut f: impl FnMut(Option<Content>, &KeyBuf) -> Result<(Option<NewRecord>, R)>,
+    ) -> Result<R> {
+        // Before `f` is shown what the live table holds.
+        self.check_live()?;
         key.with(|buf| {
             loop {
-                if let Some(now) = self.upsert_once(buf, key, &mut f)? {
+                if let Some(now) = self.swap_once(buf, &mut f)? {
                     return Ok(now);
                 }
             }
         })
     }
 
-    /// Tries an upsert once; returns `None` if another writer came between.
-    fn upsert_once(
+    /// Tries a swap once; returns `None` if another writer came between.
+    fn swap_once<R>(
         &self,
         buf: &KeyBuf,
-        key: &Term,
-        f: &mut impl FnMut(Option<Term>) -> Option<Term>,
-    ) -> Result<Option<Option<Term>>> {
+        f: &mut impl FnMut(Option<Content>, &KeyBuf) -> Result<(Option<NewRecord>, R)>,
+    ) -> Result<Option<R>> {
         let pin = pin();
         let seen_in = self.data(self.shared.life.state(), Right::Write, &pin)?;
         let seen = Live(seen_in).get(buf, &pin);
         // Not within the write, for which others may wait.
-        let old = seen.and_then(|seen| terms(seen, self.keypos(), buf, Some(key)).pop());
-        let new = f(old);
-        let record = new
-            .as_ref()
-            .map(|new| record_of(new, self.keypos()))
-            .transpose()?;
+        let (record, result) = f(seen, buf)?;
         let put = self.write_under(&pin, |data, writer| {
             // The table may have been emptied. While the pin lives no other content has the address.
             if !std::ptr::eq(data, seen_in) {
@@ -119,6 +133,6 @@ impl Table {
                 Some(record) => Ok(b.put_if(record, seen, writer)),
             })
         })?;
-        Ok(put.then_some(new))
+        Ok(put.then_some(result))
     }
 }

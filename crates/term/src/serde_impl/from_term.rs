@@ -11,7 +11,7 @@ use crate::convert::describe;
 use crate::term::{Fun, LocalFun};
 use crate::{Atom, ConvertError, NativeRecord, Term};
 
-/// Returns the Rust value of a term; the module's table says how. O(size).
+/// Returns the Rust value of a term, by the table of [`to_term`](crate::to_term). O(size).
 ///
 /// # Errors
 ///
@@ -29,10 +29,23 @@ use crate::{Atom, ConvertError, NativeRecord, Term};
 /// assert_eq!(from_term::<Shape>(&term!({:Box, #{:w => 1, :h => 2}})), Ok(Shape::Box { w: 1, h: 2 }));
 /// ```
 pub fn from_term<T: DeserializeOwned>(term: &Term) -> Result<T, SerdeError> {
-    T::deserialize(FromTerm {
-        term: term.clone(),
-        exact: false,
-    })
+    from_term_owned(term.clone())
+}
+
+/// Returns the Rust value of a term that is not needed any more: [`from_term`] without a copy of it. O(size).
+///
+/// # Errors
+///
+/// As [`from_term`].
+///
+/// ```
+/// use fyris_term::{from_term_owned, term};
+///
+/// assert_eq!(from_term_owned::<Vec<u8>>(term!([1, 2])), Ok(vec![1, 2]));
+/// ```
+#[inline]
+pub fn from_term_owned<T: DeserializeOwned>(term: Term) -> Result<T, SerdeError> {
+    T::deserialize(FromTerm::plain(term))
 }
 
 struct FromTerm {
@@ -87,8 +100,8 @@ fn visit_pairs<'de, V: Visitor<'de>>(
 
 /// Integers go by the smallest of the types that visitors know.
 fn visit_integer<'de, V: Visitor<'de>>(term: &Term, visitor: V) -> Result<V::Value, SerdeError> {
-    if let Ok(value) = i64::try_from(term) {
-        return visitor.visit_i64(value);
+    if let Term::Int(value) = term {
+        return visitor.visit_i64(*value);
     }
     if let Ok(value) = u64::try_from(term) {
         return visitor.visit_u64(value);
@@ -201,7 +214,13 @@ fn closure(fun: LocalFun) -> Term {
 impl<'de> Deserializer<'de> for FromTerm {
     type Error = SerdeError;
 
+    #[inline]
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, SerdeError> {
+        if let Term::Int(value) = self.term {
+            // It owns nothing, which the drop of a term would look for.
+            std::mem::forget(self);
+            return visitor.visit_i64(value);
+        }
         let term = match self.exact.then(|| tagged(self.term.clone())) {
             Some(Ok((tag, value))) => return visit_pairs(vec![(tag.into(), value)], visitor),
             _ => self.term,

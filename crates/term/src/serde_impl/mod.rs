@@ -30,22 +30,7 @@
 //!
 //! # A Rust value as a term
 //!
-//! [`to_term`] and [`from_term`] map serde's data model to terms an Erlang programmer would write:
-//!
-//! | Rust | term |
-//! |---|---|
-//! | numbers, `bool`, text, bytes | as by `From` (text as binary); `char` is its number |
-//! | `None`, `Some(x)` | `undefined`, `x` (so `Some(None)` comes back as `None`) |
-//! | `()`; unit struct | `{}`; the atom of its name |
-//! | sequence; tuple, tuple struct | list; tuple |
-//! | newtype struct | what is in it |
-//! | struct | map with atom keys |
-//! | map | map |
-//! | enum: unit, newtype, tuple, struct variant | `'Name'`, `{'Name', X}`, `{'Name', X, Y}`, `{'Name', #{field => X}}` |
-//! | a [`Term`](crate::Term) inside | that term |
-//!
-//! Reading accepts a little more than writing gives: atoms where text is wanted, binaries as the keys of a struct,
-//! lists for tuples and tuples for sequences.
+//! [`to_term`] says which.
 
 mod error;
 mod from_term;
@@ -54,7 +39,7 @@ mod to_term;
 mod untag;
 
 pub use error::SerdeError;
-pub use from_term::from_term;
+pub use from_term::{from_term, from_term_owned};
 pub use to_term::to_term;
 
 /// The name by which our own serializers know that a newtype struct is a term.

@@ -7,7 +7,22 @@ use super::untag::untag;
 use super::{SerdeError, TERM};
 use crate::{Atom, Map, Term};
 
-/// Returns the term of a Rust value; the module's table says which. O(size).
+/// Returns the term of a Rust value, one that an Erlang programmer would write. O(size).
+///
+/// | Rust | term |
+/// |---|---|
+/// | numbers, `bool`, text, bytes | as by `From` (text as binary); `char` is its number |
+/// | `None`, `Some(x)` | `undefined`, `x` (so `Some(None)` comes back as `None`) |
+/// | `()`; unit struct | `{}`; the atom of its name |
+/// | sequence; tuple, array, tuple struct | list; tuple |
+/// | newtype struct | what is in it |
+/// | struct | map with atom keys |
+/// | map | map |
+/// | enum: unit, newtype, tuple, struct variant | `'Name'`, `{'Name', X}`, `{'Name', X, Y}`, `{'Name', #{field => X}}` |
+/// | a [`Term`](crate::Term) inside | that term |
+///
+/// [`from_term`](crate::from_term) reads a little more than this writes: atoms where text is wanted, binaries as the
+/// keys of a struct, lists for tuples and tuples for sequences.
 ///
 /// # Errors
 ///
