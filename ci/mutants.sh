@@ -144,6 +144,7 @@ store_kept_for_none     | --cfg loom --cfg fyris_small | -p fyris --lib version:
 store_nothing_pruned    | --cfg loom --cfg fyris_small | -p fyris --lib version::model::a_key_goes --profile quick
 store_begin_unfenced    | --cfg loom --cfg fyris_small | -p fyris --lib version::model::who_begins --profile quick
 store_stamp_unfenced    | --cfg loom --cfg fyris_small | -p fyris --lib version::model::a_snapshot_sees --profile quick
+store_stamp_unsaid      | --cfg loom --cfg fyris_small | -p fyris --lib version::model::a_snapshot_that_serves --profile quick
 store_graves_first      | --cfg loom --cfg fyris_small | -p fyris --lib version::model::a_buried --profile quick
 store_grave_robbed      | --cfg loom --cfg fyris_small | -p fyris --lib version::model::the_newer_history --profile quick
 store_turn_unwaited     |                    | -p fyris --test snapshots the_first

@@ -66,6 +66,8 @@ pub(crate) struct CommitLog {
     last: AtomicPtr<Decision>,
     /// Held by who begins snapshots, so that these are in the lists of their contents in the order of places.
     begins: Mutex<()>,
+    /// The highest stamp that was given to a version, or is about to be (STILL).
+    stamped: AtomicU64,
 }
 
 /// The newest commit over one content.
@@ -109,6 +111,7 @@ impl CommitLog {
         Arc::new(CommitLog {
             last: AtomicPtr::new(std::ptr::null_mut()),
             begins: Mutex::new(()),
+            stamped: AtomicU64::new(0),
         })
     }
 
@@ -172,6 +175,25 @@ impl CommitLog {
         };
         // SAFETY: null, or retired after it was replaced as the last (RECLAIM).
         unsafe { live(last) }.map_or(0, Decision::version)
+    }
+
+    /// Returns the stamp for a version that is in its slot.
+    pub(crate) fn stamp(&self) -> u64 {
+        let clock = self.clock();
+        // Relaxed, both: who sees the version stamped, or that its write has returned, sees this as well (STILL).
+        if self.stamped.load(Ordering::Relaxed) < clock
+            && !cfg!(fyris_mutant = "store_stamp_unsaid")
+        {
+            self.stamped.fetch_max(clock, Ordering::Relaxed);
+        }
+        clock
+    }
+
+    /// Returns whether a snapshot that was taken at this place shows the present too: no commit and no version has come
+    /// since that anyone can have seen. The caller is pinned.
+    pub(crate) fn is_still(&self, place: u64) -> bool {
+        // Relaxed: as in `stamp`.
+        self.clock() == place && self.stamped.load(Ordering::Relaxed) < place
     }
 
     /// Begins snapshots that `enter` lists, and returns their place: that of an empty commit. They see what is before

@@ -58,7 +58,8 @@ pub struct Snapshot {
 impl Snapshot {
     /// Ends the snapshot, also for the handles and cursors that were made of it: reading by them is
     /// [`Error::Released`] from now on. Dropping it does the same when the last of them goes. O(snapshots of the table
-    /// that are alive); what only this one saw is freed in the background.
+    /// that are alive); what only this one saw is freed in the background. One of [`Table::for_steps`], which other
+    /// calls may use too, ends with its last handle.
     ///
     /// ```
     /// # use fyris::{Error, Options, Store, term};
@@ -70,7 +71,9 @@ impl Snapshot {
     /// # Ok::<(), fyris::Error>(())
     /// ```
     pub fn release(&self) {
-        if let Some(taken) = self.table.past() {
+        if let Some(taken) = self.table.past()
+            && let Lasts::WithTaker = taken.life
+        {
             taken.release();
         }
     }
@@ -138,6 +141,14 @@ impl SnapshotInner {
             _ if released => Err(Error::Released),
             _ => Ok(()),
         }
+    }
+
+    /// Returns whether it is alive and shows the present.
+    fn is_present(&self, pin: &LocalGuard) -> bool {
+        let view = self.view(pin).ok();
+        view.is_some_and(|view| {
+            std::ptr::eq(self.shared.data_ptr(), self.data) && view.data.log().is_still(self.place)
+        })
     }
 
     /// Returns the number of objects: O(n) the first time.
@@ -472,8 +483,32 @@ impl Table {
         if self.past().is_some() || !is_consistent || cfg!(fyris_mutant = "store_moments_mixed") {
             return Ok(self.clone());
         }
+        if end.is_none()
+            && let Some(same) = self.same_moment()?
+        {
+            return Ok(self.at(same));
+        }
         let taken = take_for(&[self], Lasts::WithCall(end))?;
-        Ok(taken.into_iter().next().expect("one of one").table)
+        let table = taken.into_iter().next().expect("one of one").table;
+        if let (None, Some(past)) = (end, table.past()) {
+            *self.last_moment() = Arc::downgrade(past);
+        }
+        Ok(table)
+    }
+
+    /// Returns the snapshot that the last call took, if it lives and shows the present (STILL in [`crate::version`]).
+    fn same_moment(&self) -> Result<Option<Arc<SnapshotInner>>> {
+        fork::check()?;
+        let pin = pin();
+        self.live(Right::Read, &pin)?;
+        let last = self.last_moment().upgrade();
+        Ok(last.filter(|last| last.is_present(&pin)))
+    }
+
+    fn last_moment(&self) -> MutexGuard<'_, Weak<SnapshotInner>> {
+        // Nothing is left half done by a panic.
+        let last = self.shared().last_moment.lock();
+        last.unwrap_or_else(|p| p.into_inner())
     }
 
     /// Takes a snapshot of the table. Linearizable: it shows what the table held at one moment of the call, with all

@@ -36,6 +36,7 @@ use crate::life::{Asked, Life, State};
 use crate::options::Settings;
 use crate::registry::Inner;
 use crate::resource_ref::HeldTerm;
+use crate::snapshot::SnapshotInner;
 use crate::table_data::AnyTableData;
 use crate::version::Versioned;
 
@@ -55,6 +56,8 @@ pub(crate) struct TableShared {
     pub(crate) settings: Settings,
     pub(crate) fixes: Fixes,
     pub(crate) versioned: Versioned,
+    /// The last snapshot that was taken for a call, which may serve another.
+    pub(crate) last_moment: Mutex<Weak<SnapshotInner>>,
     /// Read and written under the registry's lock.
     pub(crate) heir: Mutex<Option<Heir>>,
     pub(crate) store: Weak<Inner>,
@@ -77,6 +80,7 @@ impl TableShared {
             id,
             fixes: Fixes::default(),
             versioned: Versioned::default(),
+            last_moment: Mutex::default(),
             heir: Mutex::new(None),
             store,
             attachment: Mutex::new(None),

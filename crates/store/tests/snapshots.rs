@@ -668,6 +668,24 @@ fn what_reads_a_snapshot_lets_it_go_at_its_end() {
     let whole: Vec<Term> = (0..2000).map(|k| tuple([int(k)])).collect();
     assert!(whole.ends_with(&found) && found.len() > 1000);
     assert_eq!(alive(), Some(0));
+    // While nothing is written calls share a snapshot; releasing it is for none of them.
+    let mut iters = [table.iter(), table.iter()];
+    assert!(iters.iter_mut().all(|iter| iter.next().is_some()));
+    let shared = table.for_steps().expect("reads");
+    shared.as_snapshot().expect("it is one").release();
+    assert_eq!(alive(), Some(1));
+    table.insert(&tuple([int(-1)])).expect("inserts");
+    let newer = table.for_steps().expect("reads");
+    assert_eq!((alive(), newer.len()), (Some(2), shared.len() + 1));
+    table.delete_all_objects().expect("empties");
+    assert!(table.for_steps().expect("reads").is_empty());
+    assert!(
+        iters
+            .into_iter()
+            .all(|iter| iter.count() == shared.len() - 1)
+    );
+    drop((shared, newer));
+    assert_eq!(alive(), Some(0));
     // Few objects are read at once.
     table.delete_all_objects().expect("empties");
     table.insert(&tuple([int(1)])).expect("inserts");

@@ -202,12 +202,14 @@ where
         let mut more = self.scan(range, back, want, pin, entries);
         // After the index (BURIED).
         if let Some(graves) = self.graves_at(moment) {
-            let live = std::mem::take(entries);
-            let range = up_to(range, live.last().filter(|_| more), back);
             let mut buried = Batch::new();
+            let range = up_to(range, entries.last().filter(|_| more), back);
             let more_buried = scan(graves, range, back, want, pin, &mut buried);
-            merge(live, (buried, more_buried), back, moment, entries);
-            more |= more_buried;
+            if !buried.is_empty() {
+                let live = std::mem::take(entries);
+                merge(live, (buried, more_buried), back, moment, entries);
+                more |= more_buried;
+            }
         }
         if let Some(last) = entries.last().filter(|_| more) {
             span.leave(K::bytes(last.key()), back && K::ORDERED);

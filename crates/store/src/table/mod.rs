@@ -121,8 +121,8 @@ impl Table {
 
     /// Returns the snapshot, if it is a handle of one.
     #[inline]
-    pub(crate) fn past(&self) -> Option<&SnapshotInner> {
-        self.past.as_deref()
+    pub(crate) fn past(&self) -> Option<&Arc<SnapshotInner>> {
+        self.past.as_ref()
     }
 
     pub(crate) fn shared(&self) -> &Arc<TableShared> {

@@ -147,7 +147,7 @@ impl VersionPtr {
         }
         let log = std::ptr::with_exposed_provenance::<CommitLog>((unstamped ^ UNSTAMPED) as usize);
         // SAFETY: the content that the cell is in keeps the log, and the caller keeps the content.
-        let clock = unsafe { (*log).clock() };
+        let clock = unsafe { (*log).stamp() };
         // Release, Acquire: pair with each other, and with the Acquire in `stamp`.
         let given = self.get().stamp.compare_exchange(
             unstamped,

@@ -27,6 +27,8 @@
 //!   places, and has noted its place before anyone gets a stamp from there on. A writer that has stamped its cell and
 //!   then looks at the list finds each snapshot that sees what it has displaced; and what no snapshot sees then, none
 //!   ever will.
+//! * **STILL**: the log knows of a stamp before a version has it. So if it knows of none at the place of a snapshot or
+//!   behind it, and of no commit behind it, the snapshot shows the present of whoever asks, and may serve again.
 //! * **RETAINED**: the content of the first cell of a chain is the slot's; that of a cell below, or of the end of the
 //!   chain, belongs to the thread that has displaced it, and from it goes to the list of a snapshot that sees it. It is
 //!   freed when no snapshot does, and no chain has it. Where nothing goes (a key was not there, or an object was added

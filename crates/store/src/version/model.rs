@@ -424,6 +424,28 @@ fn in_order_a_key_goes_while_a_snapshot_begins() {
     a_key_goes_while_a_snapshot_begins_in::<Order>();
 }
 
+/// A snapshot serves again, or another is taken: either shows what was read before.
+#[test]
+fn a_snapshot_that_serves_again_shows_the_present() {
+    check(|| {
+        let table = table::<Exact>(true);
+        let shot = Shot::take(&table);
+        let other = {
+            let (table, place) = (table.clone(), shot.place);
+            spawn(move || {
+                let seen = look(&table, 1);
+                let is_still = table.commits.log.is_still(place);
+                assert!(seen == [0] || !is_still);
+            })
+        };
+        put(&table, 1, 1);
+        assert!(!table.commits.log.is_still(shot.place));
+        other.join().unwrap();
+        shot.end(&table);
+        settled(&table, &[1], &[0]);
+    });
+}
+
 /// A snapshot sees a key in the index or in the graves, while it moves from the one to the other, and comes and goes
 /// again.
 #[test]
