@@ -110,6 +110,8 @@ class Table:
         read_concurrency: bool | None = None,
         bucket_locks: int | Literal["auto"] | None = None,
         reader_groups: int | None = None,
+        consistent: bool | None = None,
+        snapshot_ttl: int | None = None,
     ) -> Self: ...
     @staticmethod
     def named(name: str) -> Table: ...

@@ -48,6 +48,10 @@ fn new_store() -> Store {
 /// The other arguments choose the locks of an index that has some, as the options of ets do: write_concurrency is True,
 /// False or 'auto', bucket_locks a power of two from 1 to 32768 or 'auto', reader_groups a number from 1 to 64.
 ///
+/// What iterates over more than 512 objects shows the table as it was at one moment, while others write; with
+/// consistent=False it shows what is there when it comes by. snapshot_ttl is the age, in milliseconds, at which an
+/// iterator that was begun ends: going on raises Closed.
+///
 /// Every operation on one key is atomic, and so are insert_many, update and clear as wholes. Reads take no lock.
 #[pyclass(frozen, mapping, weakref, module = "fyris")]
 pub(crate) struct Table {
@@ -129,7 +133,8 @@ impl Table {
     #[new]
     #[pyo3(signature = (
         r#type="set", *, name=None, keypos=1, index=None,
-        write_concurrency=None, read_concurrency=None, bucket_locks=None, reader_groups=None
+        write_concurrency=None, read_concurrency=None, bucket_locks=None, reader_groups=None,
+        consistent=None, snapshot_ttl=None
     ))]
     #[expect(clippy::too_many_arguments, reason = "arguments by name in Python")]
     fn new(
@@ -141,6 +146,8 @@ impl Table {
         read_concurrency: Option<&Bound<'_, PyAny>>,
         bucket_locks: Option<&Bound<'_, PyAny>>,
         reader_groups: Option<&Bound<'_, PyAny>>,
+        consistent: Option<&Bound<'_, PyAny>>,
+        snapshot_ttl: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Table> {
         type_of(r#type)?;
         let mut list = vec![Term::Atom(atom(r#type)?)];
@@ -149,6 +156,8 @@ impl Table {
             ("read_concurrency", read_concurrency),
             ("bucket_locks", bucket_locks),
             ("reader_groups", reader_groups),
+            ("consistent", consistent),
+            ("snapshot_ttl", snapshot_ttl),
         ] {
             if let Some(value) = value {
                 list.push(Term::tuple(vec![Term::atom(word), option_value(value)?]));

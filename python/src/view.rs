@@ -40,8 +40,8 @@ fn key_of(object: Term, keypos: usize) -> Term {
     }
 }
 
-/// An iterator over a table. It holds nothing that makes others wait, and goes on whatever happens to the table: what
-/// is there throughout comes up exactly once.
+/// An iterator over a table. It holds nothing that makes others wait, and shows the table as it was at one moment (see
+/// Table): one with consistent=False as it is, and what is there throughout comes up exactly once.
 #[pyclass(frozen, module = "fyris._fyris")]
 pub(crate) struct Walk {
     iter: Mutex<Iter>,

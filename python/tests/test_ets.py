@@ -6,6 +6,7 @@ import pickle
 import shutil
 import subprocess
 import threading
+import time
 import weakref
 
 import pytest
@@ -234,6 +235,30 @@ def test_locks_of_an_index():
     for bad in ({"bucket_locks": 3}, {"reader_groups": 65}, {"write_concurrency": "yes"}):
         with pytest.raises(fyris.BadValue, match=next(iter(bad))):
             fyris.Table(index="linear_hash", **bad)
+
+
+def test_iterators_show_one_moment():
+    def seen(**options):
+        table = fyris.Table("ordered_set", **options)
+        table.update({key: key for key in range(1000)})
+        iterator = iter(table)
+        first = next(iterator)
+        table[1000] = 1000
+        del table[999]
+        return [first, *iterator]
+
+    assert seen() == list(range(1000))
+    assert seen(consistent=False) == [*range(999), 1000]
+    table = fyris.Table(snapshot_ttl=20)
+    table.update({key: key for key in range(1000)})
+    iterator = iter(table)
+    next(iterator)
+    time.sleep(0.05)
+    with pytest.raises(fyris.Closed, match="snapshot_ttl"):
+        list(iterator)
+    for bad in ({"consistent": "yes"}, {"snapshot_ttl": 0}):
+        with pytest.raises(fyris.BadValue, match=next(iter(bad))):
+            fyris.Table(**bad)
 
 
 def test_files(tmp_path):

@@ -342,8 +342,8 @@ typedef struct fyris_store fyris_store;
 typedef struct fyris_table fyris_table;
 
 /**
- * A walk through a table, object by object. It holds nothing that makes others wait, and keeps going whatever happens
- * to the table.
+ * A walk through a table, object by object. It holds nothing that makes others wait. Of more than 512 objects it shows
+ * the table as it was at one moment, unless this was made with `{consistent, false}`.
  */
 typedef struct fyris_walk fyris_walk;
 

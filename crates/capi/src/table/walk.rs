@@ -201,8 +201,8 @@ pub unsafe extern "C" fn fyris_table_list(
     })
 }
 
-/// A walk through a table, object by object. It holds nothing that makes others wait, and keeps going whatever happens
-/// to the table.
+/// A walk through a table, object by object. It holds nothing that makes others wait. Of more than 512 objects it shows
+/// the table as it was at one moment, unless this was made with `{consistent, false}`.
 pub struct fyris_walk(Iter);
 
 /// Begins a walk; `backwards` makes a difference in an `ordered_set` only. The handle of the table may be freed
