@@ -15,6 +15,7 @@ use crate::pending::{CellTerms, Commit, CommitPart, PartPlan, PendingPtr, Terms,
 use crate::record::{NewRecord, RecordPtr};
 use crate::slot::{Content, Held, Settled, Slot};
 use crate::table_data::TableData;
+use crate::version::VersionPtr;
 use crate::writer::Writer;
 
 /// Cells that one step has taken out of slots: about as many as neighbours lie together.
@@ -400,6 +401,11 @@ where
         let done = self.index.upsert_run(key, writer.pin, |at, slot| {
             let cell = part.cell(first + at);
             if slot.and_then(Slot::as_pending) != Some(cell) {
+                // What took its place may be what has aborted the commit, and the caller is going to tell (STAMPED).
+                let version = slot.and_then(Slot::as_version);
+                if !cfg!(fyris_mutant = "store_aborted_unstamped") {
+                    version.map(VersionPtr::stamp);
+                }
                 return Some(Action::Keep);
             }
             ours.push(cell);

@@ -104,6 +104,11 @@ fn insert_list(table: &Table, value: i64) {
     ));
 }
 
+fn insert_new_list(table: &Table, value: i64) -> bool {
+    let pin = pin();
+    model::insert_list(table, value, true, &Writer::versioned(&pin))
+}
+
 /// Asserts that nothing is left of snapshots which have ended, and that the keys hold these.
 fn settled<K: KeyKind>(table: &Table<K>, first: &[i64], second: &[i64])
 where
@@ -223,6 +228,22 @@ fn who_finds_a_key_gone_has_that_stamped() {
 #[test]
 fn in_order_who_finds_a_key_gone_has_that_stamped() {
     who_finds_a_key_gone_has_that_stamped_in::<Order>();
+}
+
+/// A list of new keys is aborted by who puts one of them in, and who is told of that may be faster than the write.
+#[test]
+fn what_aborts_a_list_is_stamped_before_that_is_told() {
+    check(|| {
+        let table = table::<Exact>(false);
+        let write = |table: &Table| {
+            put_new(table, 1, 2);
+        };
+        beside(&table, &[write], |table| {
+            if !insert_new_list(table, 1) {
+                take_after(table, &[2]);
+            }
+        });
+    });
 }
 
 #[test]
