@@ -147,6 +147,8 @@ store_stamp_unfenced    | --cfg loom --cfg fyris_small | -p fyris --lib version:
 store_stamp_unsaid      | --cfg loom --cfg fyris_small | -p fyris --lib version::model::a_snapshot_that_serves --profile quick
 store_graves_first      | --cfg loom --cfg fyris_small | -p fyris --lib version::model::a_buried --profile quick
 store_grave_robbed      | --cfg loom --cfg fyris_small | -p fyris --lib version::model::the_newer_history --profile quick
+store_stamp_first       |                    | -p fyris --test histories every_history
+store_aborted_unstamped | --cfg loom --cfg fyris_small | -p fyris --lib version::model::what_aborts --profile quick
 store_turn_unwaited     |                    | -p fyris --test snapshots the_first
 store_moments_mixed     |                    | -p fyris --test snapshots calls_of
 store_page_reused      |                    | -p fyris --test words what_is_seen
