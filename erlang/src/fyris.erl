@@ -743,9 +743,10 @@ slices(Table, Cursor, Tail) ->
 %% @doc Folds a fun over all objects; in an `ordered_set' in ascending order of keys. Returns the last accumulator.
 %%
 %% In other types in the order of {@link next/2}, the objects of a key in the order in which they were inserted. The
-%% table is fixed meanwhile. All objects are as they were at one moment of the call, whatever the fun or another process
-%% writes; of a table with `{consistent, false}' as they are when the fold comes to them, some hundred at a time, in an
-%% `ordered_set' one by one.
+%% table is fixed meanwhile. Of more than 512 objects all are as they were at one moment of the call, whatever the fun or
+%% another process writes; fewer are read at once before the first call of the fun. Those of a table with
+%% `{consistent, false}' are as they are when the fold comes to them, some hundred at a time, in an `ordered_set' one by
+%% one.
 %% ```
 %% > T = fyris:new(numbers, []).
 %% > fyris:insert(T, [{1, one}, {2, two}]).
@@ -789,8 +790,8 @@ ignore_errors(Fun) ->
 fold(Direction, Fun, Acc, Table) ->
     Back = Direction =:= foldr,
     case is_live_in_order(Table) of
-        true when Back -> fold_live(Fun, Acc, fyris_nif:last_lookup(Table), fun(Key) -> fyris_nif:prev_lookup(Table, Key) end);
-        true -> fold_live(Fun, Acc, fyris_nif:first_lookup(Table), fun(Key) -> fyris_nif:next_lookup(Table, Key) end);
+        true when Back -> fold_live(Direction, Fun, Acc, fyris_nif:last_lookup(Table), fun(Key) -> fyris_nif:prev_lookup(Table, Key) end);
+        true -> fold_live(Direction, Fun, Acc, fyris_nif:first_lookup(Table), fun(Key) -> fyris_nif:next_lookup(Table, Key) end);
         false -> fold_slices(Direction, Fun, Acc, Table, fyris_nif:cursor(Table, Back))
     end.
 
@@ -802,8 +803,13 @@ fold_slices(Direction, Fun, Acc, Table, Cursor) ->
         [more | Slice] ->
             Next = fold_slice(Direction, Fun, Acc, Slice),
             fold_slices(Direction, Fun, Next, Table, Cursor);
+        [] ->
+            Acc;
         Slice ->
-            fold_slice(Direction, Fun, Acc, Slice)
+            Last = fold_slice(Direction, Fun, Acc, Slice),
+            %% A fun that deletes the table finds that out, as in ets.
+            fyris_nif:info(Table, type) =/= undefined orelse error(badarg),
+            Last
     end.
 
 %% Folds over the objects of a slice. Without an object the fun is not looked at.
@@ -811,9 +817,9 @@ fold_slice(_, _, Acc, []) -> Acc;
 fold_slice(Direction, Fun, Acc, Slice) -> lists:Direction(Fun, Acc, Slice).
 
 %% From object to object, as ets does: the fun finds ahead what it has written.
-fold_live(_, Acc, '$end_of_table', _) -> Acc;
-fold_live(Fun, Acc, {Key, Objects}, Step) ->
-    fold_live(Fun, lists:foldl(Fun, Acc, Objects), Step(Key), Step).
+fold_live(_, _, Acc, '$end_of_table', _) -> Acc;
+fold_live(Direction, Fun, Acc, {Key, Objects}, Step) ->
+    fold_live(Direction, Fun, lists:Direction(Fun, Acc, Objects), Step(Key), Step).
 
 %% ---------------------------------------------------------------------------
 %% From key to key
@@ -975,8 +981,9 @@ select(Table, Spec) ->
 %%
 %% The continuation is ``'$end_of_table' '' if it is known that there are no more; else a tuple of the size that one of
 %% `ets' has, whose first element is the tid of the table. It belongs to the table, not to its
-%% name. All chunks are as the table was at one moment of this call, unless it was made with `{consistent, false}'; then
-%% each shows what is there when it is read. In an `ordered_set' there are `Limit' results as long as that many are left. In other types the chunks go on
+%% name. All chunks show the table as it was at one moment of this call (if few more objects than `Limit' are all, they are
+%% read at once, as by {@link select/2}), unless it was made with `{consistent, false}'; then each shows what is there when
+%% it is read. In an `ordered_set' there are `Limit' results as long as that many are left. In other types the chunks go on
 %% from key to key as {@link next/2} does, and in each chunk the results are in the order of {@link select/2}.
 %%
 %% Fails with `badarg' if the match specification is malformed; if the limit is no positive integer.

@@ -203,6 +203,14 @@ a_live_table_is_read_as_it_is_test() ->
          fyris:delete(T)
      end || {Options, Consistent, Next, Last} <- [{[], true, 401, 1000}, {[{consistent, false}], false, 402, 1200}]].
 
+a_fold_ends_with_its_table_test() ->
+    [begin
+         T = fyris:new(t, [Type]),
+         fyris:insert(T, [{K, old} || K <- lists:seq(1, N)]),
+         Visit = fun(_, done) -> done; (_, none) -> fyris:delete(T), done end,
+         ?assertError(badarg, fyris:foldl(Visit, none, T))
+     end || Type <- [set, ordered_set], N <- [1, 500, 2000]].
+
 a_continuation_has_an_age_test() ->
     T = fyris:new(t, [{snapshot_ttl, 30}]),
     fyris:insert(T, [{K, old} || K <- lists:seq(1, 1000)]),
@@ -216,6 +224,10 @@ a_continuation_has_an_age_test() ->
         #{general := Text} = fyris:format_error(badarg, Stack),
         ?assertMatch({match, _}, re:run(Text, "snapshot_ttl"))
     end,
+    %% Single calls take as long as they take.
+    fyris:insert(T, [{K, old} || K <- lists:seq(1, 20000)]),
+    Slow = fun(_, Sum) -> Sum rem 5000 =:= 0 andalso timer:sleep(15), Sum + 1 end,
+    ?assertEqual([20000, 20000, 20000], [length(fyris:tab2list(T)), length(fyris:match_object(T, '_')), fyris:foldl(Slow, 0, T)]),
     %% Of an hour that has not passed.
     U = fyris:new(t, [{snapshot_ttl, 3600000}]),
     fyris:insert(U, [{K, old} || K <- lists:seq(1, 1000)]),

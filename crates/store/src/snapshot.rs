@@ -473,8 +473,20 @@ impl Table {
         self.moment(age.and_then(|age| Instant::now().checked_add(age)))
     }
 
-    /// Returns one for the time of a call.
-    pub(crate) fn at_one_moment(&self) -> Result<Table> {
+    /// Returns a handle as [`Table::for_steps`] does, but for the time of one call: `snapshot_ttl` does not count.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// assert!(table.at_one_moment()?.is_empty());
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchTable`], [`Error::NoAccess`].
+    pub fn at_one_moment(&self) -> Result<Table> {
         self.moment(None)
     }
 

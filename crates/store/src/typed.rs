@@ -119,7 +119,7 @@ impl<K, V> TypedTable<K, V> {
         }
     }
 
-    /// Returns the table, for all that is not here: rights, queries, watches, dumps, lists in one step.
+    /// Returns the table, for all that is not here: rights, queries, dumps, lists in one step.
     ///
     /// ```
     /// # use fyris::{Options, Store, term};

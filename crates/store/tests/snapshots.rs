@@ -378,6 +378,27 @@ fn little_is_retained_and_all_of_it_goes() {
     }
 }
 
+/// A key that goes and comes again and again retains what a snapshot sees of it.
+#[test]
+fn a_key_that_goes_and_comes_retains_what_it_was() {
+    let store = common::store();
+    for table in tables(&store) {
+        table.insert(&object(1, 0)).expect("inserts");
+        let snapshot = table.snapshot().expect("a snapshot");
+        for v in 1..100 {
+            table.delete_key(&key(1)).expect("deletes");
+            table.insert(&object(1, v)).expect("inserts");
+        }
+        let retained = info(&table, "retained").as_int().expect("an integer");
+        assert!(retained <= 2, "{retained}: {:?}", table.info());
+        assert_eq!(snapshot.tab2list(), Ok(vec![object(1, 0)]));
+        drop(snapshot);
+        store.collect();
+        assert_eq!(info(&table, "retained"), int(0));
+        table.delete().expect("deletes");
+    }
+}
+
 /// Inline objects that `delete_object` takes out are kept as they are: a record that is made of one to look at lasts no
 /// longer than the call. The deletions of what is not there let the memory of such records be used again.
 #[test]

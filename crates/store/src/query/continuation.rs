@@ -59,7 +59,8 @@ impl Chunk {
 /// another have its name. It survives any change of objects; it may be used again, from the same place.
 ///
 /// All chunks show the table as it was at one moment of the first: by a snapshot, which lasts as long as a continuation
-/// is held and the table's `snapshot_ttl` allows, or by the results themselves where a few more than the limit were all.
+/// is held and the table's `snapshot_ttl` allows. Where a few more objects than the limit are all, they are read at once,
+/// as [`Table::select`] reads few, and the results wait here.
 /// Of a table with `{consistent, false}` each chunk shows what is there then. Results that were found beyond a limit are
 /// kept here for the next chunk: of a table without order a bucket's worth at most.
 /// ```

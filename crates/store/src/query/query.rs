@@ -223,8 +223,7 @@ impl Query {
     /// # Errors
     ///
     /// [`Error::NoSuchTable`], [`Error::NoAccess`]; what was done before stays done. One that reads a snapshot already
-    /// goes on, whatever becomes of the table, until the [`Owner`](crate::Owner) of the handle ends:
-    /// [`Error::Released`].
+    /// goes on, whatever becomes of the table.
     pub fn step(&mut self, objects: usize) -> Result<bool> {
         self.work.check_iteration(&self.table)?;
         if let Verb::Select | Verb::Count = self.work.verb {
@@ -303,7 +302,7 @@ impl Query {
             if done {
                 return Ok(());
             }
-            self.past = Some(self.table.for_steps()?);
+            self.past = Some(self.moment()?);
         }
         let table = self.past.as_ref().unwrap_or(&self.table);
         let work = &mut self.work;
@@ -392,11 +391,19 @@ impl Query {
         Ok(())
     }
 
+    /// Returns what all steps read. Chunks are read by several calls, of which the caller may forget the last.
+    fn moment(&self) -> Result<Table> {
+        match self.work.limit {
+            usize::MAX => self.table.at_one_moment(),
+            _ => self.table.for_steps(),
+        }
+    }
+
     /// Reads on by several threads.
     fn read_on_threads(&mut self, go_on: &(impl Fn() -> bool + Sync)) -> Result<()> {
         let table = match &self.past {
             Some(past) => past.clone(),
-            None => self.table.for_steps()?,
+            None => self.moment()?,
         };
         self.past = Some(table.clone());
         let (threads, work) = (self.work.threads, &self.work);

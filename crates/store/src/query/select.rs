@@ -77,8 +77,8 @@ impl Table {
         })
     }
 
-    /// `select/3`: returns the first `limit` values, and the place to go on. Each chunk sees all of a list that is
-    /// inserted at once or nothing; between two chunks such a list may come.
+    /// `select/3`: returns the first `limit` values, and the place to go on. All chunks together are as one
+    /// [`Table::select`]: see [`Continuation`].
     ///
     /// ```
     /// # use fyris::{MatchSpec, Options, Store, term};

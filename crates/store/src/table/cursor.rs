@@ -115,12 +115,38 @@ impl Cursor {
         pin: &'g impl Guard,
         out: &mut Vec<Object<'g>>,
     ) -> Result<bool> {
+        self.next_at_least(1, table, pin, out)
+    }
+
+    /// Appends at least so many objects, or all that are left: as one batch, which sees all of a list that is inserted at
+    /// once or nothing. Otherwise as [`Cursor::next_batch`].
+    ///
+    /// ```
+    /// # use fyris::{Cursor, Options, Store, pin, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.insert_many((0..600).map(|n| term!({n})))?;
+    /// let (mut cursor, pin, mut objects) = (Cursor::new(), pin(), Vec::new());
+    /// assert!(cursor.next_at_least(500, &table, &pin, &mut objects)? && objects.len() >= 500);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Cursor::next_batch`].
+    pub fn next_at_least<'g>(
+        &mut self,
+        least: usize,
+        table: &Table,
+        pin: &'g impl Guard,
+        out: &mut Vec<Object<'g>>,
+    ) -> Result<bool> {
         table.check_iteration("a scan")?;
         // A key of a bag may have any number of objects.
         let want = if table.table_type().is_bag() { 1 } else { STEP };
         let records = table.read_under(pin, |view, pin| {
             let (mut records, mut reader) = (Vec::new(), view.read_many(pin));
-            while records.is_empty() && !self.ended {
+            while records.len() < least && !self.ended {
                 let span = &mut self.span;
                 self.ended = !reader.scan(span, self.back, want, pin, &mut records);
             }

@@ -58,6 +58,14 @@ where
         key: RecordPtr,
         pin: &LocalGuard,
     ) {
+        // A key that is not in the index may have been deleted since the last snapshot: then none sees that it was absent.
+        let grave = || {
+            self.graves
+                .as_ref()?
+                .get(self.key_of(key), pin)?
+                .as_version()
+        };
+        let older = older.or_else(|| grave().map(Held::version));
         let born = self.born(older, &owned);
         let mut owned = owned;
         loop {

@@ -32,7 +32,7 @@ fn cursor_of(back: bool) -> Cursor {
 }
 
 /// Implements `cursor(Table, Back)`: makes a cursor before the first key, or as [`Cursor::back`]. It shows the table as
-/// it was at one moment: see [`Table::for_steps`].
+/// it was at one moment: see [`Table::at_one_moment`].
 pub(super) fn cursor(env: Env, args: &[Term]) -> Reply {
     let back = super::boolean(env, args[1])?;
     tables::with(env, args[0], |table, _| {
@@ -89,29 +89,17 @@ impl State {
         if steps.is_none() {
             let may_be_all = table.as_snapshot().is_none() && table.len() <= SLICE;
             // One object more shows that a slice is not all.
-            if may_be_all && !read_up_to(SLICE + 1, cursor, table, pin, objects)? {
-                return Ok(false);
+            if may_be_all {
+                cursor.next_at_least(SLICE + 1, table, pin, objects)?;
+                if objects.len() <= SLICE {
+                    return Ok(false);
+                }
             }
             objects.clear();
             *cursor = cursor_of(back);
-            *steps = Some(table.for_steps()?);
+            *steps = Some(table.at_one_moment()?);
         }
         let table = steps.as_ref().unwrap_or(table);
-        read_up_to(SLICE, cursor, table, pin, objects)
+        cursor.next_at_least(SLICE, table, pin, objects)
     }
-}
-
-/// Reads until there are so many objects, or no more.
-fn read_up_to<'g>(
-    most: usize,
-    cursor: &mut Cursor,
-    table: &Table,
-    pin: &'g impl Guard,
-    objects: &mut Vec<Object<'g>>,
-) -> Result<bool, Error> {
-    let mut more = true;
-    while more && objects.len() < most {
-        more = cursor.next_batch(table, pin, objects)?;
-    }
-    Ok(more)
 }

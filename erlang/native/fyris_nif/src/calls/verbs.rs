@@ -149,7 +149,7 @@ pub(super) fn range_slice(env: Env, args: &[Term]) -> Reply {
             // More than a slice: from the beginning, at one moment.
             objects.clear();
             *cursor = begin;
-            let steps = steps.insert(table.for_steps()?);
+            let steps = steps.insert(table.at_one_moment()?);
             more = cursor.next_batch(steps, want, pin, &mut objects)?;
         }
         if !more || objects.len() >= limit {
