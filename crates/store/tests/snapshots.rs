@@ -5,7 +5,7 @@ mod common;
 
 use std::collections::BTreeMap;
 use std::sync::Barrier;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
 use common::{int, tuple};
@@ -568,11 +568,17 @@ fn keys_in_all_ways(table: &Table) -> Vec<Term> {
     keys
 }
 
-/// Moves a queue on until it is told to stop, beside keys below it that go and come again. Returns by how much.
-fn move_on(table: &Table, length: i64, over: &AtomicBool) -> i64 {
+/// Moves a queue on, as far as it is let, until it is told to stop, beside keys below it that go and come again. Returns
+/// by how much.
+fn move_on(table: &Table, length: i64, far: &AtomicI64, over: &AtomicBool) -> i64 {
     let put = |k: i64| table.insert(&tuple([int(k), int(k)])).expect("inserts");
     let mut rng = rand::rng();
-    let moving = |_: &i64| !over.load(Ordering::Relaxed);
+    let moving = |at: &i64| {
+        while far.load(Ordering::Relaxed) <= *at && !over.load(Ordering::Relaxed) {
+            std::thread::yield_now();
+        }
+        !over.load(Ordering::Relaxed)
+    };
     let moves = (0..).take_while(moving).map(|at| {
         let blinking = -1 - rng.random_range(0..5);
         if table.take(&int(blinking)).expect("takes").is_empty() {
@@ -622,12 +628,14 @@ fn deleted_keys_are_seen_by_snapshots_alone() {
         }
         let objects = (0..LENGTH).map(|k| tuple([int(k), int(k)]));
         table.insert_many(objects).expect("inserts");
-        let over = AtomicBool::new(false);
+        // A tree of tiny leaves keeps those that are empty, and each step would go over all that were left behind.
+        let (far, over) = (AtomicI64::new(1), AtomicBool::new(false));
         std::thread::scope(|scope| {
-            scope.spawn(|| assert!(move_on(&table, LENGTH, &over) > 0));
+            scope.spawn(|| assert!(move_on(&table, LENGTH, &far, &over) > 0));
             let read = || {
                 let mut older: Option<(Snapshot, Vec<Term>)> = None;
                 for round in 0..40 {
+                    far.fetch_add(2 * LENGTH, Ordering::Relaxed);
                     let snapshot = table.snapshot().expect("reads");
                     let keys = check_queue(&snapshot, LENGTH);
                     if let Some((older, keys)) = &older {

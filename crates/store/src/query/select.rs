@@ -78,7 +78,7 @@ impl Table {
     }
 
     /// `select/3`: returns the first `limit` values, and the place to go on. All chunks together are as one
-    /// [`Table::select`]: see [`Continuation`].
+    /// [`Table::select`]: see [`Continuation`](crate::Continuation).
     ///
     /// ```
     /// # use fyris::{MatchSpec, Options, Store, term};
