@@ -477,7 +477,7 @@ fn a_snapshot_stays_as_it_was() {
     let rest = [
         "insert {3, <<\"Cy\">>}",
         "use log",
-        "at both count",
+        "at both count log",
         "at both count users",
         "at before count",
         "drop users",
@@ -550,6 +550,7 @@ fn what_a_snapshot_cannot_do_is_refused() {
             "no table log in the snapshot before: it is of users",
         ),
         ("at before use users", "is not taken in use"),
+        ("at both count", "no table in use: name one"),
         ("at before new t", "`new` reads no table"),
         ("at before at before count", "`at` reads no table"),
         ("at before", "a command is needed"),

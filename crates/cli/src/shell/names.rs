@@ -58,16 +58,14 @@ impl Columns {
     }
 
     /// Returns the columns in a snapshot, no columns if there is no such snapshot. The table in use is the only one in
-    /// it, or of several the one that is in use now.
+    /// it; of several there is none, since the name of the one that is in use now may have been another's then.
     pub(crate) fn at(&self, snapshot: &str) -> Columns {
         let mut then = self.past.get(snapshot).cloned().unwrap_or_default();
         let mut tables = then.by_table.keys();
         then.current = match (tables.next(), tables.next()) {
             (Some(only), None) => Some(only.clone()),
-            _ => self.current.clone(),
+            _ => None,
         };
-        then.current
-            .take_if(|name| !then.by_table.contains_key(name));
         then
     }
 

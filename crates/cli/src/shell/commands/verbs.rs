@@ -372,7 +372,7 @@ pub(crate) static VERBS: &[Verb] = &[
         name: "at",
         also: &[],
         usage: "at SNAPSHOT COMMAND ...",
-        help: "Run a command that reads a table as it was when the snapshot was taken: `at before select users where $2 > 10`. Tables are those of the snapshot, by their names then. If the command names none it reads the only one; of several, the one in use. What changes a table is refused.",
+        help: "Run a command that reads a table as it was when the snapshot was taken: `at before select users where $2 > 10`. Tables are those of the snapshot, by their names then. If the command names none it reads the only one; of several, one is to be named. What changes a table is refused.",
         handler: At,
     },
     Verb {
