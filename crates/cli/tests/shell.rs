@@ -550,7 +550,6 @@ fn what_a_snapshot_cannot_do_is_refused() {
             "no table log in the snapshot before: it is of users",
         ),
         ("at before use users", "is not taken in use"),
-        ("at both count", "no table in use: name one"),
         ("at before new t", "`new` reads no table"),
         ("at before at before count", "`at` reads no table"),
         ("at before", "a command is needed"),
@@ -561,6 +560,9 @@ fn what_a_snapshot_cannot_do_is_refused() {
         let error = error(command);
         assert!(error.contains(cause), "{command}: {error}");
     }
+    let both = ["snapshot both log users", "at both count"];
+    let unnamed = fails(&[&SNAPSHOT[..], &both].concat());
+    assert!(unnamed.contains("no table in use: name one"), "{unnamed}");
     let gone = fails(&[&SNAPSHOT[..], &["release before", "at before count"]].concat());
     assert!(gone.contains("no snapshot before"), "{gone}");
     for change in [
