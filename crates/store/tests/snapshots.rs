@@ -658,6 +658,17 @@ fn deleted_keys_are_seen_by_snapshots_alone() {
         }
         check_single(&table, last);
         assert_eq!(check_queue(&kept, LENGTH), keys);
+        let all = table.snapshot().expect("reads");
+        table.delete_key(last).expect("deletes");
+        table
+            .insert(&tuple([int(LENGTH / 2), int(0)]))
+            .expect("inserts");
+        assert_eq!(check_queue(&kept, LENGTH), keys);
+        assert_eq!(keys_in_all_ways(&all), std::slice::from_ref(last));
+        table.delete_all_objects().expect("deletes");
+        table
+            .insert(&tuple([last.clone(), int(0)]))
+            .expect("inserts");
         kept.release();
         store.collect();
         assert_eq!(keys_in_all_ways(&table), std::slice::from_ref(last));

@@ -9,6 +9,7 @@ use std::ops::Bound;
 use fyris_index::{Batch, Entry, Index, OrderedIndex, Range};
 use fyris_sync::reclaim::Guard;
 
+use super::scan::precedes;
 use crate::error::{Error, Result};
 use crate::key_kind::{Exact, KeyKind, Order};
 use crate::slot::{Content, Moment, Now, Slot};
@@ -293,18 +294,15 @@ impl<I: OrderedIndex<Slot<Order>>> TableData<Order, I> {
             let from = passed
                 .as_ref()
                 .map_or(from, |slot| Bound::Excluded(slot.key()));
-            let in_sight = |slot: &Slot<Order>| match horizon {
-                None => true,
-                Some(end) if back => slot.key() >= end.key(),
-                Some(end) => slot.key() <= end.key(),
+            let in_sight = |slot: &Slot<Order>| {
+                horizon.is_none_or(|end| !precedes(end.key(), slot.key(), back))
             };
             let found = seek(&self.index, from, back, pin).filter(in_sight);
             let graves = self.graves_at(moment);
             // After the index (BURIED), and no further than that has led.
             let is_before = |slot: &Slot<Order>| match found {
                 None => in_sight(slot),
-                Some(found) if back => slot.key() > found.key(),
-                Some(found) => slot.key() < found.key(),
+                Some(found) => precedes(slot.key(), found.key(), back),
             };
             let buried =
                 graves.and_then(|graves| first_buried(graves, from, back, is_before, moment, pin));
@@ -320,20 +318,9 @@ impl<I: OrderedIndex<Slot<Order>>> TableData<Order, I> {
             // writer that puts in ever higher keys (ever lower ones, going back).
             passed = Some(slot);
             if graves.is_some() && horizon.is_none() {
-                horizon = self.last_key(!back, moment, pin);
+                let all = (Bound::Unbounded, Bound::Unbounded);
+                horizon = self.last_entry(all, back, moment, pin);
             }
-        }
-    }
-
-    /// Returns an entry of the last key of all, of those that are buried as well; back: of the first one.
-    fn last_key(&self, back: bool, moment: impl Moment, pin: &impl Guard) -> Option<Slot<Order>> {
-        let live = seek(&self.index, Bound::Unbounded, back, pin);
-        let graves = self.graves_at(moment);
-        let buried = graves.and_then(|graves| seek(graves, Bound::Unbounded, back, pin));
-        let both = live.into_iter().chain(buried);
-        match back {
-            true => both.max_by(|one, other| one.key().cmp(other.key())),
-            false => both.min_by(|one, other| one.key().cmp(other.key())),
         }
     }
 }

@@ -328,18 +328,31 @@ where
         if span.horizon != Horizon::Wanted {
             return true;
         }
-        let (mut last, mut buried): (Batch<Slot<K>>, Batch<Slot<K>>) = Default::default();
-        self.scan(span.range::<K>(), !back, 1, pin, &mut last);
-        if let Some(graves) = self.graves_at(moment) {
-            scan(graves, span.range::<K>(), !back, 1, pin, &mut buried);
-        }
-        let keys = [last.first(), buried.first()].into_iter().flatten();
-        let keys = keys.map(|slot| slot.key());
-        let Some(last) = (if back { keys.min() } else { keys.max() }) else {
+        let Some(last) = self.last_entry(span.range::<K>(), back, moment, pin) else {
             return false;
         };
-        span.horizon = Horizon::Key(K::bytes(last).to_vec());
+        span.horizon = Horizon::Key(K::bytes(last.key()).to_vec());
         true
+    }
+
+    /// Returns the entry at the end of a range, back: at its beginning, buried ones as well at the moment of a snapshot.
+    pub(super) fn last_entry(
+        &self,
+        range: Range<'_, K::Key>,
+        back: bool,
+        moment: impl Moment,
+        pin: &impl Guard,
+    ) -> Option<Slot<K>> {
+        let (mut live, mut buried): (Batch<Slot<K>>, Batch<Slot<K>>) = Default::default();
+        self.scan(range, !back, 1, pin, &mut live);
+        // After the index (BURIED).
+        if let Some(graves) = self.graves_at(moment) {
+            scan(graves, range, !back, 1, pin, &mut buried);
+        }
+        match (live.first(), buried.first()) {
+            (Some(live), Some(buried)) if precedes(live.key(), buried.key(), back) => Some(*buried),
+            (live, buried) => live.or(buried).copied(),
+        }
     }
 }
 
@@ -435,10 +448,7 @@ fn merge<K: KeyKind>(
 {
     let mut buried = buried.into_iter().peekable();
     for slot in live {
-        let is_before = |other: &Slot<K>| match back {
-            true => other.key() > slot.key(),
-            false => other.key() < slot.key(),
-        };
+        let is_before = |other: &Slot<K>| precedes(other.key(), slot.key(), back);
         while let Some(other) = buried.next_if(is_before) {
             out.push(other);
         }
@@ -450,6 +460,15 @@ fn merge<K: KeyKind>(
         out.push(same.filter(|_| moment.read(slot).is_none()).unwrap_or(slot));
     }
     out.extend(buried);
+}
+
+/// Returns whether a key comes before another one, back: behind it.
+#[inline]
+pub(super) fn precedes<K: Ord + ?Sized>(key: &K, other: &K, back: bool) -> bool {
+    match back {
+        true => key > other,
+        false => key < other,
+    }
 }
 
 /// Appends the objects of a key, each by itself.

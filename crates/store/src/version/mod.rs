@@ -11,7 +11,7 @@
 //! commit in it. While a table is *versioned*, a write puts a [cell](cell) in the slot, with the new content, room for
 //! a stamp, and the way to what the key held before. Only *then* it reads the clock and stamps the cell: at this moment
 //! the write takes effect. A snapshot sees what is stamped with less than its own place. A delete leaves a cell without
-//! content. What is in no cell counts as stamped with 0.
+//! content: a tombstone. What is in no cell counts as stamped with 0.
 //!
 //! (To read the clock first and publish then would not do: a writer that is slow between the two is passed by a
 //! snapshot, and by a write that a reader sees without it; then it publishes, and the snapshot sees it after all.)
