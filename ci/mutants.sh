@@ -126,9 +126,14 @@ store_commit_untold     | --cfg loom         | -p fyris --lib ops::model --profi
 store_list_waits_inside |                    | -p fyris --test concurrent lists_end
 store_list_unmoved      |                    | -p fyris --test concurrent what_is_deleted
 store_watch_unwaited    |                    | -p fyris --test life a_watch
-store_read_unchecked    |                    | -p fyris --lib ops::commit
 store_read_passed       |                    | -p fyris --lib ops::commit
-store_read_passed       | --cfg loom         | -p fyris --lib ops::model::a_key_that_was_read --profile quick
+store_guards_passed     |                    | -p fyris --test histories
+store_commit_passes_guards |                 | -p fyris --test histories
+store_unguarded         |                    | -p fyris --test transactions
+store_foreign_cell_ignored |                 | -p fyris --test histories
+store_moved_on_unasked  |                    | -p fyris --test transactions
+store_clock_before_guards |                  | -p fyris --test histories
+store_swapped_beneath   |                    | -p fyris --test histories
 store_stamp_first       | --cfg loom --cfg fyris_small | -p fyris --lib version::model::writes_and --profile quick
 store_reader_stamps_not | --cfg loom --cfg fyris_small | -p fyris --lib version::model::a_snapshot_sees_what --profile quick
 store_snapshot_stamps_not | --cfg loom --cfg fyris_small | -p fyris --lib version::model::a_key_goes --profile quick

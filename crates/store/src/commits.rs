@@ -41,7 +41,8 @@
 //! with the last place before it took effect.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64 as PlainU64, Ordering as PlainOrdering};
+use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use fyris_sync::atomic::{AtomicPtr, AtomicU64, Ordering, fence};
 use fyris_sync::lock::Mutex;
@@ -66,6 +67,10 @@ pub(crate) struct CommitLog {
     last: AtomicPtr<Decision>,
     /// Held by who begins snapshots, so that these are in the lists of their contents in the order of places.
     begins: Mutex<()>,
+    /// Held by commits over several tables while they are decided, and by who swaps the content of one.
+    contents: RwLock<()>,
+    /// The ticket of the last transaction.
+    tickets: PlainU64,
     /// The highest stamp that was given to a version, or is about to be (STILL).
     stamped: AtomicU64,
 }
@@ -111,8 +116,27 @@ impl CommitLog {
         Arc::new(CommitLog {
             last: AtomicPtr::new(std::ptr::null_mut()),
             begins: Mutex::new(()),
+            contents: RwLock::default(),
+            tickets: PlainU64::new(0),
             stamped: AtomicU64::new(0),
         })
+    }
+
+    /// Keeps all tables from getting other contents while the result lives.
+    pub(crate) fn keep_contents(&self) -> RwLockReadGuard<'_, ()> {
+        // Nothing is left half done by a panic.
+        self.contents.read().unwrap_or_else(|p| p.into_inner())
+    }
+
+    /// Keeps commits over several tables from being decided while the result lives.
+    pub(crate) fn swap_contents(&self) -> RwLockWriteGuard<'_, ()> {
+        self.contents.write().unwrap_or_else(|p| p.into_inner())
+    }
+
+    /// Returns a ticket for a transaction, from 1.
+    pub(crate) fn next_ticket(&self) -> u64 {
+        // Relaxed: a number.
+        self.tickets.fetch_add(1, PlainOrdering::Relaxed) + 1
     }
 
     /// Makes a commit happen, for all of its keys at once.

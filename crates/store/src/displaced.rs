@@ -120,6 +120,9 @@ where
         writer: &Writer<'_>,
         mut f: impl FnMut(Option<Content>) -> (Change, R),
     ) -> R {
+        if let Some(part) = writer.within {
+            return part.write(self, key, writer.pin, f);
+        }
         loop {
             // With the slot protected it holds (`apply`)
             // * a content, or nothing: `f` decides on that;
@@ -166,7 +169,7 @@ where
                 return (action(cell.get().held_with_history()), None);
             }
         }
-        let old = held.and_then(Held::now);
+        let old = held.and_then(Held::settled);
         let (change, result) = f(old);
         let Some(new) = self.change(old, change, displaced, writer) else {
             displaced.cell = MetCell::None;
@@ -207,7 +210,7 @@ where
         new: Option<Content>,
         displaced: &mut Displaced,
     ) -> Held {
-        let cell = VersionPtr::new(new, held, &self.commits.log);
+        let cell = VersionPtr::new(new, held, &self.snapshots);
         displaced.history = History::Extended(cell, held);
         Held::version(cell)
     }
@@ -255,13 +258,13 @@ where
             return (Action::Keep, None);
         };
         let held = cell.get().held_before();
-        let old = held.and_then(Held::now);
+        let old = held.and_then(Held::settled);
         let (change, result) = f(old);
         let Some(now) = self.change(old, change, displaced, writer) else {
             return (Action::Keep, Some(result));
         };
         let (terms, after) = (cell.get().terms(), cell.get().after());
-        if matches!(terms, Terms::New | Terms::Unchanged) && now.is_none() && old.is_none() {
+        if matches!(terms, Terms::New | Terms::Guarded) && now.is_none() && old.is_none() {
             return (Action::Keep, Some(result));
         }
         let held = self.with_history(held, now, displaced, writer);
@@ -280,7 +283,7 @@ where
                 }
                 same
             }
-            Terms::New | Terms::Unchanged => {
+            Terms::New | Terms::Guarded => {
                 if !cfg!(fyris_mutant = "store_read_passed") {
                     hold.abort();
                 }
@@ -299,7 +302,10 @@ where
         (old, now, held): (Option<Content>, Option<Content>, Option<Held>),
         new: Option<Content>,
     ) {
-        let (before, after) = (self.gain(old, cell.get().after()), self.gain(now, new));
+        let (before, after) = (
+            self.gain(old, cell.get().after(), true),
+            self.gain(now, new, true),
+        );
         let (objects, bytes) = (after.0 - before.0, after.1 - before.1);
         // The commit will bring back what the write takes out: counted already.
         self.account(objects.max(0), 0);
@@ -320,12 +326,17 @@ where
         records.iter().fold(old, add)
     }
 
-    /// Returns by how many objects and bytes a key grows when `new` takes the place of `old`; in a bag `new` was made
-    /// from `old`.
-    pub(crate) fn gain(&self, old: Option<Content>, new: Option<Content>) -> (i64, i64) {
+    /// Returns by how many objects and bytes a key grows when `new` takes the place of `old`; where it `extends` that,
+    /// in a bag, it was made from it.
+    pub(crate) fn gain(
+        &self,
+        old: Option<Content>,
+        new: Option<Content>,
+        extends: bool,
+    ) -> (i64, i64) {
         let size = |content: Option<Content>| content.map_or(0, Content::size) as i64;
         let bytes = match new {
-            Some(new) if self.kind.is_bag() => chain::size_above(new, old) as i64,
+            Some(new) if extends && self.kind.is_bag() => chain::size_above(new, old) as i64,
             _ => size(new) - size(old),
         };
         (more(old, new), bytes)
@@ -413,14 +424,15 @@ where
     #[cold]
     pub(crate) fn retire_loser(&self, cell: PendingPtr, with_history: bool, pin: &LocalGuard) {
         let (held, new) = (cell.get().held_before(), cell.get().after());
-        let old = held.and_then(Held::now);
+        let old = held.and_then(Held::settled);
         let committed = cell.get().state() == CommitState::Committed;
+        // In a bag what is put in may contain the old chain.
+        let contains = self.kind.is_bag() && cell.get().extends();
         if committed && with_history {
             if old != new {
                 let (died, key) = (cell.get().version(), cell.get().key());
-                // In a bag what is put in contains the old chain.
                 let owned = match old {
-                    Some(old) if !self.kind.is_bag() || new.is_none() => DeadItem::Content(old),
+                    Some(old) if !contains => DeadItem::Content(old),
                     _ => DeadItem::Nothing,
                 };
                 self.supersede(held, owned, (died, new.is_none()), key, pin);
@@ -428,15 +440,12 @@ where
             return;
         }
         // SAFETY: OWNERSHIP: the cell owned both sides, the winner went to the slot, and the cell is taken out
-        // of its slot once. In a bag what is put in contains the old chain.
+        // of its slot once.
         unsafe {
             match (committed, old, new) {
-                (true, Some(old), None) => old.retire(pin),
-                (true, Some(old), Some(new)) if !self.kind.is_bag() && old != new => {
-                    old.retire(pin);
-                }
+                (true, Some(old), _) if !contains && Some(old) != new => old.retire(pin),
                 // The records are the committer's (UNPLACED).
-                (false, _, Some(new)) => chain::retire_cells_above(new, old, pin),
+                (false, _, Some(new)) if contains => chain::retire_cells_above(new, old, pin),
                 _ => {}
             }
             if let (true, Some(cell)) = (committed, held.and_then(Held::as_version)) {
@@ -472,6 +481,10 @@ impl TableData<Exact, HashIndex<Slot<Exact>>> {
         writer: &Writer<'_>,
         mut f: impl FnMut(Option<Content>) -> (Change, R),
     ) -> R {
+        if let Some(part) = writer.within {
+            let (bytes, len) = (key.word.to_le_bytes(), key.len);
+            return part.write(self, Exact::from_bytes(&bytes[..len]), writer.pin, f);
+        }
         let has_key = |slot: &Slot<Exact>| slot.has_short_key(key);
         loop {
             let mut displaced = Displaced::default();

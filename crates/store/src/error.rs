@@ -6,9 +6,10 @@
 
 use fyris_index::library::Fault;
 use fyris_query::{KeyChanges, SpecError};
-use fyris_term::SerdeError;
+use fyris_term::{SerdeError, Term};
 
 use crate::ids::{Protection, Right, TableRef, TableType};
+use crate::record::brief;
 
 /// The result of an operation of the store.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -205,6 +206,21 @@ pub enum Error {
     /// A snapshot is not written to.
     #[error("a snapshot can only be read")]
     ReadOnly,
+    /// A transaction could not be committed, or could not go on, as others have changed what it had read: it may be
+    /// tried again. See [`Store::transaction`](crate::Store::transaction).
+    #[error("another write to {table} was faster{}", at_key(.key))]
+    Conflict {
+        /// The table.
+        table: TableRef,
+        /// The key, where one is known. In a box: results carry errors, so these are to be small.
+        key: Option<Box<Term>>,
+    },
+    /// The transaction was committed or aborted.
+    #[error("the transaction has ended")]
+    TransactionEnded,
+    /// A transaction reads and writes objects; this works on the table itself.
+    #[error("{0} does not work in a transaction")]
+    InTransaction(&'static str),
     /// The generator of `init_table` gave up.
     #[error("the generator failed: {0}")]
     Generator(String),
@@ -213,6 +229,12 @@ pub enum Error {
 /// Every lookup writes or passes over the room of an error: with 8 bytes more one of an element took 4 ns longer, of
 /// 58.
 const _: () = assert!(size_of::<Error>() <= 56);
+
+/// Returns the words for the key of a conflict.
+fn at_key(key: &Option<Box<Term>>) -> String {
+    key.as_ref()
+        .map_or_else(String::new, |key| format!(", key {}", brief(key)))
+}
 
 impl Error {
     /// Returns the error class that ETS would use: `badarg` or `system_limit`.

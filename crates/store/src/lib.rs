@@ -40,6 +40,7 @@
 //!   index;
 //! * `query`: match specifications over tables, in slices, chunks and threads;
 //! * `table_shared`: a table, whose content one pointer reaches;
+//! * `version`, `snapshot`, `transaction`: what keys held before, and who reads and writes by that;
 //! * `catalog`, `registry`: tables by number and name, owners and heirs;
 //! * [`dump`]: tables in files, as OTP writes and reads them;
 //! * [`Table`], [`Store`]: rights, names, and the public face;
@@ -78,6 +79,7 @@ mod store;
 mod table;
 mod table_data;
 mod table_shared;
+mod transaction;
 mod typed;
 mod version;
 mod view;
@@ -108,5 +110,6 @@ pub use table::{
     Batch, Cursor, Elements, Generated, Info, InfoValue, Iter, Loader, Prefix, RangeCursor,
     RangeOptions, Setting, Table,
 };
+pub use transaction::{Transaction, TransactionOptions};
 pub use typed::{TypedIter, TypedTable};
 pub use view::Step;

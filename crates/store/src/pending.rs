@@ -20,8 +20,7 @@
 //! is what the key held; what an aborted commit would have put there is its committer's (UNPLACED).
 //!
 //! A commit may be over several tables. The [decision](Decision) is one, and each table has a [part](CommitPart) of the
-//! cells. A cell may also remove its key, or only guard what was read under it, and so have no content at all; then the
-//! part has the key.
+//! cells. A cell may also remove its key, and so have no content at all; then the part has the key.
 //!
 //! # Writing through
 //!
@@ -32,7 +31,8 @@
 //! * the same as before where it replaces whatever is there (`set` and `ordered_set`), so it does not matter if the
 //!   decision falls meanwhile: no reader is going to see the write;
 //! * made anew from the present content, in the bags;
-//! * nothing at all if the key was to be new, or was read: a writer that changes it aborts the commit.
+//! * nothing at all if the key was to be new, or a [transaction](crate::transaction) has read it: a writer that changes
+//!   it aborts the commit.
 //!
 //! In the last two cases the decision must not fall between the look at the state and the change: the writer *holds*
 //! it. The committer *seals* the commit before it decides: from then on no writer can hold it, and the committer waits
@@ -56,10 +56,7 @@
 //!
 //! A committer that panics half-way aborts (its guard's `Drop`), so that no thread waits for ever.
 //!
-//! # Outlook
-//!
-//! A transaction is a committer that has also read: it puts cells in for the keys that it read as well. A snapshot is
-//! an empty commit: its place in the log says what it sees.
+//! A snapshot is an empty commit: its place in the log says what it sees.
 
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -101,11 +98,16 @@ pub(crate) enum Terms {
     Add,
     /// The key is new.
     New,
-    /// The key holds what was read under it, and keeps that.
-    Unchanged,
+    /// The commit's transaction has read what it replaces: see [`crate::version::guards`].
+    Guarded,
 }
 
 impl Terms {
+    /// Returns whether the content of a bag's key is made on top of the one that is there.
+    fn extend(self) -> bool {
+        self != Terms::Guarded
+    }
+
     /// Returns whether a writer of the key must keep the decision from falling while it writes.
     fn want_hold(self) -> bool {
         self != Terms::Replace
@@ -167,6 +169,9 @@ pub(crate) struct Decision {
     state: AtomicU32,
     /// Whether any cell has terms for which a writer holds the decision.
     wants_seal: bool,
+    /// The ticket of the transaction that commits, from 1; 0 of a list. Of two commits that cannot both be, the one
+    /// with the lower ticket goes first.
+    ticket: u64,
     /// The number of uses that the block still has.
     uses: AtomicU8,
     /// The number of commits before. Written before the block is in the log, as `previous`.
@@ -230,7 +235,12 @@ impl Pending {
         part.expect("a cell is in a part")
     }
 
-    fn decision(&self) -> &Decision {
+    /// Returns whether what a bag's key will hold contains what it holds.
+    pub(crate) fn extends(&self) -> bool {
+        self.terms().extend() && self.after().is_some()
+    }
+
+    pub(crate) fn decision(&self) -> &Decision {
         #[cfg(loom)]
         fyris_sync::reclaim::assert_not_reclaimed(self.decision);
         // SAFETY: BLOCK: the decision lives as long as the cell.
@@ -366,10 +376,7 @@ impl Pending {
     /// Waits until the commit is decided: as long as the list takes that is being inserted, asleep if that is long.
     /// Called outside every slot.
     pub(crate) fn wait(&self) {
-        let mut backoff = Backoff::new();
-        while self.state() == CommitState::Undecided {
-            backoff.wait_long();
-        }
+        self.decision().wait();
     }
 }
 
@@ -450,6 +457,44 @@ impl CommitPart {
 }
 
 impl Decision {
+    /// Returns whether it has happened, or will not.
+    pub(crate) fn is_decided(&self) -> bool {
+        // Acquire: as in `Pending::state`.
+        matches!(
+            self.state.load(Ordering::Acquire) & STATE,
+            COMMITTED | ABORTED
+        )
+    }
+
+    /// Waits until it is decided.
+    pub(crate) fn wait(&self) {
+        let mut backoff = Backoff::new();
+        while !self.is_decided() {
+            backoff.wait_long();
+        }
+    }
+
+    /// Returns whether it is neither decided nor about to be.
+    pub(crate) fn is_open(&self) -> bool {
+        // Acquire: as in `Pending::state`.
+        self.state.load(Ordering::Acquire) & STATE == UNDECIDED
+    }
+
+    /// Returns the ticket.
+    pub(crate) fn ticket(&self) -> u64 {
+        self.ticket
+    }
+
+    /// Aborts the commit unless it is about to be decided; returns whether it is decided, either way.
+    pub(crate) fn abort_unsealed(&self) -> bool {
+        let aborted = |state: u32| (state & STATE == UNDECIDED).then_some(state | ABORTED);
+        // Release: as in `abort`. Acquire: as in `Pending::state`.
+        let done = self
+            .state
+            .fetch_update(Ordering::Release, Ordering::Acquire, aborted);
+        done.is_ok() || self.is_decided()
+    }
+
     fn abort(&self) {
         // Release: pairs with the Acquire in `Pending::state` and in `Commit::seal`. Relaxed: a failure is repeated.
         // Holders keep holding.
@@ -525,9 +570,15 @@ pub(crate) struct Commit(NonNull<Decision>);
 impl Commit {
     /// Returns a commit with a part for each of its tables, in their order; undecided.
     pub(crate) fn new(plans: impl IntoIterator<Item = PartPlan>) -> Commit {
+        Commit::of_transaction(plans, 0)
+    }
+
+    /// Returns the commit of a transaction with a ticket.
+    pub(crate) fn of_transaction(plans: impl IntoIterator<Item = PartPlan>, ticket: u64) -> Commit {
         let block = Box::into_raw(Box::new(Decision {
             state: AtomicU32::new(UNDECIDED),
             wants_seal: false,
+            ticket,
             uses: AtomicU8::new(1),
             version: AtomicU64::new(0),
             previous: AtomicPtr::new(std::ptr::null_mut()),

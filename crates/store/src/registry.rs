@@ -36,7 +36,7 @@ pub(crate) struct Inner {
     by_name: Directory,
     pub(crate) indexes: Indexes,
     /// The commits over all tables, in their order.
-    commits: Arc<CommitLog>,
+    pub(crate) commits: Arc<CommitLog>,
     pub(crate) snapshots: AllSnapshots,
     registry: Mutex<Registry>,
     /// Held while the tables of a process that has ended change hands. Comes before all other locks.

@@ -285,11 +285,23 @@ impl Held {
         (bits & TAG == VERSION).then(|| unsafe { VersionPtr::from_bits(bits & !TAG) })
     }
 
-    /// Returns the content at present.
+    /// Returns the content at present, for a reader.
     #[inline]
     pub(crate) fn now(self) -> Option<Content> {
         match self.as_version() {
             Some(cell) => cell.now(),
+            None => Some(Content(self.0)),
+        }
+    }
+
+    /// Returns the content at present, for a writer: who changes it comes after who put it there (STAMPED).
+    #[inline]
+    pub(crate) fn settled(self) -> Option<Content> {
+        match self.as_version() {
+            Some(cell) => {
+                cell.stamp();
+                cell.content()
+            }
             None => Some(Content(self.0)),
         }
     }
@@ -455,6 +467,11 @@ impl<K> Slot<K> {
             Some(cell) => Settled::Held(cell.get().held()),
             None => Settled::Held(None),
         }
+    }
+
+    /// Returns what the key holds, unless that depends on a commit.
+    pub(crate) fn as_held(self) -> Option<Held> {
+        (self.0.get() & TAG != PENDING).then_some(Held(self.0))
     }
 
     /// Returns the pending cell, if the entry is one.

@@ -130,6 +130,16 @@ impl SnapshotInner {
         Ok(Past { data, place })
     }
 
+    /// Returns the place in the log.
+    pub(crate) fn place(&self) -> u64 {
+        self.place
+    }
+
+    /// Returns the snapshot as its content lists it.
+    pub(crate) fn listed(&self) -> &Arc<LiveSnapshot> {
+        &self.listed
+    }
+
     /// Refuses a released snapshot. What was read before a look that passes is right.
     pub(crate) fn check(&self) -> Result<()> {
         fork::check()?;
@@ -393,11 +403,18 @@ pub(crate) fn take(tables: &[&Table]) -> Result<Vec<Snapshot>> {
     take_for(tables, Lasts::WithTaker)
 }
 
+/// Takes snapshots for a transaction, which holds them; nobody else can release them.
+pub(crate) fn take_within(tables: &[&Table]) -> Result<Vec<Arc<SnapshotInner>>> {
+    let taken = take_for(tables, Lasts::WithCall(None))?;
+    let inner = |taken: Snapshot| taken.table.past().expect("of a snapshot").clone();
+    Ok(taken.into_iter().map(inner).collect())
+}
+
 fn take_for(tables: &[&Table], life: Lasts) -> Result<Vec<Snapshot>> {
     // Before any lock, which another thread of the parent may have held.
     fork::check()?;
     for table in tables {
-        table.check_live()?;
+        table.check_live("snapshot")?;
     }
     let pin = pin();
     loop {
@@ -492,7 +509,7 @@ impl Table {
 
     fn moment(&self, end: Option<Instant>) -> Result<Table> {
         let is_consistent = self.shared().settings.consistent;
-        if self.past().is_some() || !is_consistent || cfg!(fyris_mutant = "store_moments_mixed") {
+        if !self.is_live() || !is_consistent || cfg!(fyris_mutant = "store_moments_mixed") {
             return Ok(self.clone());
         }
         if end.is_none()

@@ -61,7 +61,7 @@ where
             keypos,
             objects: Striped::new(),
             bytes: Striped::new(),
-            snapshots: LiveSnapshots::default(),
+            snapshots: LiveSnapshots::new(log),
             graves: K::ORDERED.then(Ordered::new),
             commits: Commits::new(log),
         }

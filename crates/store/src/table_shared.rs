@@ -165,8 +165,8 @@ impl TableShared {
     /// [`Error::NoSuchTable`] if the table is deleted; [`Error::LibraryIndex`].
     pub(crate) fn empty<'g>(&self, pin: &'g impl Guard) -> Result<&'g AnyTableData> {
         fork::check()?;
-        let log = self.any_data(pin).ok_or_else(|| self.gone())?.log();
-        let fresh = self.settings.content(0, log)?;
+        let log = self.any_data(pin).ok_or_else(|| self.gone())?.log().clone();
+        let fresh = self.settings.content(0, &log)?;
         let fresh = Box::into_raw(Box::new(fresh));
         loop {
             // PROTECT: pairs with the AcqRel below.
@@ -176,6 +176,7 @@ impl TableShared {
                 drop(unsafe { Box::from_raw(fresh) });
                 return Err(self.gone());
             }
+            let _swap = log.swap_contents();
             // AcqRel: pairs with PROTECT in `any_data`, which sees the new data whole. Relaxed: a failure is retried.
             let swapped =
                 self.data
@@ -189,6 +190,8 @@ impl TableShared {
 
     /// Takes the content away for ever; it is to be retired. `None` if that was done before.
     pub(crate) fn delete(&self) -> Option<DisplacedData> {
+        let store = self.store.upgrade();
+        let _swap = store.as_ref().map(|store| store.commits.swap_contents());
         // AcqRel: pairs with PROTECT in `any_data`, and sees whole what it takes.
         let old = self.data.swap(std::ptr::null_mut(), Ordering::AcqRel);
         // SAFETY: unreachable for threads that pin from now on, and only one swap takes it out.

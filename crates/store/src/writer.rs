@@ -2,9 +2,13 @@
 
 use fyris_sync::reclaim::LocalGuard;
 
+use crate::error::Result;
 use crate::fix::Fixes;
 use crate::life::State;
 use crate::record::RecordPtr;
+use crate::table_data::AnyTableData;
+use crate::transaction::TransactionPart;
+use crate::view::{Live, TableView};
 
 /// The pin of a write, and what the modes ask of it that its table had when its section began (see [`crate::life`]).
 pub(crate) struct Writer<'g> {
@@ -13,6 +17,8 @@ pub(crate) struct Writer<'g> {
     fixes: Option<&'g Fixes>,
     /// Whether it leaves what it displaces for snapshots.
     pub(crate) is_versioned: bool,
+    /// The transaction that it writes for: then nothing is written to the table.
+    pub(crate) within: Option<&'g TransactionPart>,
 }
 
 impl<'g> Writer<'g> {
@@ -22,6 +28,28 @@ impl<'g> Writer<'g> {
             pin,
             fixes: state.is_fixed().then_some(fixes),
             is_versioned: state.is_versioned(),
+            within: None,
+        }
+    }
+
+    /// Returns a write of a transaction.
+    pub(crate) fn within(pin: &'g LocalGuard, part: &'g TransactionPart) -> Writer<'g> {
+        Writer {
+            pin,
+            fixes: None,
+            is_versioned: false,
+            within: Some(part),
+        }
+    }
+
+    /// Returns the view that the write reads by, of a content that it has been handed.
+    pub(crate) fn view<'d>(&self, data: &'d AnyTableData) -> Result<TableView<'d>>
+    where
+        'g: 'd,
+    {
+        match self.within {
+            None => Ok(TableView::Now(Live(data))),
+            Some(part) => part.view(self.pin).map(TableView::Within),
         }
     }
 
@@ -32,6 +60,7 @@ impl<'g> Writer<'g> {
             pin,
             fixes: None,
             is_versioned: false,
+            within: None,
         }
     }
 

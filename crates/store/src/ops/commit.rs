@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use crate::displaced::Displaced;
 use crate::error::Result;
 use crate::key_kind::KeyKind;
-use crate::pending::{CellTerms, Commit, CommitPart, PartPlan, PendingPtr, Terms, terms_of};
+use crate::pending::{CellTerms, Commit, CommitPart, PartPlan, PendingPtr, Terms};
 use crate::record::{NewRecord, RecordPtr};
 use crate::slot::{Content, Held, Settled, Slot};
 use crate::table_data::TableData;
@@ -69,7 +69,7 @@ pub(crate) struct Writes {
     pub(crate) keys: Vec<RecordPtr>,
     /// The condition of each key, or one for all.
     pub(crate) terms: CellTerms,
-    /// What each key is to hold, or is to have held; none where the records below say it.
+    /// What each key is to hold; none where the records below say it.
     pub(crate) contents: Vec<Option<Content>>,
     /// In a bag, the records that are added to each key, one behind another; and where those of the next key begin.
     pub(crate) records: Vec<RecordPtr>,
@@ -79,11 +79,8 @@ pub(crate) struct Writes {
 impl Writes {
     /// Retires the objects of writes that were not committed: others may have seen them in cells.
     pub(crate) fn retire(self, pin: &impl Guard) {
-        for (at, content) in self.contents.into_iter().enumerate() {
-            // What was only read is the slot's.
-            if let Some(content) = content
-                && terms_of(&self.terms, || at) != Terms::Unchanged
-            {
+        for content in self.contents {
+            if let Some(content) = content {
                 // SAFETY: UNPLACED: in no slot, and in no cell of one.
                 unsafe { content.retire(pin) };
             }
@@ -103,6 +100,13 @@ pub(crate) struct Placed {
     more: i64,
     fewer: i64,
     bytes: i64,
+}
+
+impl Placed {
+    /// Returns the number of objects that come.
+    pub(crate) fn more(&self) -> i64 {
+        self.more
+    }
 }
 
 /// The end of a step of placing cells.
@@ -189,7 +193,8 @@ where
         let decided = admission.step(|writer| {
             // Before they can be seen.
             self.account(placed.more, 0);
-            let done = commit.seal();
+            let done =
+                self.passes_guards(commit.part(0), commit.block(), writer.pin) && commit.seal();
             if done {
                 self.commits.log.append(commit, writer.pin);
             } else {
@@ -313,7 +318,7 @@ where
                     return None;
                 }
             };
-            let (cell, old) = (part.cell(first + at), held.and_then(Held::now));
+            let (cell, old) = (part.cell(first + at), held.and_then(Held::settled));
             // Also when nothing changes for this key: the cell keeps it as it is until the decision (DECISION).
             let new = self.planned(work, first + at, cell, old)?;
             let decided = slot.and_then(Slot::as_pending);
@@ -321,7 +326,11 @@ where
                 Some(decided) if writer.is_versioned => decided.get().held_with_history(),
                 _ => held,
             };
-            let (objects, bytes) = self.gain(old, new);
+            let extends = cell.get().terms() != Terms::Guarded;
+            let (objects, bytes) = self.gain(old, new, extends);
+            if let (Some(old), None) = (old, new) {
+                writer.note_one(old.newest());
+            }
             placed.more += objects.max(0);
             placed.fewer += objects.min(0);
             placed.bytes += bytes;
@@ -344,9 +353,6 @@ where
         let given = work.contents.get(at).copied();
         match (cell.get().terms(), given) {
             (Terms::New, _) if old.is_some() => None,
-            (Terms::Unchanged, Some(seen)) => {
-                (old == seen || cfg!(fyris_mutant = "store_read_unchecked")).then_some(old)
-            }
             (_, Some(content)) => Some(content),
             (_, None) => Some(self.with_records(old, cell.get().part().records_of(cell.get()))),
         }

@@ -6,6 +6,7 @@
 //! and go but do not change, so the objects that were judged, and are still there, are changed; a few of one key, whose
 //! judgement is a comparison of bytes, are judged and deleted in one step.
 
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::mem::ManuallyDrop;
 
@@ -27,6 +28,26 @@ where
     I: Index<Slot<K>>,
     Slot<K>: Entry<Key = K::Key>,
 {
+    /// Returns what a key holds for a writer.
+    fn seen_by(&self, key: &K::Key, writer: &Writer<'_>) -> Option<Content> {
+        match writer.within {
+            None => self.get(key, writer.pin),
+            Some(_) => self.write(key, writer, |old| (Change::Keep, old)),
+        }
+    }
+
+    /// Returns the objects of a key of a bag that a writer has found, as it may change them.
+    pub(crate) fn adopted<'r>(
+        &self,
+        these: &'r [RecordPtr],
+        writer: &Writer<'_>,
+    ) -> Cow<'r, [RecordPtr]> {
+        match writer.within {
+            None => Cow::Borrowed(these),
+            Some(part) => Cow::Owned(part.adopt(self, these, writer.pin)),
+        }
+    }
+
     /// Deletes a found object, or what has taken its place, if it is `doomed` (as the found one was). One object a
     /// key.
     pub(crate) fn delete_found(
@@ -40,7 +61,7 @@ where
             if self.remove_if(self.key_of(found), Some(seen), writer) {
                 return true;
             }
-            match self.get(self.key_of(found), writer.pin) {
+            match self.seen_by(self.key_of(found), writer) {
                 Some(now)
                     if doomed(now.newest()) && !cfg!(fyris_mutant = "query_no_second_look") =>
                 {
@@ -67,7 +88,7 @@ where
             if self.put_if(new, Some(seen), writer) {
                 return Ok(true);
             }
-            match self.get(self.key_of(found), writer.pin) {
+            match self.seen_by(self.key_of(found), writer) {
                 Some(now) if !cfg!(fyris_mutant = "query_no_second_look") => seen = now,
                 _ => return Ok(false),
             }

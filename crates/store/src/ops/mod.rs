@@ -14,9 +14,10 @@ mod read;
 mod scan;
 mod swap;
 mod update;
+mod validate;
 mod write;
 
-pub(crate) use commit::{Admission, Outcome, Patience};
+pub(crate) use commit::{Admission, Outcome, Patience, Placed, Writes};
 pub use counter::{CounterOp, SmallOp};
 #[cfg(test)]
 pub(crate) use list::List;

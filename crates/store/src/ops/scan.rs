@@ -1,7 +1,7 @@
 //! Scans of ranges of keys, in large steps.
 
-use std::ops::Bound;
 use std::ops::ControlFlow::{self, Break, Continue};
+use std::ops::{Bound, RangeBounds};
 
 use fyris_index::{Batch, Entry, Index, Ordered, OrderedIndex, Range};
 use fyris_sync::reclaim::Guard;
@@ -54,6 +54,24 @@ impl Span {
             to,
             horizon: Horizon::Open,
         }
+    }
+
+    /// Returns its bounds.
+    pub(crate) fn bounds(&self) -> (Bound<&[u8]>, Bound<&[u8]>) {
+        (
+            self.from.as_ref().map(Vec::as_slice),
+            self.to.as_ref().map(Vec::as_slice),
+        )
+    }
+
+    /// Returns it as if nothing of it was visited.
+    pub(crate) fn plain(self) -> Span {
+        Span::new(self.from, self.to)
+    }
+
+    /// Returns whether a key is in it.
+    pub(crate) fn has(&self, key: &[u8]) -> bool {
+        self.bounds().contains(key)
     }
 
     /// Takes the horizon away: a scan that goes on later shows what came meanwhile.
@@ -186,7 +204,7 @@ where
 
     /// Appends the entries of at least `want` keys of a span, and takes these keys out of it. Returns `false` at its
     /// end.
-    fn visit(
+    pub(super) fn visit(
         &self,
         span: &mut Span,
         back: bool,

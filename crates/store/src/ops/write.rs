@@ -146,6 +146,11 @@ where
         })
     }
 
+    /// Returns the bytes of the key of a record; as [`TableData::key_of`].
+    pub(crate) fn bytes_of<'k>(&self, record: RecordPtr) -> &'k [u8] {
+        K::bytes(self.key_of(record))
+    }
+
     /// Returns the key of a record; the caller is pinned, or owns the record, for as long as it uses it.
     #[inline]
     pub(crate) fn key_of<'k>(&self, record: RecordPtr) -> &'k K::Key {

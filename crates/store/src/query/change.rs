@@ -13,7 +13,7 @@ use crate::native_terms::record_of;
 use crate::record::{NewRecord, Object, RecordPtr, object};
 use crate::table::Table;
 use crate::table_data::{AnyTableData, with_data};
-use crate::view::{Live, View};
+use crate::view::View;
 use crate::writer::Writer;
 
 /// Checks a table and a specification for `select_replace`, before it touches anything.
@@ -35,7 +35,7 @@ pub(crate) fn delete_of_key(
     (key, prefix): (&KeyBuf, &[u8]),
     writer: &Writer<'_>,
     doomed: impl Fn(Object<'_>) -> bool,
-) -> usize {
+) -> Result<usize> {
     let judge = |record| doomed(object(record, table.keypos()));
     let mut fingerprints = chain::ANY;
     if table.table_type().is_bag() {
@@ -43,15 +43,15 @@ pub(crate) fn delete_of_key(
         let deleted =
             with_data!(data, b => b.delete_alike(b.key(key), &fingerprints, judge, writer));
         if let Some(deleted) = deleted {
-            return deleted;
+            return Ok(deleted);
         }
     }
-    let Some(content) = Live(data).get(key, writer.pin) else {
-        return 0;
+    let Some(content) = writer.view(data)?.get(key, writer.pin) else {
+        return Ok(0);
     };
     let records = chain::search(content, fingerprints).map(|object| object.record);
     let found: SmallVec<[RecordPtr; 1]> = records.filter(|record| judge(*record)).collect();
-    delete_found(table, data, &found, writer, doomed)
+    Ok(delete_found(table, data, &found, writer, doomed))
 }
 
 /// Deletes the objects that are doomed among the next ones of a scan; how many.
@@ -62,10 +62,10 @@ pub(super) fn delete(
     objects: usize,
     writer: &Writer<'_>,
     doomed: impl Fn(Object<'_>) -> bool,
-) -> usize {
+) -> Result<usize> {
     let mut condemned: Vec<RecordPtr> = Vec::new();
     scan.step(
-        &mut Live(data).read_many(writer.pin),
+        &mut writer.view(data)?.read_many(writer.pin),
         (Pace::About(objects), BATCH),
         writer.pin,
         |object| {
@@ -75,7 +75,7 @@ pub(super) fn delete(
             false
         },
     );
-    delete_found(table, data, &condemned, writer, doomed)
+    Ok(delete_found(table, data, &condemned, writer, doomed))
 }
 
 /// Deletes objects that were found doomed, unless what has taken their places is not; how many.
@@ -94,7 +94,7 @@ fn delete_found(
                 [one] if !table.table_type().is_bag() => {
                     usize::from(b.delete_found(*one, judge, writer))
                 }
-                these => b.delete_these(these, writer),
+                these => b.delete_these(&b.adopted(these, writer), writer),
             })
         })
         .sum()
@@ -121,8 +121,12 @@ pub(super) fn replace(
         Ok(Some(new))
     };
     let mut found: Vec<RecordPtr> = Vec::new();
+    let view = match writer.view(data) {
+        Ok(view) => view,
+        Err(error) => return (0, Err(error)),
+    };
     scan.step(
-        &mut Live(data).read_many(writer.pin),
+        &mut view.read_many(writer.pin),
         (Pace::About(objects), BATCH),
         writer.pin,
         |object| {
@@ -136,7 +140,8 @@ pub(super) fn replace(
             [one] if !table.table_type().is_bag() => {
                 b.replace_found(*one, judge, writer).map(usize::from)
             }
-            these => judged(these, judge).map(|pairs| b.replace_these(pairs, writer)),
+            these => judged(&b.adopted(these, writer), judge)
+                .map(|pairs| b.replace_these(pairs, writer)),
         });
         match done {
             Ok(more) => count += more,

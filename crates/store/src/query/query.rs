@@ -232,11 +232,10 @@ impl Query {
         }
         let Query { table, work, .. } = self;
         match work.verb {
-            Verb::Delete if work.spec.is_catch_all_true() => work.delete_all(table),
-            Verb::Delete => table.write(|data, writer| {
-                work.delete(table, data, objects, writer);
-                Ok(())
-            }),
+            Verb::Delete if work.spec.is_catch_all_true() && table.is_live() => {
+                work.delete_all(table)
+            }
+            Verb::Delete => table.write(|data, writer| work.delete(table, data, objects, writer)),
             _ => table.write(|data, writer| work.replace(table, data, objects, writer)),
         }?;
         Ok(!work.scan.is_done())
@@ -288,7 +287,7 @@ impl Query {
         objects: usize,
         mut step: impl FnMut(&mut Work, &mut TableReader<'_, '_>, Pace, &LocalGuard) -> bool,
     ) -> Result<()> {
-        if self.past.is_none() && self.table.past().is_none() {
+        if self.past.is_none() && self.table.is_live() {
             let Query { table, work, .. } = self;
             let few = work.few();
             // The next chunk of a live table shows what is there then.
@@ -538,11 +537,7 @@ impl Query {
     /// Lets it show what comes behind the last key of now, if it reads the live table: see
     /// [`Span::widen`](crate::ops::Span::widen).
     pub(super) fn widened(mut self) -> Query {
-        if self
-            .past
-            .as_ref()
-            .is_none_or(|table| table.past().is_none())
-        {
+        if self.past.as_ref().is_none_or(Table::is_live) {
             self.work.scan.widen();
         }
         self

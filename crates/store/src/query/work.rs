@@ -199,12 +199,13 @@ impl Work {
         data: &AnyTableData,
         objects: usize,
         writer: &Writer<'_>,
-    ) {
+    ) -> Result<()> {
         let (spec, machine) = (&self.spec, machine_or_default(&self.machine));
         let doomed = |object: Object<'_>| {
             !rejects(spec, &object) && spec.matches_true(&object.view(), machine)
         };
-        self.count += change::delete(table, &mut self.scan, data, objects, writer, doomed);
+        self.count += change::delete(table, &mut self.scan, data, objects, writer, doomed)?;
+        Ok(())
     }
 
     pub(super) fn replace(

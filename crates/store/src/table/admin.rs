@@ -29,8 +29,8 @@ pub enum Setting {
 }
 
 impl Table {
-    fn store(&self) -> Result<Arc<Inner>> {
-        self.check_live()?;
+    fn store(&self, operation: &'static str) -> Result<Arc<Inner>> {
+        self.check_live(operation)?;
         // A store that is gone has taken its tables with it.
         self.shared
             .store
@@ -55,7 +55,8 @@ impl Table {
     ///
     /// [`Error::NoSuchTable`], [`Error::NoAccess`].
     pub fn delete(&self) -> Result<()> {
-        self.store()?.delete(&self.shared, self.asked, self.caller)
+        self.store("delete")?
+            .delete(&self.shared, self.asked, self.caller)
     }
 
     /// `rename/2`: gives the table another name, which is only shown by `info` if the table is unnamed. This handle
@@ -77,7 +78,7 @@ impl Table {
     ///
     /// [`Error::NameTaken`], [`Error::NoSuchTable`], [`Error::NoAccess`].
     pub fn rename(&self, name: Atom) -> Result<TableRef> {
-        self.store()?
+        self.store("rename")?
             .rename(&self.shared, self.asked, self.caller, name)
     }
 
@@ -115,7 +116,7 @@ impl Table {
     ///
     /// [`Error::NotOwner`], [`Error::AlreadyOwner`], [`Error::NoSuchProcess`], [`Error::NoSuchTable`].
     pub fn give_away(&self, to: ProcessId, data: Term) -> Result<()> {
-        self.store()?
+        self.store("give_away")?
             .give_away(&self.shared, self.asked, self.caller, to, data)
     }
 
@@ -149,7 +150,7 @@ impl Table {
                 return Err(Error::RepeatedOption(word.to_owned()));
             }
         }
-        self.store()?
+        self.store("setopts")?
             .set(&self.shared, self.asked, self.caller, settings)
     }
 
@@ -208,9 +209,11 @@ impl Table {
     /// [`Error::NoSuchTable`], [`Error::NoAccess`].
     pub fn safe_fixtable(&self, fix: bool) -> Result<()> {
         match fix {
-            _ if self.past().is_some() => self.check(Right::Read),
+            _ if !self.is_live() => self.check(Right::Read),
             true => self.fix(None),
-            false => self.store()?.release(&self.shared, self.asked, self.caller),
+            false => self
+                .store("safe_fixtable")?
+                .release(&self.shared, self.asked, self.caller),
         }
     }
 
@@ -251,10 +254,10 @@ impl Table {
     }
 
     fn fix(&self, time: Option<i64>) -> Result<()> {
-        if self.past().is_some() {
+        if !self.is_live() {
             return self.check(Right::Read);
         }
-        self.store()?
+        self.store("safe_fixtable")?
             .fix(&self.shared, self.asked, self.caller, time)
     }
 }

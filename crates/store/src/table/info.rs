@@ -422,6 +422,10 @@ impl Table {
             past.check().ok()?;
             return Some((size, Live(view.data).memory()));
         }
+        if let Some(part) = self.part() {
+            let view = part.view(&pin).ok()?;
+            return Some((view.len(), Live(view.past.data).memory()));
+        }
         let view = Live(self.shared.any_data(&pin)?);
         Some((view.len(), view.memory() + size_of::<TableShared>()))
     }

@@ -1,12 +1,14 @@
 //! Inserting lists, in steps.
 
-use fyris_sync::reclaim::LocalGuard;
+use fyris_sync::reclaim::{LocalGuard, Section};
 
 use super::Table;
 use crate::error::Result;
+use crate::ids::Right;
 use crate::ops::{Admission, Outcome, Patience};
 use crate::record::NewRecord;
 use crate::table_data::{AnyTableData, with_data};
+use crate::view::View;
 use crate::writer::Writer;
 
 /// The number of times that a list is inserted in steps. Then it is inserted in one section, as long as that takes: a
@@ -14,7 +16,7 @@ use crate::writer::Writer;
 const TRIES: usize = 3;
 
 /// The right of a table's handle to write to the content that the table had when it began.
-struct Steps<'g> {
+pub(crate) struct Steps<'g> {
     table: &'g Table,
     pin: &'g LocalGuard,
     content: &'g AnyTableData,
@@ -48,6 +50,43 @@ impl Admission for Writer<'_> {
 }
 
 impl Table {
+    /// Returns the right to write to a content in steps.
+    pub(crate) fn steps<'g>(&'g self, pin: &'g LocalGuard, content: &'g AnyTableData) -> Steps<'g> {
+        Steps {
+            table: self,
+            pin,
+            content,
+        }
+    }
+
+    /// Enters a section in which the caller has a right to the table.
+    pub(crate) fn enter<'g>(&'g self, right: Right, pin: &'g LocalGuard) -> Result<Section<'g>> {
+        let (section, state) = self.shared.life.enter(pin);
+        self.data(state, right, pin)?;
+        Ok(section)
+    }
+
+    /// Inserts all objects for a transaction, one after another: the whole is atomic.
+    fn insert_within(
+        &self,
+        records: Vec<NewRecord>,
+        only_new: bool,
+        pin: &LocalGuard,
+    ) -> Result<bool> {
+        self.write_under(pin, |content, writer| {
+            with_data!(content, data => {
+                let view = writer.view(content)?;
+                let bytes = |new: &NewRecord| data.bytes_of(new.ptr()).to_vec();
+                let is_there = |new: &NewRecord| view.get_bytes(&bytes(new), pin).is_some();
+                if only_new && records.iter().any(is_there) {
+                    return Ok(false);
+                }
+                records.into_iter().for_each(|new| data.insert_one(new, writer));
+                Ok(true)
+            })
+        })
+    }
+
     /// Inserts all objects in one atomic and isolated step; with `only_new` none if the key of any is there. Returns
     /// whether it did; `None` if it gave up on another list. A caller that may not write is told that first.
     pub(super) fn insert_records(
@@ -57,6 +96,9 @@ impl Table {
         patience: Patience,
         pin: &LocalGuard,
     ) -> Result<Option<bool>> {
+        if self.part().is_some() {
+            return self.insert_within(records?, only_new, pin).map(Some);
+        }
         let content = || self.write_under(pin, |content, _| Ok(content));
         let mut list = with_data!(content()?, b => b.list(records?, only_new));
         let outcome = loop {
@@ -71,11 +113,7 @@ impl Table {
             for _ in 0..TRIES {
                 if outcome == Ok(Outcome::Moved) {
                     outcome = content().and_then(|content| {
-                        let steps = Steps {
-                            table: self,
-                            pin,
-                            content,
-                        };
+                        let steps = self.steps(pin, content);
                         with_data!(content, b => b.insert_list(&mut list, patience, &steps))
                     });
                 }

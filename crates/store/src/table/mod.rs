@@ -48,6 +48,7 @@ use crate::slot::Content;
 use crate::snapshot::SnapshotInner;
 use crate::table_data::AnyTableData;
 use crate::table_shared::TableShared;
+use crate::transaction::TransactionPart;
 use crate::view::{Live, TableView, View};
 use crate::writer::Writer;
 
@@ -96,8 +97,32 @@ pub struct Table {
     shared: Arc<TableShared>,
     caller: ProcessId,
     asked: Asked,
-    /// The snapshot, if it is a handle of one.
-    past: Option<Arc<SnapshotInner>>,
+    /// What it is of, if that is not the live table.
+    side: Option<Side>,
+}
+
+/// What handles are of beside live tables.
+#[derive(Clone)]
+pub(crate) enum Side {
+    /// A snapshot.
+    Past(Arc<SnapshotInner>),
+    /// A table as a transaction reads and writes it.
+    Within(Arc<TransactionPart>),
+}
+
+impl Side {
+    /// Returns the same without a count of its own.
+    ///
+    /// # Safety
+    ///
+    /// It is not dropped, and does not outlive `self`.
+    unsafe fn borrowed(&self) -> Side {
+        // SAFETY, both: the counts are those of `self`, by the caller's promise.
+        match self {
+            Side::Past(past) => Side::Past(unsafe { Arc::from_raw(Arc::as_ptr(past)) }),
+            Side::Within(part) => Side::Within(unsafe { Arc::from_raw(Arc::as_ptr(part)) }),
+        }
+    }
 }
 
 impl Table {
@@ -107,14 +132,22 @@ impl Table {
             shared,
             caller,
             asked,
-            past: None,
+            side: None,
         }
     }
 
     /// Returns a handle of a snapshot of the table, which the caller may read from now on.
     pub(crate) fn at(&self, past: Arc<SnapshotInner>) -> Table {
         Table {
-            past: Some(past),
+            side: Some(Side::Past(past)),
+            ..self.clone()
+        }
+    }
+
+    /// Returns a handle of the table as a transaction reads and writes it.
+    pub(crate) fn within(&self, part: Arc<TransactionPart>) -> Table {
+        Table {
+            side: Some(Side::Within(part)),
             ..self.clone()
         }
     }
@@ -122,7 +155,23 @@ impl Table {
     /// Returns the snapshot, if it is a handle of one.
     #[inline]
     pub(crate) fn past(&self) -> Option<&Arc<SnapshotInner>> {
-        self.past.as_ref()
+        match &self.side {
+            Some(Side::Past(past)) => Some(past),
+            _ => None,
+        }
+    }
+
+    /// Returns the part of the transaction, if it is a handle of one.
+    pub(crate) fn part(&self) -> Option<&Arc<TransactionPart>> {
+        match &self.side {
+            Some(Side::Within(part)) => Some(part),
+            _ => None,
+        }
+    }
+
+    /// Returns whether it is a handle of the live table.
+    pub(crate) fn is_live(&self) -> bool {
+        self.side.is_none()
     }
 
     pub(crate) fn shared(&self) -> &Arc<TableShared> {
@@ -267,7 +316,7 @@ impl Table {
     /// read: see [`crate::life`]. `f` is not called again.
     #[inline]
     pub(crate) fn read_under<'g, R, P: Guard>(
-        &self,
+        &'g self,
         pin: &'g P,
         f: impl FnOnce(TableView<'g>, &'g P) -> Result<R>,
     ) -> Result<R> {
@@ -328,7 +377,9 @@ impl Table {
         pin: &'g LocalGuard,
         f: impl FnOnce(&'g AnyTableData, &Writer<'g>) -> Result<R>,
     ) -> Result<R> {
-        self.check_live()?;
+        if self.side.is_some() {
+            return self.write_aside(pin, f);
+        }
         let (_section, state) = self.shared.life.enter(pin);
         let data = self.data(state, Right::Write, pin)?;
         let result = f(data, &Writer::new(pin, state, &self.shared.fixes));
@@ -338,21 +389,38 @@ impl Table {
         result
     }
 
+    /// Writes for the handle's transaction, if it has one.
+    #[cold]
+    #[inline(never)]
+    fn write_aside<'g, R>(
+        &'g self,
+        pin: &'g LocalGuard,
+        f: impl FnOnce(&'g AnyTableData, &Writer<'g>) -> Result<R>,
+    ) -> Result<R> {
+        let part = self.part().ok_or(Error::ReadOnly)?;
+        self.live(Right::Write, pin)?;
+        f(part.past(pin)?.data, &Writer::within(pin, part))
+    }
+
     /// Returns what the handle reads by, if it gives the right to read in this state.
     #[inline]
-    fn view<'g>(&self, state: State, pin: &'g impl Guard) -> Result<TableView<'g>> {
-        match &self.past {
+    fn view<'g>(&'g self, state: State, pin: &'g impl Guard) -> Result<TableView<'g>> {
+        match &self.side {
             None => Ok(TableView::Now(Live(self.data(state, Right::Read, pin)?))),
-            Some(past) => Ok(TableView::Then(past.view(pin)?)),
+            Some(Side::Past(past)) => Ok(TableView::Then(past.view(pin)?)),
+            Some(Side::Within(part)) => {
+                self.data(state, Right::Read, pin)?;
+                Ok(TableView::Within(part.view(pin)?))
+            }
         }
     }
 
     /// Returns whether what was read since the handle was in this state counts.
     #[inline]
     fn is_still(&self, state: State) -> bool {
-        match &self.past {
-            None => self.shared.life.is_still(state),
-            Some(past) => past.check().is_ok(),
+        match &self.side {
+            Some(Side::Past(past)) => past.check().is_ok(),
+            _ => self.shared.life.is_still(state),
         }
     }
 
@@ -375,7 +443,7 @@ impl Table {
 
     /// Refuses a caller that has not the right to do this now, whether the table lives or not.
     fn check_right(&self, right: Right) -> Result<()> {
-        if let (Some(past), Right::Read) = (&self.past, right) {
+        if let (Some(past), Right::Read) = (self.past(), right) {
             return past.check();
         }
         let (shared, state) = (&self.shared, self.shared.life.state());
@@ -385,12 +453,21 @@ impl Table {
         }
     }
 
+    /// Refuses a handle of a snapshot or of a transaction, for an operation on the table itself.
+    pub(crate) fn check_live(&self, operation: &'static str) -> Result<()> {
+        match self.side {
+            None => Ok(()),
+            Some(Side::Past(_)) => Err(Error::ReadOnly),
+            Some(Side::Within(_)) => Err(Error::InTransaction(operation)),
+        }
+    }
+
     /// Refuses a handle of a snapshot.
     #[inline]
-    pub(crate) fn check_live(&self) -> Result<()> {
-        match self.past {
-            None => Ok(()),
-            Some(_) => Err(Error::ReadOnly),
+    fn check_writable(&self) -> Result<()> {
+        match self.side {
+            Some(Side::Past(_)) => Err(Error::ReadOnly),
+            _ => Ok(()),
         }
     }
 

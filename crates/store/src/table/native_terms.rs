@@ -131,7 +131,7 @@ impl Table {
                 shared: Arc::from_raw(Arc::as_ptr(&self.shared)),
                 caller,
                 asked: self.asked,
-                past: (self.past.as_ref()).map(|past| Arc::from_raw(Arc::as_ptr(past))),
+                side: self.side.as_ref().map(|side| side.borrowed()),
             }
         };
         crate::Borrowed::new(table)
@@ -171,7 +171,9 @@ impl Table {
         let pin = fyris_sync::reclaim::pin();
         match right {
             Right::Read => self.view(self.shared.life.state(), &pin).map(|_| ()),
-            Right::Write => self.check_live().and(self.live(right, &pin).map(|_| ())),
+            Right::Write => self
+                .check_writable()
+                .and(self.live(right, &pin).map(|_| ())),
         }
     }
 
@@ -420,9 +422,7 @@ impl Table {
     ) -> Result<usize> {
         self.write(|data, writer| {
             let wanted = (key, prefix);
-            Ok(crate::query::delete_of_key(
-                self, data, wanted, writer, doomed,
-            ))
+            crate::query::delete_of_key(self, data, wanted, writer, doomed)
         })
     }
 

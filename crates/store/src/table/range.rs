@@ -459,7 +459,7 @@ impl Table {
         limit: usize,
         f: &mut impl FnMut(&[Content]),
     ) -> Result<bool> {
-        if self.past().is_some() {
+        if !self.is_live() {
             return Ok(false);
         }
         self.read(|view, pin| {

@@ -14,7 +14,7 @@ use crate::error::Result;
 use crate::ops::Span;
 use crate::record::{Object, RecordPtr, object};
 use crate::table_data::{AnyTableData, with_data};
-use crate::view::{Live, View};
+use crate::view::View;
 use crate::writer::Writer;
 
 impl RangeCursor {
@@ -223,7 +223,7 @@ impl Table {
         let pin = pin();
         let mut taken = Vec::new();
         let more = self.write_under(&pin, |data, writer| {
-            Ok(self.take_under(cursor, want, (data, writer), left, &mut taken))
+            self.take_under(cursor, want, (data, writer), left, &mut taken)
         })?;
         // Not while others may wait for this write: `f` is the caller's.
         taken
@@ -239,10 +239,10 @@ impl Table {
         (data, writer): (&AnyTableData, &Writer<'_>),
         left: &mut usize,
         taken: &mut Vec<RecordPtr>,
-    ) -> bool {
+    ) -> Result<bool> {
         let mut records = Vec::new();
         cursor.step(
-            &mut Live(data).read_many(writer.pin),
+            &mut writer.view(data)?.read_many(writer.pin),
             (*left).min(want),
             writer.pin,
             &mut records,
@@ -258,7 +258,7 @@ impl Table {
             }
             *left -= usize::from(take_key(record.newest(), data, writer, taken));
         }
-        more
+        Ok(more)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Changing one object if it is what it was thought to be.
 
-use fyris_sync::reclaim::pin;
+use fyris_sync::reclaim::{LocalGuard, pin};
 use fyris_term::Term;
 use fyris_term::key::KeyBuf;
 
@@ -12,7 +12,7 @@ use crate::native_terms::{AsObject, record_of};
 use crate::ops::terms;
 use crate::record::NewRecord;
 use crate::slot::Content;
-use crate::table_data::with_data;
+use crate::table_data::{AnyTableData, with_data};
 use crate::view::{Live, View};
 
 impl Table {
@@ -99,7 +99,7 @@ impl Table {
         mut f: impl FnMut(Option<Content>, &KeyBuf) -> Result<(Option<NewRecord>, R)>,
     ) -> Result<R> {
         // Before `f` is shown what the live table holds.
-        self.check_live()?;
+        self.check_writable()?;
         key.with(|buf| {
             loop {
                 if let Some(now) = self.swap_once(buf, &mut f)? {
@@ -109,6 +109,22 @@ impl Table {
         })
     }
 
+    /// Returns what a key holds for who may write, and the content in which it does.
+    fn seen<'g>(
+        &'g self,
+        key: &KeyBuf,
+        pin: &'g LocalGuard,
+    ) -> Result<(&'g AnyTableData, Option<Content>)> {
+        let live = self.live(Right::Write, pin)?;
+        match self.part() {
+            None => Ok((live, Live(live).get(key, pin))),
+            Some(part) => {
+                let view = part.view(pin)?;
+                Ok((view.past.data, view.get(key, pin)))
+            }
+        }
+    }
+
     /// Tries a swap once; returns `None` if another writer came between.
     fn swap_once<R>(
         &self,
@@ -116,8 +132,7 @@ impl Table {
         f: &mut impl FnMut(Option<Content>, &KeyBuf) -> Result<(Option<NewRecord>, R)>,
     ) -> Result<Option<R>> {
         let pin = pin();
-        let seen_in = self.data(self.shared.life.state(), Right::Write, &pin)?;
-        let seen = Live(seen_in).get(buf, &pin);
+        let (seen_in, seen) = self.seen(buf, &pin)?;
         // Not within the write, for which others may wait.
         let (record, result) = f(seen, buf)?;
         let put = self.write_under(&pin, |data, writer| {

@@ -11,7 +11,7 @@ use crate::native_terms::record_of;
 use crate::ops::{CounterOp, Patience, terms};
 use crate::record::{NewRecord, brief, with_key};
 use crate::table_data::{AnyTableData, with_data};
-use crate::view::{Live, View};
+use crate::view::View;
 use crate::writer::Writer;
 
 impl Table {
@@ -210,6 +210,7 @@ impl Table {
     /// # Ok::<(), fyris::Error>(())
     /// ```
     pub fn delete_all_objects(&self) -> Result<()> {
+        self.check_live("delete_all_objects")?;
         self.write(|_, writer| self.delete_all(writer).map(|_| ()))
     }
 
@@ -340,7 +341,9 @@ impl Table {
     /// Returns whether a table with one object a key has this one, for a writer.
     fn has(&self, key: &Term) -> Result<bool> {
         self.check_unique("update_element")?;
-        key.with(|buf| self.write(|data, writer| Ok(Live(data).get(buf, writer.pin).is_some())))
+        key.with(|buf| {
+            self.write(|data, writer| Ok(writer.view(data)?.get(buf, writer.pin).is_some()))
+        })
     }
 
     /// `update_counter/3`: runs the steps in order on one object, in one atomic and isolated step;

@@ -4,13 +4,15 @@ use std::ptr::NonNull;
 
 use fyris_sync::alloc;
 use fyris_sync::atomic::{AtomicU64, Ordering, fence};
+use fyris_sync::lock::Backoff;
 use fyris_sync::reclaim::{Guard, PROTECT, Retire};
 
-use crate::commits::CommitLog;
+use super::live_snapshots::LiveSnapshots;
 use crate::record::RecordPtr;
 use crate::slot::{Content, Held};
 
-/// The bit of a stamp that is not there yet: the others are the address of the log that will give it.
+/// The bit of a stamp that is not there yet: the others are the address of the snapshots of the cell's content, which
+/// know the log that will give it.
 const UNSTAMPED: u64 = 1 << 63;
 
 /// A content that a key holds since a moment, and what it held before: 8-byte aligned.
@@ -36,12 +38,16 @@ impl VersionPtr {
 
     /// Makes the cell of a write, which has no stamp yet. `older` is what the key holds now; one of the two contents is
     /// there.
-    pub(crate) fn new(content: Option<Content>, older: Option<Held>, log: &CommitLog) -> Self {
+    pub(crate) fn new(
+        content: Option<Content>,
+        older: Option<Held>,
+        snapshots: &LiveSnapshots,
+    ) -> Self {
         if cfg!(fyris_mutant = "store_stamp_first") {
-            return VersionPtr::with_stamp(content, older, log.clock());
+            return VersionPtr::with_stamp(content, older, snapshots.log().clock());
         }
-        let log = std::ptr::from_ref(log).expose_provenance() as u64;
-        VersionPtr::with_stamp(content, older, UNSTAMPED | log)
+        let snapshots = std::ptr::from_ref(snapshots).expose_provenance() as u64;
+        VersionPtr::with_stamp(content, older, UNSTAMPED | snapshots)
     }
 
     /// Makes the cell of a commit at a place of the log.
@@ -90,12 +96,20 @@ impl VersionPtr {
         unsafe { Content::from_bits(self.get().content) }
     }
 
-    /// Returns the content for a reader of the present, after it was stamped (STAMPED).
+    /// Returns the content for a reader of the present: after it was stamped (STAMPED), or what was there before, if it
+    /// cannot be stamped yet (UNPASSED).
     pub(crate) fn now(self) -> Option<Content> {
-        if !cfg!(fyris_mutant = "store_reader_stamps_not") {
-            self.stamp();
+        match self.stamp_for_reader() {
+            Some(_) => self.content(),
+            None => self.older()?.now(),
         }
-        self.content()
+    }
+
+    fn stamp_for_reader(self) -> Option<u64> {
+        if cfg!(fyris_mutant = "store_reader_stamps_not") {
+            return Some(0);
+        }
+        self.stamp_unless_sealed()
     }
 
     /// Returns the content that the key held just before a place of the log.
@@ -107,7 +121,8 @@ impl VersionPtr {
             // * later, and over a content that is in no cell: that was there before all snapshots that see it;
             // * later, and over another cell: on with that;
             // * later, and over nothing: the key was not there.
-            let stamp = cell.stamp_for_snapshot();
+            // It is later, too, if it waits for a transaction that is not in the log yet (UNPASSED).
+            let stamp = cell.stamp_for_snapshot().unwrap_or(UNSTAMPED);
             if stamp < place || (stamp == place && cfg!(fyris_mutant = "store_equal_is_before")) {
                 return cell.content();
             }
@@ -120,34 +135,57 @@ impl VersionPtr {
     }
 
     /// Returns the stamp as a reader at a place asks for it.
-    fn stamp_for_snapshot(self) -> u64 {
+    fn stamp_for_snapshot(self) -> Option<u64> {
         // Acquire: as in `stamp`.
         if cfg!(fyris_mutant = "store_snapshot_stamps_not") {
-            return self.get().stamp.load(Ordering::Acquire);
+            return Some(self.get().stamp.load(Ordering::Acquire));
         }
-        self.stamp()
+        self.stamp_unless_sealed()
     }
 
-    /// Returns the stamp, which is given first if need be (STAMPED). The caller has the cell from a slot, or has put it
-    /// in one.
+    /// Returns the stamp, if it has one.
+    pub(crate) fn stamped(self) -> Option<u64> {
+        // Acquire: as in `stamp`.
+        Some(self.get().stamp.load(Ordering::Acquire)).filter(|stamp| stamp & UNSTAMPED == 0)
+    }
+
+    /// Returns the stamp, which is given first if need be (STAMPED), for a writer: waits for the transactions that are
+    /// about to be decided and have read the key. The caller has the cell from a slot, or has put it in one.
     pub(crate) fn stamp(self) -> u64 {
+        let mut backoff = Backoff::new();
+        loop {
+            if let Some(stamp) = self.stamp_unless_sealed() {
+                return stamp;
+            }
+            backoff.wait_long();
+        }
+    }
+
+    /// Does so for a reader, who does not wait: `None` if a transaction that has read the key is about to be decided.
+    fn stamp_unless_sealed(self) -> Option<u64> {
         // Acquire: pairs with the Release in `give_stamp`: what the log held before is seen.
         match self.get().stamp.load(Ordering::Acquire) {
-            stamp if stamp & UNSTAMPED == 0 => stamp,
+            stamp if stamp & UNSTAMPED == 0 => Some(stamp),
             unstamped => self.give_stamp(unstamped),
         }
     }
 
     #[cold]
-    fn give_stamp(self, unstamped: u64) -> u64 {
+    fn give_stamp(self, unstamped: u64) -> Option<u64> {
         // SeqCst: pairs with the fence in `CommitLog::begin`: either the clock has the place of a snapshot, or that
-        // finds the cell in its slot (STAMPED).
+        // finds the cell in its slot (STAMPED); and with that in `LiveSnapshots::guard` (GUARDED).
         if !cfg!(fyris_mutant = "store_stamp_unfenced") {
             fence(Ordering::SeqCst);
         }
-        let log = std::ptr::with_exposed_provenance::<CommitLog>((unstamped ^ UNSTAMPED) as usize);
-        // SAFETY: the content that the cell is in keeps the log, and the caller keeps the content.
-        let clock = unsafe { (*log).stamp() };
+        let at = (unstamped ^ UNSTAMPED) as usize;
+        // SAFETY: they are part of the content that the cell is in, which the caller keeps.
+        let snapshots = unsafe { &*std::ptr::with_exposed_provenance::<LiveSnapshots>(at) };
+        let early =
+            cfg!(fyris_mutant = "store_clock_before_guards").then(|| snapshots.log().stamp());
+        if !snapshots.passes(|| self.key()) {
+            return None;
+        }
+        let clock = early.unwrap_or_else(|| snapshots.log().stamp());
         // Release, Acquire: pair with each other, and with the Acquire in `stamp`.
         let given = self.get().stamp.compare_exchange(
             unstamped,
@@ -155,7 +193,7 @@ impl VersionPtr {
             Ordering::Release,
             Ordering::Acquire,
         );
-        given.map_or_else(|other| other, |_| clock)
+        Some(given.map_or_else(|other| other, |_| clock))
     }
 
     /// Returns what the key held before, as far as anyone may ask.

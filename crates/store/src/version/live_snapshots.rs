@@ -13,13 +13,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize as PlainUsize, Ordering as PlainOrdering};
 use std::time::{Duration, Instant};
 
-use fyris_sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use fyris_sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use fyris_sync::lock::{Mutex, MutexGuard};
 use fyris_sync::reclaim::{Guard, PROTECT, Retire};
 use fyris_sync::thread::slot;
 
 use super::cell::VersionPtr;
+use super::guards::SnapshotGuard;
 use crate::chain::{self, Edited};
+use crate::commits::CommitLog;
 use crate::record::RecordPtr;
 use crate::slot::Content;
 
@@ -34,6 +36,9 @@ const CHUNK: usize = if cfg!(fyris_small) { 2 } else { 500 };
 
 /// The living snapshots of a content.
 pub(crate) struct LiveSnapshots {
+    log: Arc<CommitLog>,
+    /// How many of them guard what their transactions have read: see [`super::guards`].
+    pub(super) guards: AtomicUsize,
     list: AtomicPtr<Listed>,
     /// Held by who changes the list.
     turn: Mutex<()>,
@@ -49,6 +54,7 @@ struct Listed(Vec<Arc<LiveSnapshot>>);
 /// One snapshot of a content.
 pub(crate) struct LiveSnapshot {
     place: AtomicU64,
+    pub(super) guard: SnapshotGuard,
     since: Instant,
     lists: [Mutex<Waiting>; STRIPES],
 }
@@ -170,18 +176,23 @@ impl DeadList {
     }
 }
 
-impl Default for LiveSnapshots {
-    fn default() -> LiveSnapshots {
+impl LiveSnapshots {
+    pub(crate) fn new(log: &Arc<CommitLog>) -> LiveSnapshots {
         LiveSnapshots {
+            log: log.clone(),
+            guards: AtomicUsize::new(0),
             list: AtomicPtr::new(std::ptr::null_mut()),
             turn: Mutex::new(()),
             retained: Default::default(),
             holders: PlainUsize::new(1),
         }
     }
-}
 
-impl LiveSnapshots {
+    /// Returns the log of the content's store.
+    pub(crate) fn log(&self) -> &CommitLog {
+        &self.log
+    }
+
     /// Adds a holder of the content. Returns `false` if it has none any more.
     pub(crate) fn hold(&self) -> bool {
         let more = |holders: usize| (holders > 0).then_some(holders + 1);
@@ -285,7 +296,7 @@ impl LiveSnapshots {
         (list.len(), list.first().map(|snapshot| snapshot.age()))
     }
 
-    fn now<'g>(&self, _pin: &'g impl Guard) -> &'g [Arc<LiveSnapshot>] {
+    pub(super) fn now<'g>(&self, _pin: &'g impl Guard) -> &'g [Arc<LiveSnapshot>] {
         // PROTECT: pairs with the Release in `publish`.
         let list = self.list.load(PROTECT);
         // SAFETY: null, or retired after it was replaced (RECLAIM).
@@ -350,6 +361,7 @@ impl LiveSnapshot {
     pub(crate) fn new() -> Arc<LiveSnapshot> {
         Arc::new(LiveSnapshot {
             place: AtomicU64::new(COMING),
+            guard: SnapshotGuard::default(),
             since: Instant::now(),
             lists: Default::default(),
         })

@@ -51,6 +51,7 @@
 
 mod cell;
 mod graves;
+pub(crate) mod guards;
 mod live_snapshots;
 mod mode;
 #[cfg(all(test, loom))]

@@ -1,4 +1,4 @@
-//! The view of reads: the table as it is, or a snapshot of it.
+//! The view of reads: the table as it is, a snapshot of it, or what a transaction sees of it.
 //!
 //! Each operation that reads asks a view, and nothing else, for what a table holds; writes work on the content itself
 //! ([`TableData`](crate::table_data::TableData)). Two traits, for two ways to read:
@@ -9,14 +9,14 @@
 //! | [`ReadMany`] | several keys and ranges of keys | each key at the moment when it is read, but list inserts whole | at its moment |
 //!
 //! A view is asked for its reader of several keys by [`View::read_many`], which takes a place in the order of list
-//! inserts; the live one is in [`live`], that of snapshots in [`past`]. A call of several steps takes a snapshot, and
+//! inserts; the live one is in [`live`], that of snapshots in [`past`], that of transactions in [`within`]. A call of several steps takes a snapshot, and
 //! unpins between two steps.
 //!
 //! The contents that a view hands out stay readable while the pin lives. Between two steps a caller keeps keys, nothing
 //! of a view.
 //!
 //! [`TableView`] and [`TableReader`] are what [`Table::read`](crate::table::Table::read) hands to all operations: one
-//! of the two, as the handle says. The tests of this module plug in a third view, a copy of the table, beneath scans,
+//! of the three, as the handle says. The tests of this module plug in another view, a copy of the table, beneath scans,
 //! their pieces and steps.
 
 mod live;
@@ -24,6 +24,7 @@ mod of_handle;
 mod past;
 #[cfg(test)]
 mod tests;
+mod within;
 
 use fyris_sync::reclaim::Guard;
 use fyris_term::key::KeyBuf;
@@ -37,6 +38,7 @@ use crate::slot::Content;
 pub(crate) use live::{Live, LiveReader};
 pub(crate) use of_handle::{TableReader, TableView};
 pub(crate) use past::Past;
+pub(crate) use within::Within;
 
 /// A step from key to key.
 #[derive(Clone, Copy, Debug)]

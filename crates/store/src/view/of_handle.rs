@@ -1,9 +1,9 @@
-//! What a handle of a table reads by: the table as it is, or as it was.
+//! What a handle of a table reads by: the table as it is, as it was, or as a transaction sees it.
 
 use fyris_sync::reclaim::Guard;
 use fyris_term::key::KeyBuf;
 
-use super::{Live, LiveReader, Past, ReadMany, Step, View};
+use super::{Live, LiveReader, Past, ReadMany, Step, View, Within};
 use crate::chain::Fingerprints;
 use crate::error::Result;
 use crate::keys::AsKey;
@@ -15,12 +15,14 @@ use crate::slot::Content;
 pub(crate) enum TableView<'d> {
     Now(Live<'d>),
     Then(Past<'d>),
+    Within(Within<'d>),
 }
 
 /// The reader of several keys that a handle of a table reads by.
 pub(crate) enum TableReader<'d, 'g> {
     Now(LiveReader<'d, 'g>),
     Then(Past<'d>),
+    Within(Within<'d>),
 }
 
 /// Runs an expression on the view or reader, whichever it is.
@@ -29,6 +31,7 @@ macro_rules! either {
         match $of {
             $any::Now($one) => $result,
             $any::Then($one) => $result,
+            $any::Within($one) => $result,
         }
     };
 }
@@ -96,6 +99,7 @@ impl<'d> View for TableView<'d> {
         match self {
             TableView::Now(view) => TableReader::Now(view.read_many(pin)),
             TableView::Then(view) => TableReader::Then(view.read_many(pin)),
+            TableView::Within(view) => TableReader::Within(view.read_many(pin)),
         }
     }
 }
@@ -107,6 +111,7 @@ impl<'d> ReadMany for TableReader<'d, '_> {
         match self {
             TableReader::Now(reader) => TableView::Now(reader.view()),
             TableReader::Then(reader) => TableView::Then(reader.view()),
+            TableReader::Within(reader) => TableView::Within(reader.view()),
         }
     }
 
@@ -132,6 +137,7 @@ impl<'d> ReadMany for TableReader<'d, '_> {
         match self {
             TableReader::Now(reader) => reader.get(key, alike, pin, out),
             TableReader::Then(reader) => ReadMany::get(reader, key, alike, pin, out),
+            TableReader::Within(reader) => ReadMany::get(reader, key, alike, pin, out),
         }
     }
 

@@ -1,9 +1,10 @@
-//! Short histories of several threads that write and take snapshots, and whether any order of what they did explains
-//! what they saw: strict serializability.
+//! Short histories of several threads that write, take snapshots and make transactions, and whether any order of what
+//! they did explains what they saw: strict serializability.
 //!
 //! Threads work on a few keys of one table or two, and note when each call began and ended, and what it answered. A
 //! snapshot is one operation: it reads all keys at one moment within the call that took it, however much later somebody
-//! looks at it. With that, strict serializability is linearizability, which the Wing-Gong-Lowe checker of `todc-utils`
+//! looks at it. A transaction is one, too, and if it came to nothing, what it read is of one moment all the same. With
+//! that, strict serializability is linearizability, which the Wing-Gong-Lowe checker of `todc-utils`
 //! decides.
 //!
 //! The threads are stalled at any instruction. `FYRIS_HISTORIES` is the number of histories on each index.

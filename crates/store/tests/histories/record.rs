@@ -29,6 +29,8 @@ pub(crate) enum Step {
     DeleteAll(Range<usize>),
     /// What it showed at first, and what else later.
     Snapshot(Range<usize>, Vec<Values>),
+    /// What a transaction did, one after another; and whether it was committed.
+    Transaction(Vec<Step>, bool),
 }
 
 /// What a single thread would see.
@@ -57,6 +59,17 @@ impl Specification for Sequential {
             }
             Step::DeleteAll(at) => put(&mut state[at.clone()], 0),
             Step::Snapshot(at, shown) => shown.iter().all(|shown| *shown == state[at.clone()]),
+            Step::Transaction(steps, committed) => {
+                let mut is_right = true;
+                for step in steps {
+                    let (right, after) = Sequential::apply(step, &state);
+                    (is_right, state) = (is_right && right, after);
+                }
+                if !committed {
+                    state = *before;
+                }
+                is_right
+            }
         };
         (is_right, state)
     }

@@ -5,7 +5,7 @@ use std::sync::atomic::{Ordering, fence};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use fyris::{CounterOp, Result, Snapshot, Store, Table, Term};
+use fyris::{CounterOp, Error, Result, Snapshot, Store, Table, Term};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
@@ -23,6 +23,8 @@ pub(crate) struct Worker<'t> {
     tables: &'t [Table],
     clock: Instant,
     rng: SmallRng,
+    /// The number of values that it has made.
+    values: usize,
     records: Vec<Record>,
     /// The snapshots that it has, and where their records are.
     held: Vec<(usize, Vec<Snapshot>)>,
@@ -41,6 +43,7 @@ impl<'t> Worker<'t> {
             tables,
             clock,
             rng: SmallRng::from_rng(&mut rand::rng()),
+            values: 0,
             records: Vec::new(),
             held: Vec::new(),
         }
@@ -85,19 +88,19 @@ impl<'t> Worker<'t> {
     }
 
     /// Makes a call and notes it.
-    fn call<R>(&mut self, call: impl FnOnce() -> Result<R>, step: impl FnOnce(R) -> Step) {
+    fn call(&mut self, call: impl FnOnce(&mut Self) -> Step) {
         // A processor may keep what a call wrote to itself for a moment after the end that the clock tells: without the
         // fences a call that begins then need not see it.
         let begun = self.clock.elapsed();
         fence(Ordering::SeqCst);
-        let answer = call();
+        let step = call(self);
         fence(Ordering::SeqCst);
         let ended = self.clock.elapsed();
         self.records.push(Record {
             thread: self.number,
             begun,
             ended,
-            step: step(answer.expect("a table of ours")),
+            step,
         });
     }
 
@@ -106,23 +109,71 @@ impl<'t> Worker<'t> {
             self.rng.random_range(0..self.tables.len()),
             self.tables.len(),
         );
-        match self.rng.random_range(0..16) {
+        match self.rng.random_range(0..20) {
             0..2 => self.snapshot(0, tables),
             2..4 => self.snapshot(table, table + 1),
             4 => {
                 let kind = self.rng.random_range(0..6);
                 self.whole(table, kind);
             }
-            kind => {
+            kind @ 5..16 => {
                 let place = self.rng.random_range(0..PLACES);
-                self.one(kind, place);
+                let tables = self.tables;
+                self.call(|worker| worker.one(tables, kind, place));
             }
+            _ => self.call(Worker::transaction),
+        }
+    }
+
+    /// Does some of all that in a transaction, whose tables come in one by one.
+    fn transaction(&mut self) -> Step {
+        let (tx, mut steps) = (self.store.begin(), Vec::new());
+        for _ in 0..self.rng.random_range(1..5) {
+            let handles: Vec<Result<Table>> = match self.rng.random() {
+                true => self.tables.iter().map(|table| tx.table(table)).collect(),
+                // That of the key alone; the others are none of its matter.
+                false => self.tables.iter().map(|table| Ok(table.clone())).collect(),
+            };
+            let place = self.rng.random_range(0..PLACES);
+            let of = place * self.tables.len() / PLACES;
+            let mut handles = match handles.into_iter().collect::<Result<Vec<_>>>() {
+                Ok(handles) => handles,
+                Err(error) => return conflict(error, steps),
+            };
+            match tx.table(&self.tables[of]) {
+                Ok(handle) => handles[of] = handle,
+                Err(error) => return conflict(error, steps),
+            }
+            let step = match self.rng.random_range(0..16) {
+                0..3 => {
+                    let way = self.rng.random_range(0..WAYS);
+                    let objects = read(&handles[of], way).expect("a table of ours");
+                    let at = self.places(of, of + 1);
+                    let values = values_of(&objects)[at.clone()].to_vec();
+                    Step::Snapshot(at, vec![values])
+                }
+                3 => {
+                    let kind = self.rng.random_range(0..5);
+                    self.list(&handles[of], of, kind)
+                }
+                kind => self.one(&handles, kind.max(5), place),
+            };
+            steps.push(step);
+            self.pause();
+        }
+        match self.rng.random_ratio(1, 8) {
+            true => Step::Transaction(steps, false),
+            false => match tx.commit() {
+                Ok(()) => Step::Transaction(steps, true),
+                Err(error) => conflict(error, steps),
+            },
         }
     }
 
     /// Returns a value that nobody has put in.
     fn fresh(&mut self) -> i64 {
-        let number = self.number * 100 + self.records.len() + 1;
+        self.values += 1;
+        let number = self.number * 100 + self.values;
         // The numbers up to the next one are for counting.
         number as i64 * 10 * FORMS + self.rng.random_range(0..FORMS)
     }
@@ -134,49 +185,55 @@ impl<'t> Worker<'t> {
     }
 
     /// Does something with one key.
-    fn one(&mut self, kind: u32, at: usize) {
+    fn one(&mut self, tables: &[Table], kind: u32, at: usize) -> Step {
         let value = self.fresh();
-        let table = &self.tables[at * self.tables.len() / PLACES];
+        let table = &tables[at * tables.len() / PLACES];
         let (key, object) = (key(at), object(at, value));
-        let add = [CounterOp::add(FORMS)];
+        let done = "a table of ours";
         match kind {
-            5..8 => self.call(
-                || table.lookup(&key),
-                |found| Step::Lookup(at, value_of(at, &found)),
-            ),
-            8..10 => self.call(|| table.insert(&object), |()| Step::Insert(at, value)),
-            10 => self.call(
-                || table.insert_new(&object),
-                |done| Step::InsertNew(at, value, done),
-            ),
-            11..13 => self.call(|| table.delete_key(&key), |()| Step::Delete(at)),
-            13..15 => self.call(
-                || table.take(&key),
-                |found| Step::Take(at, value_of(at, &found)),
-            ),
+            5..8 => Step::Lookup(at, value_of(at, &table.lookup(&key).expect(done))),
+            8..10 => {
+                table.insert(&object).expect(done);
+                Step::Insert(at, value)
+            }
+            10 => Step::InsertNew(at, value, table.insert_new(&object).expect(done)),
+            11..13 => {
+                table.delete_key(&key).expect(done);
+                Step::Delete(at)
+            }
+            13..15 => Step::Take(at, value_of(at, &table.take(&key).expect(done))),
             // An error says that there is no integer.
-            _ => self.call(
-                || Ok(table.update_counter(&key, &add).unwrap_or_default()),
-                |sums| Step::Count(at, sums.first().and_then(Term::as_int).unwrap_or(0)),
-            ),
+            _ => {
+                let sums = table.update_counter(&key, &[CounterOp::add(FORMS)]);
+                let sum = sums.unwrap_or_default().first().and_then(Term::as_int);
+                Step::Count(at, sum.unwrap_or(0))
+            }
         }
     }
 
     /// Does something with all keys of a table.
     fn whole(&mut self, table: usize, kind: u32) {
-        let (at, value) = (self.places(table, table + 1), self.fresh());
-        let table = &self.tables[table];
+        let tables = self.tables;
+        self.call(|worker| worker.list(&tables[table], table, kind));
+    }
+
+    fn list(&mut self, table: &Table, number: usize, kind: u32) -> Step {
+        let (at, value) = (self.places(number, number + 1), self.fresh());
         let list: Vec<Term> = at.clone().map(|at| object(at, value)).collect();
+        let done = "a table of ours";
         match kind {
-            0..3 => self.call(
-                || table.insert_list(&list),
-                |()| Step::InsertList(at, value),
-            ),
-            3..5 => self.call(
-                || table.insert_new_list(&list),
-                |done| Step::InsertNewList(at, value, done),
-            ),
-            _ => self.call(|| table.delete_all_objects(), |()| Step::DeleteAll(at)),
+            0..3 => {
+                table.insert_list(&list).expect(done);
+                Step::InsertList(at, value)
+            }
+            3..5 => {
+                let is_new = table.insert_new_list(&list).expect(done);
+                Step::InsertNewList(at, value, is_new)
+            }
+            _ => {
+                table.delete_all_objects().expect(done);
+                Step::DeleteAll(at)
+            }
         }
     }
 
@@ -185,14 +242,14 @@ impl<'t> Worker<'t> {
         let (store, at) = (self.store, self.places(from, to));
         let tables: Vec<&Table> = self.tables[from..to].iter().collect();
         let mut taken = Vec::new();
-        let take = || {
-            taken = match tables[..] {
-                [only] => vec![only.snapshot()?],
-                _ => store.snapshots(&tables)?,
+        self.call(|_| {
+            let snapshots = match tables[..] {
+                [only] => only.snapshot().map(|one| vec![one]),
+                _ => store.snapshots(&tables),
             };
-            Ok(())
-        };
-        self.call(take, |()| Step::Snapshot(at, Vec::new()));
+            taken = snapshots.expect("tables of ours");
+            Step::Snapshot(at, Vec::new())
+        });
         self.held.push((self.records.len() - 1, taken));
     }
 
@@ -222,4 +279,10 @@ impl<'t> Worker<'t> {
             }
         }
     }
+}
+
+/// Returns what a transaction did that came to nothing.
+fn conflict(error: Error, steps: Vec<Step>) -> Step {
+    assert!(matches!(error, Error::Conflict { .. }), "{error}");
+    Step::Transaction(steps, false)
 }

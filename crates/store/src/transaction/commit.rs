@@ -1,0 +1,259 @@
+//! The end of a transaction that has written.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use fyris_sync::reclaim::{LocalGuard, pin};
+use smallvec::smallvec;
+
+use super::{Transaction, TransactionPart};
+#[cfg(doc)]
+use crate::error::Error;
+use crate::error::Result;
+use crate::ids::Right;
+use crate::ops::{Outcome, Patience, Placed, Writes};
+use crate::pending::{Commit, PartPlan, Terms};
+use crate::record::NewRecord;
+use crate::slot::Before;
+use crate::snapshot::SnapshotInner;
+use crate::table_data::{AnyTableData, with_data};
+use crate::version::guards::{Reads, Standing};
+
+/// What is committed in one table.
+struct PartWork<'g> {
+    part: &'g TransactionPart,
+    snapshot: Arc<SnapshotInner>,
+    content: &'g AnyTableData,
+    /// `None` if there is nothing to commit.
+    writes: Option<Writes>,
+    /// Records of the keys that go.
+    keys: Vec<Option<NewRecord>>,
+    reads: Cell<Reads>,
+    placed: Placed,
+}
+
+impl Transaction {
+    /// Makes happen, all at once, what was written, if nothing that was read has changed since; else nothing happens.
+    ///
+    /// ```
+    /// use fyris::{Error, Options, Store, term};
+    ///
+    /// let store = Store::new();
+    /// let owner = store.owner();
+    /// let table = owner.new_table("t", &Options::set())?;
+    /// let transaction = store.begin();
+    /// let within = transaction.table(&table)?;
+    /// within.insert(&term!({2, (within.member(&1)?)}))?;
+    /// table.insert(&term!({1}))?;
+    /// let Err(Error::Conflict { key, .. }) = transaction.commit() else { panic!() };
+    /// assert_eq!(key.as_deref(), Some(&term!(1)));
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Conflict`], also if a table has been emptied or deleted meanwhile; [`Error::NoSuchTable`],
+    /// [`Error::NoAccess`]; the conflict that [`Transaction::table`] returned before.
+    pub fn commit(self) -> Result<()> {
+        self.check()?;
+        let parts: Vec<_> = self.parts().values().cloned().collect();
+        if self.has_conflict() {
+            let first = parts.first().expect("a conflict is about a table");
+            return Err(self.conflict(&first.table, None));
+        }
+        let has_written = |part: &Arc<TransactionPart>| !part.state().writes.is_empty();
+        if !parts.iter().any(has_written) {
+            return Ok(());
+        }
+        let pin = pin();
+        let mut works = Vec::with_capacity(parts.len());
+        for part in &parts {
+            works.push(PartWork::new(part, &pin)?);
+        }
+        self.commit_parts(works, &pin)
+    }
+
+    fn commit_parts(&self, mut works: Vec<PartWork<'_>>, pin: &LocalGuard) -> Result<()> {
+        let plans: Vec<PartPlan> = works.iter_mut().filter_map(PartWork::plan).collect();
+        let commit = Commit::of_transaction(plans, self.ticket);
+        // From here on
+        // 1. the cells of all keys are put in their slots, in the order of tables and keys (ASCENDING);
+        // 2. guards stand over what was read (GUARDED);
+        // 3. it is looked at: if it has changed, nothing happens;
+        // 4. the guards of others over what is written are asked (UNPASSED);
+        // 5. the decision falls, in the sections of all tables.
+        let mut outcome = self.place(&mut works, &commit, pin);
+        if outcome.is_ok() {
+            let standing = match cfg!(fyris_mutant = "store_unguarded") {
+                true => Vec::new(),
+                false => works.iter().map(|work| work.guard(&commit)).collect(),
+            };
+            outcome = self.validate(&works, &commit, pin);
+            if outcome.is_ok() {
+                outcome = self.decide(&works, &commit, pin);
+            }
+            if outcome.is_err() {
+                commit.abort();
+            }
+            drop::<Vec<Standing<'_>>>(standing);
+        } else {
+            commit.abort();
+        }
+        let (mut at, done) = (0, outcome.is_ok());
+        for work in &works {
+            let Some(writes) = &work.writes else { continue };
+            let (steps, part) = (work.part.table.steps(pin, work.content), commit.part(at));
+            with_data!(work.content, data => {
+                data.conclude(writes, part, &work.placed, done, &steps);
+            });
+            at += 1;
+        }
+        // SAFETY: `conclude` has seen to it that no slot holds a cell of it.
+        unsafe { commit.finish(pin) };
+        if !done {
+            works
+                .into_iter()
+                .filter_map(|work| work.writes)
+                .for_each(|writes| writes.retire(pin));
+        }
+        outcome
+    }
+
+    fn place(&self, works: &mut [PartWork<'_>], commit: &Commit, pin: &LocalGuard) -> Result<()> {
+        let mut at = 0;
+        for work in works {
+            let Some(writes) = &work.writes else { continue };
+            let steps = work.part.table.steps(pin, work.content);
+            let outcome = with_data!(work.content, data => {
+                data.place_all(writes, commit, at, &mut work.placed, Patience::Waits, &steps)
+            })?;
+            if outcome != Outcome::Committed {
+                return Err(self.conflict(&work.part.table, None));
+            }
+            at += 1;
+        }
+        Ok(())
+    }
+
+    fn validate(&self, works: &[PartWork<'_>], commit: &Commit, pin: &LocalGuard) -> Result<()> {
+        let me = commit.block();
+        for work in works {
+            let place = work.snapshot.place();
+            let snapshots = work.content.snapshots();
+            let Some(reads) = snapshots.guarded(work.snapshot.listed()) else {
+                continue;
+            };
+            let found = with_data!(work.content, data => data.validate(reads, place, me, pin));
+            if let Err(changed) = found {
+                let keypos = work.part.table.keypos();
+                let key = changed.map(|record| crate::record::object(record, keypos).key());
+                return Err(self.conflict(&work.part.table, key));
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets it happen, if all tables are as they were and no other commit is in the way.
+    fn decide(&self, works: &[PartWork<'_>], commit: &Commit, pin: &LocalGuard) -> Result<()> {
+        // In the sections of all tables none of them gets another name, owner or protection meanwhile.
+        let mut sections = Vec::with_capacity(works.len());
+        for work in works {
+            let right = if work.writes.is_some() {
+                Right::Write
+            } else {
+                Right::Read
+            };
+            sections.push(work.part.table.enter(right, pin)?);
+        }
+        // Nor another content: what is in several tables must not be lost in one of them.
+        let log = works[0].content.log();
+        let _swaps = (!cfg!(fyris_mutant = "store_swapped_beneath")).then(|| log.keep_contents());
+        for work in works {
+            if !std::ptr::eq(work.part.table.shared().data_ptr(), work.content) {
+                return Err(self.conflict(&work.part.table, None));
+            }
+        }
+        for (part, work) in commit.block().parts().iter().zip(written(works)) {
+            let passes =
+                with_data!(work.content, data => data.passes_guards(part, commit.block(), pin));
+            if !passes {
+                return Err(self.conflict(&work.part.table, None));
+            }
+        }
+        // Before they can be seen.
+        written(works).for_each(|work| work.count(true));
+        if commit.seal() {
+            log.append(commit, pin);
+            return Ok(());
+        }
+        written(works).for_each(|work| work.count(false));
+        Err(self.conflict(&works[0].part.table, None))
+    }
+}
+
+/// Returns the parts in whose tables cells are.
+fn written<'w, 'g>(works: &'w [PartWork<'g>]) -> impl Iterator<Item = &'w PartWork<'g>> {
+    works.iter().filter(|work| work.writes.is_some())
+}
+
+impl<'g> PartWork<'g> {
+    /// Takes over what a part has read and written.
+    fn new(part: &'g TransactionPart, pin: &'g LocalGuard) -> Result<PartWork<'g>> {
+        let mut state = part.state();
+        let snapshot = state.snapshot().clone();
+        let content = snapshot.view(pin)?.data;
+        let own = std::mem::take(&mut state.writes);
+        let mut work = PartWork {
+            part,
+            content,
+            writes: None,
+            keys: Vec::new(),
+            reads: Cell::new(std::mem::take(&mut state.reads)),
+            placed: Placed::default(),
+            snapshot,
+        };
+        let mut writes = Writes {
+            keys: Vec::with_capacity(own.len()),
+            terms: smallvec![Terms::Guarded],
+            contents: Vec::with_capacity(own.len()),
+            records: Vec::new(),
+            ends: Vec::new(),
+        };
+        let before = Before(work.snapshot.place());
+        for (key, new) in own {
+            let old = || with_data!(content, data => data.get_bytes(&key, before, pin));
+            let (record, key) = match (new, new.is_none().then(old).flatten()) {
+                (Some(new), _) => (new.newest(), None),
+                (None, Some(old)) => {
+                    let key = NewRecord::of_key(old.newest());
+                    (key.ptr(), Some(key))
+                }
+                // It was not there, and is not to be: it was read.
+                (None, None) => continue,
+            };
+            writes.keys.push(record);
+            writes.contents.push(new);
+            work.keys.push(key);
+        }
+        if !writes.keys.is_empty() {
+            work.writes = Some(writes);
+        }
+        Ok(work)
+    }
+
+    fn plan(&mut self) -> Option<PartPlan> {
+        let (writes, keys) = (self.writes.as_ref()?, std::mem::take(&mut self.keys));
+        Some(with_data!(self.content, data => data.plan(writes, keys)))
+    }
+
+    fn guard(&self, commit: &Commit) -> Standing<'_> {
+        let snapshots = self.content.snapshots();
+        snapshots.guard(self.snapshot.listed(), self.reads.take(), commit.block())
+    }
+
+    /// Counts the objects that come, or takes that back.
+    fn count(&self, come: bool) {
+        let more = self.placed.more();
+        with_data!(self.content, data => data.account(if come { more } else { -more }, 0));
+    }
+}

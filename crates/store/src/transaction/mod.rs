@@ -1,0 +1,410 @@
+//! Transactions: several keys, of several tables, read and changed as one.
+//!
+//! # How
+//!
+//! A transaction reads its tables by snapshots of one moment ([`crate::snapshot`]) and keeps what it writes to itself
+//! ([`part`]); what it has written it sees, by whatever it reads. Nobody waits for it, and it waits for nobody. When it
+//! takes in another table, it moves on to snapshots of that moment, in which all that it has read must be the same.
+//!
+//! If it has written nothing, it takes effect where its snapshots are. Else it is [committed](commit): its writes are a
+//! [commit](crate::pending) over its tables, which are all at once appended to the log, if what it has read is still so
+//! at that moment ([`crate::version::guards`]). So transactions are strictly serializable, among each other and with all
+//! other operations on the tables: each takes effect at one moment between its begin and its end.
+//!
+//! If what it has read has changed, it comes to nothing, and is tried again, for some time. Whoever began earlier goes
+//! first, so that of transactions that are at odds one is committed.
+
+mod commit;
+mod part;
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use fyris_sync::lock::Backoff;
+use fyris_sync::reclaim::pin;
+
+use crate::error::{Error, Result};
+use crate::ids::TableId;
+use crate::snapshot::{self, SnapshotInner};
+use crate::store::Store;
+use crate::table::Table;
+use crate::table_data::with_data;
+
+pub(crate) use part::TransactionPart;
+
+/// How often a transaction is tried that others are in the way of.
+///
+/// ```
+/// use fyris::{Store, TransactionOptions};
+///
+/// let once = TransactionOptions::new().attempts(1);
+/// let result: fyris::Result<i64> = Store::new().transaction_with(&once, |_| Ok(1));
+/// assert_eq!(result, Ok(1));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TransactionOptions {
+    attempts: u32,
+}
+
+/// The number of attempts where none is asked for.
+const ATTEMPTS: u32 = 1000;
+
+impl Default for TransactionOptions {
+    fn default() -> TransactionOptions {
+        TransactionOptions { attempts: ATTEMPTS }
+    }
+}
+
+impl TransactionOptions {
+    /// Returns the options of [`Store::transaction`]: up to 1,000 attempts.
+    ///
+    /// ```
+    /// assert_eq!(fyris::TransactionOptions::new(), fyris::TransactionOptions::default());
+    /// ```
+    pub fn new() -> TransactionOptions {
+        TransactionOptions::default()
+    }
+
+    /// Returns options with another bound of attempts, at least one.
+    ///
+    /// ```
+    /// let patient = fyris::TransactionOptions::new().attempts(u32::MAX);
+    /// assert_ne!(patient, fyris::TransactionOptions::new());
+    /// ```
+    pub fn attempts(self, attempts: u32) -> TransactionOptions {
+        TransactionOptions {
+            attempts: attempts.max(1),
+        }
+    }
+}
+
+/// Several tables as a transaction reads and writes them, until it is committed; dropped before, it comes to nothing.
+///
+/// Made by [`Store::transaction`], which commits it and tries again where others were in the way, or by
+/// [`Store::begin`]. Reading and writing is done by handles of its tables, from [`Transaction::table`]. It is `Send` and
+/// `Sync`; who uses it from several threads at once sees the operations of the others in some order.
+///
+/// # What works in it
+///
+/// | | |
+/// |---|---|
+/// | all that reads objects, of one key or many | by the transaction's snapshots, with its own writes; what is read is protected |
+/// | all that writes objects, of one key or many | is kept until the commit |
+/// | `info`, rights | of the live table |
+/// | `delete`, `rename`, `setopts`, `give_away`, `delete_all_objects`, `init_table`, `snapshot`, and `slot` of a table without an order of keys | [`Error::InTransaction`] |
+/// | `safe_fixtable` | does nothing: no walk in a transaction needs it |
+///
+/// Handles that were not made by [`Transaction::table`] are no part of it: what is done by them is done at once.
+///
+/// # Cost
+///
+/// A transaction holds a snapshot of each of its tables: while it lasts, others that write there keep what they change
+/// (see [`Snapshot`](crate::Snapshot)). To commit takes O(keys and ranges read and keys written); under each key of a
+/// bag that it writes to, all objects are copied.
+///
+/// ```
+/// use fyris::{CounterOp, Options, Store, term};
+///
+/// let store = Store::new();
+/// let owner = store.owner();
+/// let accounts = owner.new_table("accounts", &Options::set())?;
+/// accounts.insert_list(&[term!({:ada, 100}), term!({:bob, 0})])?;
+/// store.transaction(|tx| {
+///     let accounts = tx.table(&accounts)?;
+///     accounts.update_counter(&term!(:ada), &[CounterOp::add(-30)])?;
+///     accounts.update_counter(&term!(:bob), &[CounterOp::add(30)])
+/// })?;
+/// assert_eq!(accounts.lookup(&term!(:bob))?, [term!({:bob, 30})]);
+/// # Ok::<(), fyris::Error>(())
+/// ```
+pub struct Transaction {
+    store: Store,
+    ticket: u64,
+    ended: Arc<AtomicBool>,
+    /// Whether it has met a conflict, and can only be tried again.
+    conflict: AtomicBool,
+    parts: Mutex<BTreeMap<TableId, Arc<TransactionPart>>>,
+}
+
+impl Store {
+    /// Runs `f` in a transaction, commits that, and returns what `f` returned. Strictly serializable: all that `f` has
+    /// read and written by handles of [`Transaction::table`] happens at one moment of the call.
+    ///
+    /// If `f` returns an error, or panics, nothing has happened. If others have changed meanwhile what it has read, `f`
+    /// is run again, up to 1,000 times: so it should do nothing else that cannot be done twice.
+    ///
+    /// ```
+    /// use fyris::{Error, Options, Store, term};
+    ///
+    /// let store = Store::new();
+    /// let owner = store.owner();
+    /// let seats = owner.new_table("seats", &Options::ordered_set())?;
+    /// let names = owner.new_table("names", &Options::set())?;
+    /// seats.insert(&term!({1, :free}))?;
+    /// let reserve = |name: &str| {
+    ///     store.transaction(|tx| {
+    ///         let (seats, names) = (tx.table(&seats)?, tx.table(&names)?);
+    ///         let free = term!([{{:"$1", :free}, [], [:"$1"]}]);
+    ///         let Some(seat) = seats.select(&fyris::MatchSpec::new(&free)?)?.pop() else {
+    ///             return Ok(None);
+    ///         };
+    ///         seats.insert(&term!({(seat.clone()), name}))?;
+    ///         names.insert(&term!({name, (seat.clone())}))?;
+    ///         Ok::<_, Error>(Some(seat))
+    ///     })
+    /// };
+    /// assert_eq!((reserve("ada")?, reserve("bob")?), (Some(term!(1)), None));
+    /// assert_eq!(names.tab2list()?, [term!({"ada", 1})]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of `f`; [`Error::Conflict`] after the last attempt; of tables that were written to
+    /// [`Error::NoSuchTable`], [`Error::NoAccess`].
+    pub fn transaction<R, E: From<Error>>(
+        &self,
+        f: impl FnMut(&Transaction) -> std::result::Result<R, E>,
+    ) -> std::result::Result<R, E> {
+        self.transaction_with(&TransactionOptions::new(), f)
+    }
+
+    /// As [`Store::transaction`], with another bound of attempts.
+    ///
+    /// ```
+    /// use fyris::{Error, Options, Store, TransactionOptions, term};
+    ///
+    /// let store = Store::new();
+    /// let owner = store.owner();
+    /// let table = owner.new_table("t", &Options::set())?;
+    /// let once = TransactionOptions::new().attempts(1);
+    /// let result = store.transaction_with(&once, |tx| {
+    ///     let within = tx.table(&table)?;
+    ///     within.insert(&term!({1, (within.len() as i64)}))?;
+    ///     table.insert(&term!({2}))?; // as another would
+    ///     Ok(())
+    /// });
+    /// assert!(matches!(result, Err(Error::Conflict { .. })));
+    /// assert!(!table.member(&1)?);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::transaction`].
+    pub fn transaction_with<R, E: From<Error>>(
+        &self,
+        options: &TransactionOptions,
+        mut f: impl FnMut(&Transaction) -> std::result::Result<R, E>,
+    ) -> std::result::Result<R, E> {
+        let ticket = self.0.commits.next_ticket();
+        let (mut attempt, mut backoff) = (1, Backoff::new());
+        loop {
+            let transaction = Transaction::new(self, ticket);
+            let result = f(&transaction);
+            let is_last = attempt >= options.attempts;
+            match result {
+                Ok(result) => match transaction.commit() {
+                    Ok(()) => return Ok(result),
+                    Err(Error::Conflict { .. }) if !is_last => {}
+                    Err(error) => return Err(error.into()),
+                },
+                Err(error) if is_last || !transaction.has_conflict() => return Err(error),
+                Err(_) => {}
+            }
+            attempt += 1;
+            backoff.wait_long();
+        }
+    }
+
+    /// Begins a transaction, for who commits it by hand: see [`Store::transaction`].
+    ///
+    /// ```
+    /// use fyris::{Options, Store, term};
+    ///
+    /// let store = Store::new();
+    /// let owner = store.owner();
+    /// let table = owner.new_table("t", &Options::set())?;
+    /// let transaction = store.begin();
+    /// transaction.table(&table)?.insert(&term!({1}))?;
+    /// assert!(!table.member(&1)?);
+    /// transaction.commit()?;
+    /// assert!(table.member(&1)?);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    pub fn begin(&self) -> Transaction {
+        Transaction::new(self, self.0.commits.next_ticket())
+    }
+}
+
+impl Transaction {
+    fn new(store: &Store, ticket: u64) -> Transaction {
+        Transaction {
+            store: store.clone(),
+            ticket,
+            ended: Arc::default(),
+            conflict: AtomicBool::new(false),
+            parts: Mutex::default(),
+        }
+    }
+
+    /// Returns a handle of a table by which the transaction reads and writes it. The first time for a table it takes
+    /// snapshots of all its tables; later in O(1).
+    ///
+    /// ```
+    /// use fyris::{Options, Store, term};
+    ///
+    /// let store = Store::new();
+    /// let owner = store.owner();
+    /// let table = owner.new_table("t", &Options::ordered_set())?;
+    /// let transaction = store.begin();
+    /// let within = transaction.table(&table)?;
+    /// within.insert(&term!({1, "one"}))?;
+    /// assert_eq!((within.first()?, table.first()?), (Some(term!(1)), None));
+    /// drop(transaction); // without a commit
+    /// assert!(within.first().is_err() && table.is_empty());
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchTable`], [`Error::NoAccess`]; [`Error::Conflict`] if what was read of another table has changed
+    /// since; [`Error::ReadOnly`] for a snapshot; [`Error::BadArgument`] for a table of another store, one that another
+    /// caller has within the transaction, or one of another transaction.
+    pub fn table(&self, table: &Table) -> Result<Table> {
+        self.check()?;
+        if !table.is_in(&self.store) {
+            return refuse("a table of another store");
+        }
+        if table.past().is_some() {
+            return Err(Error::ReadOnly);
+        }
+        let mut parts = self.parts();
+        let known = parts.get(&table.id());
+        match (known, table.part()) {
+            (Some(known), Some(part)) if Arc::ptr_eq(known, part) => return Ok(table.clone()),
+            (_, Some(_)) => return refuse("a table of another transaction"),
+            (Some(known), None) if known.table.caller() != table.caller() => {
+                return refuse("another caller has the table in the transaction");
+            }
+            (Some(known), None) => return Ok(table.within(known.clone())),
+            (None, None) => {}
+        }
+        let part = self.take_in(&parts, table)?;
+        parts.insert(table.id(), part.clone());
+        Ok(table.within(part))
+    }
+
+    /// Takes snapshots of all tables and of another one.
+    fn take_in(
+        &self,
+        parts: &BTreeMap<TableId, Arc<TransactionPart>>,
+        table: &Table,
+    ) -> Result<Arc<TransactionPart>> {
+        let mut tables: Vec<&Table> = parts.values().map(|part| &part.table).collect();
+        tables.push(table);
+        let mut taken = snapshot::take_within(&tables)?;
+        let new = taken.pop().expect("one a table");
+        for (part, later) in parts.values().zip(&taken) {
+            if !cfg!(fyris_mutant = "store_moved_on_unasked") {
+                self.compare(part, later)?;
+            }
+        }
+        for (part, later) in parts.values().zip(taken) {
+            part.state().snapshots.push(later);
+        }
+        let (table, ended) = (table.clone(), self.ended.clone());
+        Ok(Arc::new(TransactionPart::new(table, new, ended)))
+    }
+
+    /// Looks whether what was read of a table is the same in a later snapshot.
+    fn compare(&self, part: &TransactionPart, later: &SnapshotInner) -> Result<()> {
+        let (pin, state) = (pin(), part.state());
+        let (before, now) = (state.snapshot().view(&pin)?, later.view(&pin)?);
+        let reads = &state.reads;
+        let is_same = std::ptr::eq(before.data, now.data)
+            && with_data!(now.data, data => data.same_at(reads, before.place, now.place, &pin));
+        match is_same || reads.is_empty() {
+            true => Ok(()),
+            false => Err(self.conflict(&part.table, None)),
+        }
+    }
+
+    /// Returns the error of a conflict, and remembers that there was one.
+    fn conflict(&self, table: &Table, key: Option<fyris_term::Term>) -> Error {
+        // Relaxed: read by the thread that runs the transaction.
+        self.conflict.store(true, Ordering::Relaxed);
+        Error::Conflict {
+            table: table.reference(),
+            key: key.map(Box::new),
+        }
+    }
+
+    /// Returns whether the transaction has met a conflict: then an error of what was done in it comes from that, and it
+    /// is to be tried again.
+    ///
+    /// ```
+    /// # use fyris::Store;
+    /// assert!(!Store::new().begin().has_conflict());
+    /// ```
+    pub fn has_conflict(&self) -> bool {
+        // Relaxed: as in `conflict`.
+        self.conflict.load(Ordering::Relaxed)
+    }
+
+    fn check(&self) -> Result<()> {
+        // Acquire: pairs with the Release in `end`.
+        match self.ended.load(Ordering::Acquire) {
+            false => Ok(()),
+            true => Err(Error::TransactionEnded),
+        }
+    }
+
+    fn parts(&self) -> MutexGuard<'_, BTreeMap<TableId, Arc<TransactionPart>>> {
+        // Nothing is left half done by a panic.
+        self.parts.lock().unwrap_or_else(|p| p.into_inner())
+    }
+
+    /// Ends it: handles of its tables read and write no more.
+    fn end(&self) {
+        // Release: pairs with the Acquire in `check` and `TransactionPart::check`.
+        self.ended.store(true, Ordering::Release);
+        for part in self.parts().values() {
+            part.give_up();
+        }
+    }
+
+    /// Ends the transaction without a trace, as dropping it does.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let store = Store::new();
+    /// # let owner = store.owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// let transaction = store.begin();
+    /// transaction.table(&table)?.insert(&term!({1}))?;
+    /// transaction.abort();
+    /// assert!(table.is_empty());
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    pub fn abort(self) {}
+}
+
+impl Drop for Transaction {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+impl std::fmt::Debug for Transaction {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let parts = self.parts();
+        let tables: Vec<_> = parts.values().map(|part| &part.table).collect();
+        write!(f, "Transaction({tables:?})")
+    }
+}
+
+fn refuse<R>(what: &str) -> Result<R> {
+    Err(Error::BadArgument(what.to_owned()))
+}

@@ -1,0 +1,410 @@
+//! A table as a transaction sees it: a snapshot, and over it what the transaction has written.
+//!
+//! What is read here is noted ([`Reads`](crate::version::guards::Reads)): no more of a range than was handed out.
+
+use std::ops::Bound;
+
+use fyris_sync::reclaim::Guard;
+use fyris_term::key::KeyBuf;
+
+use super::{Past, ReadMany, Step, View};
+use crate::chain::{self, Fingerprints};
+use crate::error::{Error, Result};
+use crate::ids::TableType;
+use crate::keys::AsKey;
+use crate::ops::Span;
+use crate::record::newest;
+use crate::slot::Content;
+use crate::table_data::with_data;
+use crate::transaction::TransactionPart;
+
+/// Keys that are read in one step where they are only counted.
+const EACH: usize = 256;
+
+/// Reads as a transaction does.
+#[derive(Clone, Copy)]
+pub(crate) struct Within<'d> {
+    pub(crate) past: Past<'d>,
+    pub(crate) part: &'d TransactionPart,
+}
+
+impl<'d> Within<'d> {
+    fn is_ordered(&self) -> bool {
+        self.part.table.table_type() == TableType::OrderedSet
+    }
+
+    /// Returns the bytes by which the table tells an object's key from others.
+    fn key_of<'k>(&self, content: Content) -> &'k [u8] {
+        // SAFETY: the content was read under the caller's pin.
+        unsafe {
+            match self.is_ordered() {
+                true => content.newest().order().bytes(),
+                false => content.newest().exact().bytes(),
+            }
+        }
+    }
+
+    fn key_bytes<'k>(&self, key: &'k KeyBuf) -> &'k [u8] {
+        with_data!(self.past.data, data => data.key_bytes(key))
+    }
+
+    /// Returns the contents of a span that the transaction has written, in the order of keys; those of deleted keys are
+    /// not there.
+    fn own(&self, span: &Span) -> Vec<Content> {
+        let state = self.part.state();
+        let written = state.writes.range::<[u8], _>(span.bounds());
+        written.filter_map(|(_, content)| *content).collect()
+    }
+
+    /// Takes the objects out of what was read of the snapshot whose keys the transaction has written.
+    fn without_own(&self, objects: &mut Vec<Content>, from: usize) {
+        let state = self.part.state();
+        if !state.writes.is_empty() {
+            let read = objects.split_off(from);
+            let left = read
+                .into_iter()
+                .filter(|object| !state.writes.contains_key(self.key_of(*object)));
+            objects.extend(left);
+        }
+    }
+
+    /// Puts the objects of contents of the transaction's own between those that were read of the snapshot, in the order
+    /// of keys.
+    fn merge(&self, own: Vec<Content>, back: bool, from: usize, objects: &mut Vec<Content>) {
+        let read = objects.split_off(from);
+        let mut own = own.into_iter();
+        let mut own: Box<dyn Iterator<Item = Content>> = match back {
+            true => Box::new(own.rev()),
+            false => Box::new(own.by_ref()),
+        };
+        let mut next = own.next();
+        for object in read {
+            while let Some(mine) = next
+                && (self.key_of(mine) < self.key_of(object)) != back
+            {
+                objects.push(mine);
+                next = own.next();
+            }
+            objects.push(object);
+        }
+        objects.extend(next.into_iter().chain(own));
+    }
+
+    /// In a table without an order of keys: puts what the transaction has written to keys of the snapshot in their
+    /// places, and behind the last of these the keys that it has added. So a traversal meets each key once, whatever the
+    /// transaction writes between its steps.
+    fn replace(
+        &self,
+        back: bool,
+        is_last: bool,
+        from: usize,
+        pin: &impl Guard,
+        objects: &mut Vec<Content>,
+    ) {
+        let state = self.part.state();
+        if state.writes.is_empty() {
+            return;
+        }
+        let read = objects.split_off(from);
+        for of_key in read.chunk_by(|a, b| self.key_of(*a) == self.key_of(*b)) {
+            match state.writes.get(self.key_of(of_key[0])) {
+                None => objects.extend_from_slice(of_key),
+                Some(own) => own.iter().for_each(|own| append(*own, back, objects)),
+            }
+        }
+        if is_last {
+            let is_new = |key: &[u8]| self.past.get_bytes(key, pin).is_none();
+            let new = state.writes.iter().filter(|(key, _)| is_new(key));
+            new.filter_map(|(_, content)| *content)
+                .for_each(|content| append(content, back, objects));
+        }
+    }
+
+    /// Shows `f` the objects of a span in their order until it says `false`.
+    fn each(&self, mut span: Span, pin: &impl Guard, mut f: impl FnMut(Content) -> bool) {
+        let (mut more, mut objects) = (true, Vec::new());
+        while more {
+            objects.clear();
+            more = self.scan_step(&mut span, false, EACH, pin, &mut objects);
+            if !objects.iter().all(|object| f(*object)) {
+                return;
+            }
+        }
+    }
+
+    fn scan_step(
+        &self,
+        span: &mut Span,
+        back: bool,
+        want: usize,
+        pin: &impl Guard,
+        out: &mut Vec<Content>,
+    ) -> bool {
+        let (before, already) = (span.clone(), out.len());
+        let more = self.past.clone().scan(span, back, want, pin, out);
+        if !self.is_ordered() {
+            self.part.note_span(Bound::Unbounded, Bound::Unbounded);
+            let is_last = !more && before.to == Bound::Unbounded;
+            self.replace(back, is_last, already, pin, out);
+            return more;
+        }
+        // From where the span began to where it begins now.
+        let passed = match (more, back) {
+            (false, _) => before.plain(),
+            (true, false) => Span::new(before.from, behind(&span.from)),
+            (true, true) => Span::new(behind(&span.to), before.to),
+        };
+        let own = self.own(&passed);
+        self.part.note_span(passed.from, passed.to);
+        self.without_own(out, already);
+        self.merge(own, back, already, out);
+        more
+    }
+
+    /// Returns the content next to a bound, up or down, in a table in the order of keys.
+    fn nearest(&self, from: Bound<&[u8]>, back: bool, pin: &impl Guard) -> Option<Content> {
+        let bound = from.map(<[u8]>::to_vec);
+        let mut span = match back {
+            true => Span::new(Bound::Unbounded, bound),
+            false => Span::new(bound, Bound::Unbounded),
+        };
+        let whole = span.clone();
+        let (mut found, mut more) = (Vec::new(), true);
+        while found.is_empty() && more {
+            more = self.past.clone().scan(&mut span, back, 1, pin, &mut found);
+            self.without_own(&mut found, 0);
+        }
+        let mut own = self.own(&whole);
+        let mine = if back {
+            own.pop()
+        } else {
+            own.drain(..).next()
+        };
+        let is_mine_nearer =
+            |mine: Content, found: Content| (self.key_of(mine) < self.key_of(found)) != back;
+        let nearest = match (mine, found.first().copied()) {
+            (Some(mine), Some(found)) => Some(if is_mine_nearer(mine, found) {
+                mine
+            } else {
+                found
+            }),
+            (mine, found) => mine.or(found),
+        };
+        // What was read is all up to the key.
+        let end = nearest.map_or(Bound::Unbounded, |found| {
+            Bound::Included(self.key_of(found).to_vec())
+        });
+        match back {
+            true => self.part.note_span(end, whole.to),
+            false => self.part.note_span(whole.from, end),
+        }
+        nearest
+    }
+
+    fn key_buf(&self, content: Content) -> KeyBuf {
+        KeyBuf::encode(&newest(content, self.part.table.keypos()).key())
+    }
+
+    /// Returns the content after a key, or the first one, in a table without an order: those of the snapshot, then those
+    /// that the transaction has added.
+    fn after(
+        &self,
+        key: Option<&KeyBuf>,
+        known: &impl Fn(&KeyBuf) -> bool,
+        pin: &impl Guard,
+    ) -> Result<Option<Content>> {
+        self.part.note_span(Bound::Unbounded, Bound::Unbounded);
+        let is_new = |key: &[u8]| self.past.get_bytes(key, pin).is_none();
+        let mut at = key.cloned();
+        let mut new_from = Bound::Unbounded;
+        loop {
+            let step = at.as_ref().map_or(Step::First, Step::Next);
+            let next = match at.as_ref().map(|key| self.key_bytes(key)) {
+                Some(bytes) if is_new(bytes) => {
+                    if !self.part.state().writes.contains_key(bytes)
+                        && !known(at.as_ref().expect("it is"))
+                    {
+                        return Err(Error::NoSuchKey);
+                    }
+                    new_from = Bound::Excluded(bytes.to_vec());
+                    None
+                }
+                _ => self.past.step(step, known, pin)?,
+            };
+            let Some(next) = next else { break };
+            match self.part.state().writes.get(self.key_of(next)) {
+                None => return Ok(Some(next)),
+                Some(Some(own)) => return Ok(Some(*own)),
+                Some(None) => at = Some(self.key_buf(next)),
+            }
+        }
+        let state = self.part.state();
+        let own = state
+            .writes
+            .range::<[u8], _>((new_from.as_ref().map(Vec::as_slice), Bound::Unbounded));
+        let mut new = own.filter(|(key, content)| content.is_some() && is_new(key));
+        Ok(new.next().and_then(|(_, content)| *content))
+    }
+}
+
+/// Returns the end of a range that another one goes on behind.
+fn behind(begin: &Bound<Vec<u8>>) -> Bound<Vec<u8>> {
+    match begin {
+        Bound::Excluded(key) => Bound::Included(key.clone()),
+        Bound::Included(key) => Bound::Excluded(key.clone()),
+        Bound::Unbounded => Bound::Unbounded,
+    }
+}
+
+/// Appends the objects of a key, each by itself, the oldest or the newest first.
+fn append(content: Content, newest_first: bool, out: &mut Vec<Content>) {
+    let already = out.len();
+    chain::each(content, |object| out.push(object));
+    if newest_first {
+        out[already..].reverse();
+    }
+}
+
+impl<'d> View for Within<'d> {
+    type Reader<'g> = Within<'d>;
+
+    #[cold]
+    fn get(&self, key: &(impl AsKey + ?Sized), pin: &impl Guard) -> Option<Content> {
+        let own = key.with(|buf| self.part.read(self.key_bytes(buf)));
+        own.unwrap_or_else(|| self.past.get(key, pin))
+    }
+
+    fn get_bytes(&self, key: &[u8], pin: &impl Guard) -> Option<Content> {
+        let own = self.part.read(key);
+        own.unwrap_or_else(|| self.past.get_bytes(key, pin))
+    }
+
+    fn prefetch(&self, keys: &[KeyBuf], pin: &impl Guard) {
+        self.past.prefetch(keys, pin);
+    }
+
+    #[cold]
+    fn step(
+        &self,
+        step: Step<'_>,
+        known: impl Fn(&KeyBuf) -> bool,
+        pin: &impl Guard,
+    ) -> Result<Option<Content>> {
+        if !self.is_ordered() {
+            let (Step::Next(key) | Step::Prev(key)) = step else {
+                return self.after(None, &known, pin);
+            };
+            return self.after(Some(key), &known, pin);
+        }
+        Ok(match step {
+            Step::First => self.nearest(Bound::Unbounded, false, pin),
+            Step::Last => self.nearest(Bound::Unbounded, true, pin),
+            Step::Next(key) => self.nearest(Bound::Excluded(self.key_bytes(key)), false, pin),
+            Step::Prev(key) => self.nearest(Bound::Excluded(self.key_bytes(key)), true, pin),
+        })
+    }
+
+    /// In the order of scans, where there is one of keys; elsewhere the places of objects are those of the live table,
+    /// which a transaction does not show.
+    fn slot(&self, slot: usize, pin: &impl Guard) -> Result<Option<Vec<Content>>> {
+        if !self.is_ordered() {
+            return Err(Error::InTransaction("slot"));
+        }
+        let slots = self.len();
+        match self.nth(slot, pin) {
+            Some(content) => Ok(Some(vec![content])),
+            None if slot == slots => Ok(None),
+            None => Err(Error::BadSlot { slot, slots }),
+        }
+    }
+
+    fn cuts(&self, parts: usize, pin: &impl Guard) -> Vec<Vec<u8>> {
+        self.past.cuts(parts, pin)
+    }
+
+    fn share_of_span(&self, span: &Span, pin: &impl Guard) -> f64 {
+        self.past.share_of_span(span, pin)
+    }
+
+    fn counts(&self) -> bool {
+        self.past.counts()
+    }
+
+    fn nth(&self, n: usize, pin: &impl Guard) -> Option<Content> {
+        let (mut left, mut found) = (n, None);
+        self.each(Span::ALL, pin, |object| {
+            if left == 0 {
+                found = Some(object);
+                return false;
+            }
+            left -= 1;
+            true
+        });
+        found
+    }
+
+    fn count(&self, span: &Span, pin: &impl Guard) -> Option<usize> {
+        let mut count = 0;
+        self.each(span.clone(), pin, |_| {
+            count += 1;
+            true
+        });
+        self.counts().then_some(count)
+    }
+
+    fn len(&self) -> usize {
+        let (pin, mut count) = (fyris_sync::reclaim::pin(), 0);
+        self.each(Span::ALL, &pin, |_| {
+            count += 1;
+            true
+        });
+        count
+    }
+
+    fn about(&self) -> usize {
+        self.past.about() + self.part.state().writes.len()
+    }
+
+    fn read_many<'g>(&self, _: &'g impl Guard) -> Within<'d> {
+        *self
+    }
+}
+
+impl ReadMany for Within<'_> {
+    type View = Self;
+
+    fn view(&self) -> Self {
+        *self
+    }
+
+    fn scan(
+        &mut self,
+        span: &mut Span,
+        back: bool,
+        want: usize,
+        pin: &impl Guard,
+        out: &mut Vec<Content>,
+    ) -> bool {
+        self.scan_step(span, back, want, pin, out)
+    }
+
+    fn get(
+        &mut self,
+        key: &[u8],
+        alike: &Fingerprints,
+        pin: &impl Guard,
+        out: impl FnMut(Content),
+    ) {
+        if let Some(content) = self.get_bytes(key, pin) {
+            chain::each_alike(content, alike, out);
+        }
+    }
+
+    fn is_due(&self) -> bool {
+        false
+    }
+
+    fn before(&mut self, _: &KeyBuf) -> Option<Option<Content>> {
+        None
+    }
+}
