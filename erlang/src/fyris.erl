@@ -63,9 +63,10 @@
          lookup_many/2, delete_range/3, take_range/3, drain/1, explain/2, cas/3,
          upsert/4, get_in/3]).
 -export([snapshot/1, release/1, snapshots/0, collect/0]).
+-export([transaction/1, transaction/2, within/2, abort/1, write_batch/1]).
 -export([format_error/2]).
 
--export_type([table/0, tid/0, snapshot/0, continuation/0, compiled_match_spec/0, option/0, heir_option/0, info_item/0, update_op/0,
+-export_type([table/0, tid/0, snapshot/0, transaction/0, batch_op/0, continuation/0, compiled_match_spec/0, option/0, heir_option/0, info_item/0, update_op/0,
               memory_kind/0, range_option/0, tab2file_option/0, generator/0]).
 %% Further names that ets has for types.
 -export_type([tab/0, match_spec/0, match_pattern/0, comp_match_spec/0,
@@ -79,6 +80,14 @@
 %% The name of a named table, or a tid. Where a function reads, also a snapshot.
 -type snapshot() :: tid().
 %% A table as it was at one moment: {@link snapshot/1}.
+-opaque transaction() :: reference().
+%% A transaction under way: {@link transaction/1}.
+-type batch_op() :: {insert | insert_new, table(), tuple() | [tuple()]} | {delete, table(), term()} |
+                    {delete_object, table(), tuple()} | {update_counter, table(), term(), update_op() | [update_op()]} |
+                    {update_counter, table(), term(), update_op() | [update_op()], tuple()} |
+                    {update_element, table(), term(), {pos_integer(), term()} | [{pos_integer(), term()}]} |
+                    {check, table(), term(), tuple() | [tuple()] | absent | {unchanged, snapshot()}}.
+%% An operation of {@link write_batch/1}.
 -type option() :: table_type() | table_access() | named_table | {keypos, pos_integer()} | heir_option() |
                   {owner, none} | {index, atom() | {library, string() | binary()}} |
                   {write_concurrency, boolean() | auto} | {read_concurrency, boolean()} |
@@ -2021,6 +2030,115 @@ snapshots() ->
 -spec collect() -> true.
 collect() ->
     fyris_nif:collect().
+
+%% @equiv transaction(Fun, 1000)
+-spec transaction(fun((transaction()) -> Result)) -> {atomic, Result} | {aborted, term()}.
+transaction(Fun) ->
+    transaction(Fun, 1000).
+
+%% @doc Runs a fun in a transaction: what it reads and writes in tables of {@link within/2} happens at one moment, or not
+%% at all.
+%%
+%% The fun runs in the calling process. Within the transaction it sees its own writes, by whatever function it reads, and
+%% else the tables as they were at one moment; others see nothing of it before it has returned. Then all is committed, if
+%% nothing that it has read has changed meanwhile, keys that were not there and ranges included. If something has, all
+%% begins again, up to `Retries' times: so the fun should do nothing else that cannot be done twice. Strictly
+%% serializable, among transactions and with all other calls. Nobody waits for a transaction that has not ended.
+%%
+%% Returns what `mnesia:transaction/1' does: `{atomic, Result}', or, if nothing has happened, `{aborted, Reason}':
+%% <dl>
+%% <dt>`Reason'</dt><dd>after {@link abort/1} and `exit/1';</dd>
+%% <dt>`{throw, Term}'</dt><dd>after `throw/1';</dd>
+%% <dt>`{Reason, Stack}'</dt><dd>after an error;</dd>
+%% <dt>`{conflict, Table, Key}'</dt><dd>after the last attempt; the key, or both, `undefined' where they are not
+%% known.</dd>
+%% </dl>
+%% If the process is killed in the fun, nothing has happened. A transaction in the fun joins the one around it: aborted it
+%% takes back its own writes, and the other one goes on.
+%%
+%% Calls on tables that do not come from {@link within/2} act at once, and stay if the transaction is aborted. What works
+%% on a table and not on its objects ({@link delete/1}, {@link delete_all_objects/1}, {@link rename/2}, {@link setopts/2},
+%% {@link give_away/3}, {@link snapshot/1}, and {@link slot/2} of a table without an order of keys) fails with `badarg'
+%% for a table within a transaction.
+%%
+%% Fails with `badarg' for what is no fun of one argument, or no number of retries. A commit of more than 500 keys runs
+%% on a dirty scheduler.
+%% ```
+%% > T = fyris:new(accounts, []).
+%% > fyris:insert(T, [{ada, 100}, {bob, 0}]).
+%% > Pay = fun(Tx) ->
+%%       A = fyris:within(Tx, T),
+%%       Left = fyris:update_counter(A, ada, -70),
+%%       fyris:update_counter(A, bob, 70),
+%%       Left >= 0 orelse fyris:abort(too_little),
+%%       Left
+%%   end.
+%% > {fyris:transaction(Pay), fyris:transaction(Pay), fyris:lookup(T, ada)}.
+%% {{atomic,30},{aborted,too_little},[{ada,30}]}
+%% '''
+-spec transaction(fun((transaction()) -> Result), non_neg_integer() | infinity) -> {atomic, Result} | {aborted, term()}.
+transaction(Fun, Retries)
+  when is_function(Fun, 1), Retries =:= infinity; is_function(Fun, 1), is_integer(Retries), Retries >= 0 ->
+    fyris_transaction:run(Fun, Retries);
+transaction(Fun, Retries) ->
+    ?BADARG([Fun, Retries]).
+
+%% @doc Returns a table, or all tables of a list, as a transaction reads and writes them: what comes back serves wherever
+%% a table does, as long as the transaction lasts.
+%%
+%% All tables of a transaction are seen as they were at one moment, which comes later when another table comes in. If
+%% what was read has changed by then, the transaction begins again.
+%%
+%% Fails with `badarg' if a table does not exist or may not be read, is a snapshot, or belongs to another transaction; if
+%% the transaction has ended.
+%% ```
+%% > T = fyris:new(numbers, [ordered_set]).
+%% > fyris:transaction(fun(Tx) -> W = fyris:within(Tx, T), fyris:insert(W, {1, one}), {fyris:first(W), fyris:first(T)} end).
+%% {atomic,{1,'$end_of_table'}}
+%% '''
+-spec within(transaction(), table()) -> table(); (transaction(), [table()]) -> [table()].
+within(Transaction, Tables) when is_list(Tables) ->
+    [within(Transaction, Table) || Table <- Tables];
+within(Transaction, Table) ->
+    case ?CALL(fyris_nif:transaction_table(Transaction, Table), [Transaction, Table]) of
+        {conflict, _, _} = Conflict -> exit({aborted, Conflict});
+        Within -> Within
+    end.
+
+%% @doc Ends the fun of a transaction: nothing has happened, and {@link transaction/2} returns `{aborted, Reason}'.
+%% ```
+%% > fyris:transaction(fun(_) -> fyris:abort(changed_my_mind) end).
+%% {aborted,changed_my_mind}
+%% '''
+-spec abort(term()) -> no_return().
+abort(Reason) ->
+    exit({aborted, Reason}).
+
+%% @doc Writes to several keys of several tables in one atomic and isolated step, if all checks hold.
+%%
+%% Operations are done in their order, and answer as the functions of their names do: `{ok, Answers}' has one of each.
+%% Checks see what the tables held before the batch: `{check, Table, Key, Expected}' asks for just this object, these
+%% objects in any order, none (`absent'), or what a snapshot that is alive has (`{unchanged, Snapshot}'); they answer
+%% `true'. If one does not hold nothing is done, and `{error, {check, Operation}}' names the first.
+%%
+%% A transaction without a fun: as {@link transaction/2}, also within one, but tried until nobody is in the way.
+%%
+%% Fails with `badarg', and nothing is done, for what is no operation, and where the function of its name would.
+%% ```
+%% > T = fyris:new(stock, []).
+%% > fyris:insert(T, {apples, 3}).
+%% > Sell = [{check, T, apples, {apples, 3}}, {update_counter, T, apples, -1}, {insert, T, {sold, 1}}].
+%% > fyris:write_batch(Sell).
+%% {ok,[true,2,true]}
+%% > fyris:write_batch(Sell).
+%% {error,{check,{check,_,apples,{apples,3}}}}
+%% '''
+-spec write_batch([batch_op()]) -> {ok, [term()]} | {error, {check, batch_op()}}.
+write_batch(Operations) ->
+    case fyris_batch:is_batch(Operations) of
+        true -> fyris_batch:run(Operations);
+        false -> ?BADARG([Operations])
+    end.
 
 %% @doc Replaces an object by another one with the same key, if exactly that object is there. Returns whether it did.
 %%

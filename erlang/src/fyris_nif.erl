@@ -19,6 +19,8 @@
 -export([open/2, range/5, prefix/4, range_slice/4, seek/3, nth/2, rank/2, count_between/3, lookup_some/2,
          take_slice/3, drain/1, cas/3, get_in/3, explain/2]).
 -export([snapshot/1, release/1, snapshots/0, collect/0]).
+-export([transaction/0, transaction_again/1, transaction_table/2, transaction_begin_nested/1, transaction_end_nested/2,
+         transaction_has_conflict/1, transaction_commit/1, transaction_abort/1]).
 -export([inflated/2, has_native_record/1, memory/0]).
 %% {Tables, Monitored processes, Resources}: for tests that look for leaks.
 -export([counts/0]).
@@ -191,3 +193,11 @@ snapshot(_) -> ?STUB.
 release(_) -> ?STUB.
 snapshots() -> ?STUB.
 collect() -> ?STUB.
+transaction() -> ?STUB.
+transaction_again(_) -> ?STUB.
+transaction_table(_, _) -> ?STUB.
+transaction_begin_nested(_) -> ?STUB.
+transaction_end_nested(_, _) -> ?STUB.
+transaction_has_conflict(_) -> ?STUB.
+transaction_commit(_) -> ?STUB.
+transaction_abort(_) -> ?STUB.

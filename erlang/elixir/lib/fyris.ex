@@ -137,6 +137,68 @@ defmodule Fyris do
     :ok
   end
 
+  ## Transactions
+
+  @doc """
+  Runs `fun` in a transaction: what it reads and writes in tables of `within!/2` happens at one moment, or not at all.
+  Returns `{:ok, result}`; `{:error, reason}` after `abort/1`, and `{:error, {:conflict, table, key}}` if others were in
+  the way `retries:` times, 1,000 unless it says otherwise (`:infinity`). What `fun` raises or throws is raised or thrown
+  on, and nothing has happened.
+
+  `fun` is run again where others have changed what it had read, so it should do nothing else that cannot be done twice.
+  Strictly serializable, among transactions and with all other calls. One within another joins it, and takes its own
+  writes back if it is aborted. Raises `ArgumentError` for options that there are not.
+
+      iex> table = Fyris.new!()
+      iex> Fyris.insert!(table, [{:joe, 10}, {:ann, 0}])
+      iex> pay = fn tx ->
+      ...>   accounts = Fyris.within!(tx, table)
+      ...>   left = Fyris.update_counter!(accounts, :joe, -7)
+      ...>   Fyris.update_counter!(accounts, :ann, 7)
+      ...>   if left < 0, do: Fyris.abort(:too_little), else: left
+      ...> end
+      iex> {Fyris.transaction(pay), Fyris.transaction(pay), Fyris.get(table, :ann)}
+      {{:ok, 3}, {:error, :too_little}, 7}
+  """
+  @spec transaction((:fyris.transaction() -> result), retries: non_neg_integer | :infinity) ::
+          {:ok, result} | {:error, term}
+        when result: term
+  def transaction(fun, options \\ []) when is_function(fun, 1) do
+    [retries: retries] = Keyword.validate!(options, retries: 1000)
+
+    case :fyris.transaction(fun, retries) do
+      {:atomic, result} -> {:ok, result}
+      {:aborted, {:throw, thrown}} -> throw(thrown)
+      {:aborted, {error, [{_, _, _, _} | _] = stack}} -> :erlang.raise(:error, error, stack)
+      {:aborted, {:conflict, table, key}} -> {:error, {:conflict, table, key}}
+      {:aborted, reason} -> {:error, reason}
+    end
+  end
+
+  defbang within(transaction :: :fyris.transaction(), table :: table | [table]) :: Table.t() | [Table.t()],
+          """
+          Returns a table, or all tables of a list, as a transaction reads and writes them: see `transaction/2`. All that
+          works with objects takes it, also `Enum`.
+          """,
+          [
+            ~S|table = Fyris.new!()|,
+            ~S|Fyris.transaction(fn tx -> tx \|> Fyris.within!(table) \|> Fyris.put!(:joe, 1) end)|,
+            ~S|Fyris.get(table, :joe)|,
+            ~S|1|
+          ] do
+    case table do
+      tables when is_list(tables) ->
+        for within <- :fyris.within(transaction, Enum.map(tables, &id/1)), do: %Table{id: within}
+
+      table ->
+        %Table{id: :fyris.within(transaction, id(table))}
+    end
+  end
+
+  @doc "Ends the function of a transaction: nothing has happened, and `transaction/2` returns `{:error, reason}`."
+  @spec abort(term) :: no_return
+  def abort(reason), do: :fyris.abort(reason)
+
   @doc "Returns what there is to know of a table; `nil` if there is none."
   @spec info(table) :: keyword | nil
   def info(table), do: table |> id() |> :fyris.info() |> or_nil()

@@ -249,4 +249,43 @@ defmodule FyrisTest do
   end
 
   defp wait_for(fun), do: fun.() || (Process.sleep(5) && wait_for(fun))
+
+  describe "transactions" do
+    test "happen as a whole, or leave nothing" do
+      [table, other] = [filled(:set, 3), filled(:ordered_set, 3)]
+
+      run = fn last ->
+        Fyris.transaction(fn tx ->
+          [one, two] = Fyris.within!(tx, [table, other])
+          Fyris.put!(one, 1, :new)
+          Fyris.delete!(two, 2)
+          assert Enum.count(two) == 2
+          assert Fyris.get(table, 1) == 1
+          last.()
+        end)
+      end
+
+      assert run.(fn -> Fyris.abort(:why) end) == {:error, :why}
+      assert_raise RuntimeError, "why", fn -> run.(fn -> raise "why" end) end
+      assert catch_throw(run.(fn -> throw(:why) end)) == :why
+      assert {Fyris.get(table, 1), Fyris.size(other)} == {1, 3}
+      assert run.(fn -> :done end) == {:ok, :done}
+      assert {Fyris.get(table, 1), Enum.to_list(other)} == {:new, [{1, 1}, {3, 9}]}
+    end
+
+    test "are tried again, and told of a conflict" do
+      table = filled(:set, 1)
+
+      busy = fn tx ->
+        within = Fyris.within!(tx, table)
+        value = Fyris.get(within, 1)
+        Fyris.put!(table, 1, value + 1)
+        Fyris.put!(within, 2, value)
+      end
+
+      assert {:error, {:conflict, _, 1}} = Fyris.transaction(busy, retries: 2)
+      assert {Fyris.get(table, 1), Fyris.get(table, 2)} == {4, nil}
+      assert_raise ArgumentError, fn -> Fyris.transaction(busy, attempts: 2) end
+    end
+  end
 end

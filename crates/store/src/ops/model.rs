@@ -2,17 +2,16 @@
 
 use std::sync::Arc;
 
-use fyris_sync::reclaim::{LocalGuard, check, pin};
+use fyris_sync::reclaim::{check, pin};
 use fyris_sync::thread::spawn;
 
-use super::commit::{Placed, Writes};
+use super::commit::Placed;
 use super::{List, Outcome, Patience, Span};
 use crate::commits::{CommitLog, Undo};
 use crate::ids::TableType;
 use crate::key_kind::{Exact, KeyKind};
 use crate::model::{self, Table, Two, beside, key, list, look, record, table, value, values};
-use crate::pending::{Commit, Terms};
-use crate::slot::Content;
+use crate::pending::Commit;
 use crate::writer::Writer;
 
 /// Returns the values under both keys by a scan, which reads the first key first.
@@ -185,53 +184,6 @@ fn two_lists_of_new_keys() {
         let other = other.join().unwrap();
         assert!(mine != other, "one of them comes first");
         assert_eq!(scan(&table), if mine { [2, 2] } else { [1, 1] });
-        count(&table);
-    });
-}
-
-/// Puts `new` under the first key if the second holds what `seen` says, and keeps that.
-fn put_if_unchanged(table: &Table, new: i64, seen: Option<Content>, pin: &LocalGuard) -> bool {
-    let (new, read) = (record(1, new), record(2, 0));
-    let work = Writes {
-        keys: vec![new.ptr(), read.ptr()],
-        terms: [Terms::Replace, Terms::Unchanged].into_iter().collect(),
-        contents: vec![Some(new.publish()), seen],
-        records: Vec::new(),
-        ends: Vec::new(),
-    };
-    let keys = vec![None, Some(read)];
-    let commit = Commit::new([table.plan(&work, keys)]);
-    let (mut placed, admission) = (Placed::default(), Writer::plain(pin));
-    let waits = Patience::Waits;
-    let placing = table.place_all(&work, &commit, 0, &mut placed, waits, &admission);
-    let outcome = table.end(&work, commit, &placed, placing, &admission);
-    let done = outcome == Ok(Outcome::Committed);
-    if !done {
-        work.retire(pin);
-    }
-    done
-}
-
-/// A commit that has read a key, beside a writer of it: no write comes between the reading and the commit.
-#[test]
-fn a_key_that_was_read_is_as_it_was() {
-    check(|| {
-        let table = table(TableType::Set, Some(0));
-        let write = |table: &Table| {
-            table.insert_one(record(2, 5), &Writer::plain(&pin()));
-            // The commit saw what was there before, so it happened before this write or does not happen.
-            let first = look(table, 1);
-            assert_eq!(look(table, 1), first);
-        };
-        beside(&table, &[write], |table| {
-            let pin = pin();
-            let seen = table.get(Exact::of(&key(2)), &pin);
-            let before = values(table, seen);
-            let done = put_if_unchanged(table, 1, seen, &pin);
-            assert!(!done || before == [0] || before == [5]);
-            assert_eq!(look(table, 1), [i64::from(done)]);
-        });
-        assert_eq!(look(&table, 2), [5]);
         count(&table);
     });
 }

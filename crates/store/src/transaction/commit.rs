@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use fyris_sync::reclaim::{LocalGuard, pin};
 use smallvec::smallvec;
@@ -56,6 +57,10 @@ impl Transaction {
     /// [`Error::NoAccess`]; the conflict that [`Transaction::table`] returned before.
     pub fn commit(self) -> Result<()> {
         self.check()?;
+        // Relaxed: as in `conflict`.
+        while self.depth.load(Ordering::Relaxed) > 0 {
+            self.end_nested(true);
+        }
         let parts: Vec<_> = self.parts().values().cloned().collect();
         if self.has_conflict() {
             let first = parts.first().expect("a conflict is about a table");
@@ -200,7 +205,7 @@ impl<'g> PartWork<'g> {
     /// Takes over what a part has read and written.
     fn new(part: &'g TransactionPart, pin: &'g LocalGuard) -> Result<PartWork<'g>> {
         let mut state = part.state();
-        let snapshot = state.snapshot().clone();
+        let snapshot = state.snapshot()?.clone();
         let content = snapshot.view(pin)?.data;
         let own = std::mem::take(&mut state.writes);
         let mut work = PartWork {

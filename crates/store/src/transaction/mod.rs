@@ -15,10 +15,12 @@
 //! first, so that of transactions that are at odds one is committed.
 
 mod commit;
+#[cfg(all(test, loom))]
+mod model;
 mod part;
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use fyris_sync::lock::Backoff;
@@ -124,6 +126,8 @@ pub struct Transaction {
     ended: Arc<AtomicBool>,
     /// Whether it has met a conflict, and can only be tried again.
     conflict: AtomicBool,
+    /// The number of nested transactions under way.
+    depth: AtomicUsize,
     parts: Mutex<BTreeMap<TableId, Arc<TransactionPart>>>,
 }
 
@@ -245,6 +249,7 @@ impl Transaction {
             ticket,
             ended: Arc::default(),
             conflict: AtomicBool::new(false),
+            depth: AtomicUsize::new(0),
             parts: Mutex::default(),
         }
     }
@@ -312,16 +317,18 @@ impl Transaction {
             }
         }
         for (part, later) in parts.values().zip(taken) {
-            part.state().snapshots.push(later);
+            part.state().move_on(later);
         }
         let (table, ended) = (table.clone(), self.ended.clone());
-        Ok(Arc::new(TransactionPart::new(table, new, ended)))
+        // Relaxed: as in `conflict`.
+        let depth = self.depth.load(Ordering::Relaxed);
+        Ok(Arc::new(TransactionPart::new(table, new, ended, depth)))
     }
 
     /// Looks whether what was read of a table is the same in a later snapshot.
     fn compare(&self, part: &TransactionPart, later: &SnapshotInner) -> Result<()> {
         let (pin, state) = (pin(), part.state());
-        let (before, now) = (state.snapshot().view(&pin)?, later.view(&pin)?);
+        let (before, now) = (state.snapshot()?.view(&pin)?, later.view(&pin)?);
         let reads = &state.reads;
         let is_same = std::ptr::eq(before.data, now.data)
             && with_data!(now.data, data => data.same_at(reads, before.place, now.place, &pin));
@@ -366,6 +373,120 @@ impl Transaction {
         self.parts.lock().unwrap_or_else(|p| p.into_inner())
     }
 
+    /// Runs `f` in a transaction within this one: if it returns an error, or panics, what it has written is taken back,
+    /// and this one goes on. What it has read counts for this one in either case.
+    ///
+    /// ```
+    /// use fyris::{Error, Options, Store, term};
+    ///
+    /// let store = Store::new();
+    /// let owner = store.owner();
+    /// let table = owner.new_table("t", &Options::set())?;
+    /// store.transaction(|tx| {
+    ///     let table = tx.table(&table)?;
+    ///     table.insert(&term!({1}))?;
+    ///     let failed: Result<(), Error> = tx.nested(|_| {
+    ///         table.insert(&term!({2}))?;
+    ///         Err(Error::NoSuchKey)
+    ///     });
+    ///     assert!(failed.is_err() && !table.member(&2)?);
+    ///     Ok::<_, Error>(())
+    /// })?;
+    /// assert!(table.member(&1)?);
+    /// # Ok::<(), Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of `f`.
+    pub fn nested<R, E>(
+        &self,
+        f: impl FnOnce(&Transaction) -> std::result::Result<R, E>,
+    ) -> std::result::Result<R, E> {
+        let mut nested = Nested {
+            around: self,
+            keep: false,
+        };
+        self.begin_nested();
+        let result = f(self);
+        nested.keep = result.is_ok();
+        result
+    }
+
+    /// Begins a transaction within this one, for who ends it by hand: see [`Transaction::nested`].
+    ///
+    /// ```
+    /// # use fyris::Store;
+    /// let transaction = Store::new().begin();
+    /// transaction.begin_nested();
+    /// transaction.end_nested(true);
+    /// transaction.commit()?;
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    pub fn begin_nested(&self) {
+        let parts = self.parts();
+        // Relaxed: as in `conflict`.
+        self.depth.fetch_add(1, Ordering::Relaxed);
+        parts.values().for_each(|part| part.begin_nested());
+    }
+
+    /// Ends the innermost transaction within this one, and keeps what it has written, or takes it back. Does nothing if
+    /// there is none.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let store = Store::new();
+    /// # let owner = store.owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// let transaction = store.begin();
+    /// transaction.begin_nested();
+    /// let within = transaction.table(&table)?;
+    /// within.insert(&term!({1}))?;
+    /// transaction.end_nested(false);
+    /// assert!(within.is_empty());
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    pub fn end_nested(&self, keep: bool) {
+        let parts = self.parts();
+        let less = |depth: usize| depth.checked_sub(1);
+        // Relaxed, both: as in `conflict`.
+        let ended = (self.depth).fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+        if ended.is_ok() {
+            parts.values().for_each(|part| part.end_nested(keep));
+        }
+    }
+
+    /// Returns the number of keys that it has written.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let store = Store::new();
+    /// # let owner = store.owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// let transaction = store.begin();
+    /// transaction.table(&table)?.insert_list(&[term!({1}), term!({2})])?;
+    /// assert_eq!(transaction.written(), 2);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    pub fn written(&self) -> usize {
+        let parts = self.parts();
+        parts.values().map(|part| part.state().writes.len()).sum()
+    }
+
+    /// Returns a transaction to try the same again, which goes before those that began later than this one.
+    ///
+    /// ```
+    /// # use fyris::Store;
+    /// let transaction = Store::new().begin();
+    /// let next = transaction.again();
+    /// transaction.abort();
+    /// next.commit()?;
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    pub fn again(&self) -> Transaction {
+        Transaction::new(&self.store, self.ticket)
+    }
+
     /// Ends it: handles of its tables read and write no more.
     fn end(&self) {
         // Release: pairs with the Acquire in `check` and `TransactionPart::check`.
@@ -389,6 +510,18 @@ impl Transaction {
     /// # Ok::<(), fyris::Error>(())
     /// ```
     pub fn abort(self) {}
+}
+
+/// A nested transaction under way.
+struct Nested<'t> {
+    around: &'t Transaction,
+    keep: bool,
+}
+
+impl Drop for Nested<'_> {
+    fn drop(&mut self) {
+        self.around.end_nested(self.keep);
+    }
 }
 
 impl Drop for Transaction {

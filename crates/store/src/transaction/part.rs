@@ -42,16 +42,39 @@ unsafe impl Sync for TransactionPart {}
 
 /// What changes of a part.
 pub(crate) struct PartState {
-    /// The last one is read; those before may be in use still.
-    pub(crate) snapshots: Vec<Arc<SnapshotInner>>,
+    /// The last one is read, until the transaction ends; those before may be in use still.
+    snapshots: Vec<Arc<SnapshotInner>>,
+    /// The place of the last one.
+    place: u64,
     pub(crate) writes: OwnWrites,
     pub(crate) reads: Reads,
+    /// Of each nested transaction under way, the innermost last: what keys that it has written held before it.
+    nested: Vec<BTreeMap<Box<[u8]>, Option<Option<Content>>>>,
 }
 
 impl PartState {
     /// Returns the snapshot that is read.
-    pub(crate) fn snapshot(&self) -> &Arc<SnapshotInner> {
-        self.snapshots.last().expect("a part begins with one")
+    pub(super) fn snapshot(&self) -> Result<&Arc<SnapshotInner>> {
+        self.snapshots.last().ok_or(Error::TransactionEnded)
+    }
+
+    /// Reads a later one from now on.
+    pub(super) fn move_on(&mut self, snapshot: Arc<SnapshotInner>) {
+        self.place = snapshot.place();
+        self.snapshots.push(snapshot);
+    }
+
+    /// Notes what a key that is about to change holds, for the nested transaction under way. Returns `true` if that is
+    /// kept: the first time, if there is one.
+    fn save(&mut self, key: &[u8], own: Option<Option<Content>>) -> bool {
+        let Some(innermost) = self.nested.last_mut() else {
+            return false;
+        };
+        let is_first = !innermost.contains_key(key);
+        if is_first {
+            innermost.insert(key.into(), own);
+        }
+        is_first
     }
 }
 
@@ -60,6 +83,7 @@ impl TransactionPart {
         table: Table,
         snapshot: Arc<SnapshotInner>,
         ended: Arc<AtomicBool>,
+        depth: usize,
     ) -> TransactionPart {
         let reads = Reads {
             in_order: table.table_type() == TableType::OrderedSet,
@@ -69,9 +93,11 @@ impl TransactionPart {
             table,
             ended,
             state: Mutex::new(PartState {
+                place: snapshot.place(),
                 snapshots: vec![snapshot],
                 writes: OwnWrites::new(),
                 reads,
+                nested: vec![BTreeMap::new(); depth],
             }),
         }
     }
@@ -92,15 +118,14 @@ impl TransactionPart {
 
     /// Returns the view of the transaction.
     pub(crate) fn view<'g>(&'g self, pin: &'g impl Guard) -> Result<Within<'g>> {
-        self.check()?;
-        let past = self.state().snapshot().view(pin)?;
+        let past = self.past(pin)?;
         Ok(Within { past, part: self })
     }
 
     /// Returns the content that is read and written, and where its snapshot is.
     pub(crate) fn past<'g>(&self, pin: &'g impl Guard) -> Result<Past<'g>> {
         self.check()?;
-        self.state().snapshot().view(pin)
+        self.state().snapshot()?.view(pin)
     }
 
     /// Lets `f` decide on what a key holds for the transaction, and notes the change. As
@@ -120,8 +145,11 @@ impl TransactionPart {
         let mut state = self.state();
         let bytes = K::bytes(key);
         state.reads.note_key(bytes);
-        let own = state.writes.get(bytes).copied();
-        let old = own.unwrap_or_else(|| self.adopted(&mut state, data, key, pin));
+        let is_bag = data.kind.is_bag();
+        let old = match is_bag {
+            true => self.own_chain(&mut state, data, key, pin),
+            false => self.held(&state, data, key, pin),
+        };
         let (change, result) = f(old);
         let new = match change {
             Change::Keep => return result,
@@ -129,11 +157,13 @@ impl TransactionPart {
             Change::Edit(ref edited) => edited.new,
             Change::Remove => None,
         };
+        let own = state.writes.get(bytes).copied();
+        let is_kept = !is_bag && state.save(bytes, own);
         state.writes.insert(bytes.into(), new);
         // SAFETY, both: the transaction's own, and not in what it has now.
         match change {
             Change::Put(_) | Change::Remove => {
-                if let Some(Some(old)) = own.or_else(|| data.kind.is_bag().then_some(old)) {
+                if let Some(Some(old)) = own.filter(|_| !is_kept) {
                     unsafe { old.retire(pin) };
                 }
             }
@@ -143,9 +173,26 @@ impl TransactionPart {
         result
     }
 
-    /// Returns what a key holds that the transaction has not written yet. In a bag it becomes the transaction's own:
-    /// chains are made one of another, and those of others may be changed meanwhile.
-    fn adopted<K, I>(
+    /// Returns what a key holds for the transaction.
+    fn held<K, I>(
+        &self,
+        state: &PartState,
+        data: &TableData<K, I>,
+        key: &K::Key,
+        pin: &impl Guard,
+    ) -> Option<Content>
+    where
+        K: KeyKind,
+        I: Index<Slot<K>>,
+        Slot<K>: Entry<Key = K::Key>,
+    {
+        let own = state.writes.get(K::bytes(key)).copied();
+        own.unwrap_or_else(|| data.get_at(key, Before(state.place), pin))
+    }
+
+    /// Returns what a key of a bag holds, as a chain that the transaction may change: chains are made one of another, so
+    /// those of others, and of the transaction around a nested one, are copied first.
+    fn own_chain<K, I>(
         &self,
         state: &mut PartState,
         data: &TableData<K, I>,
@@ -157,18 +204,23 @@ impl TransactionPart {
         I: Index<Slot<K>>,
         Slot<K>: Entry<Key = K::Key>,
     {
-        let place = state.snapshot().place();
-        let old = data.get_at(key, Before(place), pin)?;
-        if !data.kind.is_bag() {
-            return Some(old);
+        let bytes = K::bytes(key);
+        let old = self.held(state, data, key, pin);
+        let own = state.writes.get(bytes).copied();
+        if !state.save(bytes, own) && own.is_some() {
+            return old;
         }
         let copy = |older, record: &RecordPtr| {
             let copy = edited(*record, data.keypos, &[]).expect("an object that is stored");
             Some(chain::push(copy.publish_block(), older))
         };
-        let own = chain::oldest_first(old).iter().fold(None, copy);
-        state.writes.insert(K::bytes(key).into(), own);
-        own
+        let records = old.map(chain::oldest_first).unwrap_or_default();
+        let copied = records.iter().fold(None, copy);
+        // A key that is not there is not written by being looked at.
+        if copied.is_some() || own.is_some() {
+            state.writes.insert(bytes.into(), copied);
+        }
+        copied
     }
 
     /// Returns the objects of a bag's key that the transaction has in the places of these, which it has found by its
@@ -186,13 +238,9 @@ impl TransactionPart {
     {
         let key = data.key_of(these[0]);
         let mut state = self.state();
-        if state.writes.contains_key(K::bytes(key)) {
-            return these.to_vec();
-        }
-        let place = state.snapshot().place();
-        let old = data.get_at(key, Before(place), pin);
         state.reads.note_key(K::bytes(key));
-        let own = self.adopted(&mut state, data, key, pin);
+        let old = self.held(&state, data, key, pin);
+        let own = self.own_chain(&mut state, data, key, pin);
         let pairs = chain::newest_first(old).zip(chain::newest_first(own));
         pairs
             .filter(|(old, _)| these.contains(old))
@@ -212,14 +260,47 @@ impl TransactionPart {
         self.state().reads.note_span(Span::new(from, to));
     }
 
-    /// Lets go of what was written.
-    pub(crate) fn give_up(&self) {
-        let own = std::mem::take(&mut self.state().writes);
+    /// Begins a nested transaction.
+    pub(super) fn begin_nested(&self) {
+        self.state().nested.push(BTreeMap::new());
+    }
+
+    /// Ends the innermost nested transaction: what it has written becomes that of the one around it, or is taken back.
+    pub(super) fn end_nested(&self, keep: bool) {
+        let (mut state, pin) = (self.state(), reclaim::pin());
+        let saved = state.nested.pop().unwrap_or_default();
+        for (key, before) in saved {
+            let gone = match keep {
+                // The one around it has its own note, or needs none.
+                true if !state.save(&key, before) => before.flatten(),
+                true => None,
+                false => {
+                    let own = match before {
+                        Some(before) => state.writes.insert(key, before),
+                        None => state.writes.remove(&key),
+                    };
+                    own.flatten()
+                }
+            };
+            if let Some(content) = gone {
+                // SAFETY: the transaction's own, and in none of what it has now.
+                unsafe { content.retire(&pin) };
+            }
+        }
+    }
+
+    /// Lets go of what was written, and of the snapshots.
+    pub(super) fn give_up(&self) {
+        let mut state = self.state();
+        let snapshots = std::mem::take(&mut state.snapshots);
+        let saved = std::mem::take(&mut state.nested).into_iter().flatten();
+        let own = std::mem::take(&mut state.writes).into_values();
         let pin = reclaim::pin();
-        for content in own.into_values().flatten() {
+        for content in saved.flat_map(|(_, before)| before).chain(own).flatten() {
             // SAFETY: the transaction's own, and committed nowhere.
             unsafe { content.retire(&pin) };
         }
+        drop((state, snapshots));
     }
 }
 

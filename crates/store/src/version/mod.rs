@@ -55,7 +55,7 @@ pub(crate) mod guards;
 mod live_snapshots;
 mod mode;
 #[cfg(all(test, loom))]
-mod model;
+pub(crate) mod model;
 mod prune;
 
 pub(crate) use cell::VersionPtr;

@@ -14,13 +14,13 @@ use crate::slot::{Before, Slot};
 use crate::writer::Writer;
 
 /// A snapshot of a table that is versioned from its beginning.
-struct Shot {
-    listed: Arc<LiveSnapshot>,
-    place: u64,
+pub(crate) struct Shot {
+    pub(crate) listed: Arc<LiveSnapshot>,
+    pub(crate) place: u64,
 }
 
 impl Shot {
-    fn take<K: KeyKind>(table: &Table<K>) -> Shot
+    pub(crate) fn take<K: KeyKind>(table: &Table<K>) -> Shot
     where
         Slot<K>: Entry<Key = K::Key>,
     {
@@ -41,7 +41,7 @@ impl Shot {
     }
 
     /// Returns the values under one key.
-    fn look<K: KeyKind>(&self, table: &Table<K>, of: i64) -> Vec<i64>
+    pub(crate) fn look<K: KeyKind>(&self, table: &Table<K>, of: i64) -> Vec<i64>
     where
         Slot<K>: Entry<Key = K::Key>,
     {
@@ -56,7 +56,7 @@ impl Shot {
         values(table, found)
     }
 
-    fn end<K: KeyKind>(self, table: &Table<K>)
+    pub(crate) fn end<K: KeyKind>(self, table: &Table<K>)
     where
         Slot<K>: Entry<Key = K::Key>,
     {
@@ -66,26 +66,26 @@ impl Shot {
 }
 
 /// Returns a table with 0 under both keys, or without any.
-fn table<K: KeyKind>(there: bool) -> Arc<Table<K>>
+pub(crate) fn table<K: KeyKind>(there: bool) -> Arc<Table<K>>
 where
     Slot<K>: Entry<Key = K::Key>,
 {
     model::table(TableType::Set, there.then_some(0))
 }
 
-fn put<K: KeyKind>(table: &Table<K>, key: i64, value: i64)
+pub(crate) fn put<K: KeyKind>(table: &Table<K>, key: i64, value: i64)
 where
     Slot<K>: Entry<Key = K::Key>,
 {
     table.insert_one(record(key, value), &Writer::versioned(&pin()));
 }
 
-fn put_new(table: &Table, key: i64, value: i64) -> bool {
+pub(crate) fn put_new(table: &Table, key: i64, value: i64) -> bool {
     table.insert_new_one(record(key, value), &Writer::versioned(&pin()))
 }
 
 /// Takes a key out; returns what it held.
-fn delete<K: KeyKind>(table: &Table<K>, of: i64) -> Option<i64>
+pub(crate) fn delete<K: KeyKind>(table: &Table<K>, of: i64) -> Option<i64>
 where
     Slot<K>: Entry<Key = K::Key>,
 {

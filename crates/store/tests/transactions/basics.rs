@@ -379,3 +379,60 @@ fn what_is_no_matter_of_objects_is_refused_by_name() {
         Err(Error::BadArgument(_))
     ));
 }
+
+/// What a nested one has written is kept, or taken back, to any depth; and as a table of its own would have it.
+#[test]
+fn nested_ones_are_kept_or_taken_back() {
+    for options in all_types() {
+        let (store, owner, table) = new(&options);
+        fill(&table);
+        let copy = owner.new_table("copy", &options).unwrap();
+        fill(&copy);
+        let tx = store.begin();
+        let within = tx.table(&table).unwrap();
+        let more = |table: &Table, n: i64| {
+            table.insert(&term!({1, (n * 1000)})).unwrap();
+            table.delete_key(&term!(n)).unwrap();
+            table.delete_object(&term!({4, 41})).unwrap();
+            table.insert(&term!({(100 + n), n})).unwrap();
+        };
+        more(&within, 2);
+        more(&copy, 2);
+        let expected = everything(&copy);
+        let undone: Result<()> = tx.nested(|tx| {
+            change(&within);
+            let kept: Result<()> = tx.nested(|_| {
+                more(&within, 3);
+                Ok(())
+            });
+            kept?;
+            Err(Error::NoSuchKey)
+        });
+        assert_eq!(undone, Err(Error::NoSuchKey));
+        assert_eq!(everything(&within), expected, "{options:?}");
+        tx.nested(|tx| {
+            more(&within, 5);
+            let undone: Result<()> = tx.nested(|_| {
+                change(&within);
+                Err(Error::NoSuchKey)
+            });
+            assert!(undone.is_err());
+            Ok::<_, Error>(())
+        })
+        .unwrap();
+        more(&copy, 5);
+        let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            tx.nested(|_| -> Result<()> {
+                more(&within, 6);
+                panic!("as users do")
+            })
+        }));
+        assert!(panicked.is_err());
+        assert_eq!(everything(&within), everything(&copy), "{options:?}");
+        tx.commit().unwrap();
+        assert_eq!(everything(&table), everything(&copy), "{options:?}");
+        store.collect();
+        let objects = |table: &Table| table.memory_by_kind().objects;
+        assert_eq!(objects(&table), objects(&copy));
+    }
+}

@@ -66,6 +66,7 @@ kinds! {
     Chunk: c"chunk", calls::ChunkPlace, None;
     Range: c"range", calls::RangePlace, None;
     Spec: c"match_spec", calls::CompiledSpec, None;
+    Transaction: c"transaction", calls::TransactionPlace, None;
 }
 
 /// The kinds of resources, as one loading of the module made them.

@@ -7,7 +7,7 @@
 
 use std::sync::LazyLock;
 
-use fyris::{Borrowed, Error, LocalGuard, ProcessId, Snapshot, Store, Table, TableId, TableRef};
+use fyris::{Borrowed, Error, LocalGuard, ProcessId, Store, Table, TableId, TableRef};
 
 use crate::call::Fail;
 use crate::kind::atom;
@@ -35,7 +35,7 @@ pub(crate) fn store() -> &'static Store {
     &STORE
 }
 
-/// The content of the resource of a table, or of a snapshot of one.
+/// The content of the resource of a table, of a snapshot of one, or of a table within a transaction.
 pub(crate) struct TableResource(Table);
 
 /// Gives a new table its resource.
@@ -166,9 +166,9 @@ pub(crate) fn with_all<R>(
     f(&tables)
 }
 
-/// Returns a reference to a snapshot, which serves as a tid does.
-pub(crate) fn reference_to(env: Env, snapshot: &Snapshot) -> Term {
-    load::new_resource(TableResource(Table::clone(snapshot))).term(env)
+/// Returns a reference to a snapshot, or to a table within a transaction, which serves as a tid does.
+pub(crate) fn reference_to(env: Env, table: &Table) -> Term {
+    load::new_resource(TableResource(table.clone())).term(env)
 }
 
 /// Sees to it that a table whose owner has ended is inherited or gone, for a caller that has the table but not its

@@ -12,12 +12,14 @@ mod read;
 mod slices;
 mod snapshots;
 mod specs;
+mod transactions;
 mod verbs;
 mod write;
 
 pub(crate) use query::{ChunkPlace, QueryPlace};
 pub(crate) use slices::CursorPlace;
 pub(crate) use specs::CompiledSpec;
+pub(crate) use transactions::TransactionPlace;
 pub(crate) use verbs::RangePlace;
 
 use std::ffi::CStr;
@@ -65,6 +67,14 @@ pub(crate) fn functions() -> Vec<ErlNifFunc> {
         (c"release", 1, entry!(snapshots::release)),
         (c"snapshots", 0, entry!(snapshots::all)),
         (c"collect", 0, entry!(snapshots::collect)),
+        (c"transaction", 0, entry!(transactions::begin)),
+        (c"transaction_again", 1, entry!(transactions::again)),
+        (c"transaction_table", 2, entry!(transactions::table)),
+        (c"transaction_begin_nested", 1, entry!(transactions::begin_nested)),
+        (c"transaction_end_nested", 2, entry!(transactions::end_nested)),
+        (c"transaction_has_conflict", 1, entry!(transactions::has_conflict)),
+        (c"transaction_commit", 1, entry!(transactions::commit)),
+        (c"transaction_abort", 1, entry!(transactions::abort)),
         (c"lookup", 2, entry!(read::lookup)),
         (c"lookup_element", 3, entry!(read::lookup_element)),
         (c"lookup_element", 4, entry!(read::lookup_element_or)),

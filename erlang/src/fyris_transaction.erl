@@ -1,0 +1,78 @@
+%% @doc Runs transactions: {@link fyris:transaction/2}.
+%%
+%% The process that runs one has its reference in its dictionary, so that a transaction within it joins it. The library
+%% keeps what was written; if the process ends, or is killed, that goes with the last reference.
+%% @hidden
+-module(fyris_transaction).
+
+-export([run/2]).
+
+-define(KEY, '$fyris_transaction').
+
+%% Attempts that follow each other at once; those after them wait, ever longer, up to so many milliseconds.
+-define(AT_ONCE, 5).
+-define(LONGEST, 16).
+
+%% @doc Runs `Fun' in a transaction, which is tried again up to `Retries' times.
+-spec run(fun((reference()) -> Result), non_neg_integer() | infinity) -> {atomic, Result} | {aborted, term()}.
+run(Fun, Retries) ->
+    case get(?KEY) of
+        undefined -> outermost(Fun, Retries);
+        Transaction -> nested(Transaction, Fun)
+    end.
+
+outermost(Fun, Retries) ->
+    Transaction = fyris_nif:transaction(),
+    put(?KEY, Transaction),
+    try attempt(Transaction, Fun, Retries, 1)
+    after
+        erase(?KEY),
+        fyris_nif:transaction_abort(Transaction)
+    end.
+
+attempt(Transaction, Fun, Retries, N) ->
+    Result = result(Transaction, Fun),
+    case is_committed(Transaction, Result) of
+        true ->
+            Result;
+        {conflict, _, _} = Conflict when Retries =:= 0 ->
+            {aborted, Conflict};
+        {conflict, _, _} ->
+            wait(N),
+            fyris_nif:transaction_again(Transaction),
+            attempt(Transaction, Fun, less(Retries), N + 1)
+    end.
+
+%% Commits what has gone well. Returns the conflict that is a reason to try again.
+is_committed(Transaction, {atomic, _}) ->
+    fyris_nif:transaction_commit(Transaction);
+is_committed(Transaction, {aborted, Reason}) ->
+    case fyris_nif:transaction_has_conflict(Transaction) of
+        false -> true;
+        true when element(1, Reason) =:= conflict -> Reason;
+        %% It was caught, or has led to another error.
+        true -> {conflict, undefined, undefined}
+    end.
+
+less(infinity) -> infinity;
+less(Retries) -> Retries - 1.
+
+wait(N) when N =< ?AT_ONCE -> erlang:yield();
+wait(N) -> timer:sleep(rand:uniform(min(N - ?AT_ONCE, ?LONGEST))).
+
+nested(Transaction, Fun) ->
+    fyris_nif:transaction_begin_nested(Transaction),
+    Result = result(Transaction, Fun),
+    fyris_nif:transaction_end_nested(Transaction, element(1, Result) =:= atomic),
+    Result.
+
+%% In the forms of Mnesia.
+result(Transaction, Fun) ->
+    try
+        {atomic, Fun(Transaction)}
+    catch
+        throw:Thrown -> {aborted, {throw, Thrown}};
+        exit:{aborted, Reason} -> {aborted, Reason};
+        exit:Reason -> {aborted, Reason};
+        error:Reason:Stack -> {aborted, {Reason, Stack}}
+    end.
