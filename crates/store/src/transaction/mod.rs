@@ -27,6 +27,7 @@ use fyris_sync::lock::Backoff;
 use fyris_sync::reclaim::pin;
 
 use crate::error::{Error, Result};
+use crate::fork;
 use crate::ids::TableId;
 use crate::snapshot::{self, SnapshotInner};
 use crate::store::Store;
@@ -252,6 +253,33 @@ impl Transaction {
             depth: AtomicUsize::new(0),
             parts: Mutex::default(),
         }
+    }
+
+    /// Returns one to begin in the place of this one, for who tries again by hand: of transactions that are at odds the
+    /// one that began first goes first, and what is tried again counts as begun when the first of its tries was.
+    ///
+    /// ```
+    /// use fyris::{CounterOp, Error, Options, Store, term};
+    ///
+    /// let store = Store::new();
+    /// let owner = store.owner();
+    /// let table = owner.new_table("t", &Options::set())?;
+    /// table.insert(&term!({:hits, 0}))?;
+    /// let mut transaction = store.begin();
+    /// loop {
+    ///     let next = transaction.again();
+    ///     let within = transaction.table(&table)?;
+    ///     within.update_counter(&term!(:hits), &[CounterOp::add(1)])?;
+    ///     match transaction.commit() {
+    ///         Err(Error::Conflict { .. }) => transaction = next,
+    ///         done => break done?,
+    ///     }
+    /// }
+    /// assert_eq!(table.lookup(&term!(:hits))?, [term!({:hits, 1})]);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn again(&self) -> Transaction {
+        Transaction::new(&self.store, self.ticket)
     }
 
     /// Returns a handle of a table by which the transaction reads and writes it. The first time for a table it takes
@@ -489,6 +517,10 @@ impl Transaction {
 
     /// Ends it: handles of its tables read and write no more.
     fn end(&self) {
+        // A forked child has the locks as other threads had left them, and no use for what it would free.
+        if fork::is_child() {
+            return;
+        }
         // Release: pairs with the Acquire in `check` and `TransactionPart::check`.
         self.ended.store(true, Ordering::Release);
         for part in self.parts().values() {
