@@ -23,6 +23,7 @@ from ._errors import (
     Damaged,
     Error,
     Forked,
+    InTransaction,
     LimitReached,
     LockTimeout,
     NameTaken,
@@ -30,8 +31,10 @@ from ._errors import (
     NoSuchSegment,
     NoSuchTable,
     ReadOnly,
+    SegmentConflict,
     SegmentError,
     SegmentExists,
+    TransactionEnded,
     Uncommitted,
     Unlinked,
     WrongType,
@@ -41,6 +44,7 @@ from ._fyris import (
     Segment,
     Table,
     Term,
+    Transaction,
     Updated,
     VersionedMap,
     __version__,
@@ -50,8 +54,10 @@ from ._fyris import (
     format,
     parse,
     segments,
+    transaction,
     unlink,
 )
+from ._transaction import transactional
 
 MutableMapping.register(Table)
 MutableMapping.register(VersionedMap)
@@ -67,6 +73,7 @@ __all__ = [
     "Damaged",
     "Error",
     "Forked",
+    "InTransaction",
     "LimitReached",
     "LockTimeout",
     "NameTaken",
@@ -75,10 +82,13 @@ __all__ = [
     "NoSuchTable",
     "ReadOnly",
     "Segment",
+    "SegmentConflict",
     "SegmentError",
     "SegmentExists",
     "Table",
     "Term",
+    "Transaction",
+    "TransactionEnded",
     "Uncommitted",
     "Unlinked",
     "Updated",
@@ -91,6 +101,8 @@ __all__ = [
     "format",
     "parse",
     "segments",
+    "transaction",
+    "transactional",
     "unlink",
 ]
 

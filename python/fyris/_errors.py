@@ -29,6 +29,29 @@ class Damaged(Error, ValueError):
     """A file is not what it should be; the text says where."""
 
 
+class Conflict(Error):
+    """Others were faster, and nothing has happened. Of a transaction: they have changed in `table` what it has read,
+    under `key`; None where that is not known. Of a segment it is a SegmentConflict."""
+
+    def __init__(self, *args):
+        super().__init__(*args)
+        #: The Table that was given to the transaction.
+        self.table = None
+        self.key = None
+
+    def __reduce__(self):
+        # Tables do not leave their process.
+        return type(self), self.args, {**vars(self), "table": None}
+
+
+class TransactionEnded(Error):
+    """The transaction was committed or aborted."""
+
+
+class InTransaction(Error):
+    """A transaction reads and writes objects; this works on the table itself."""
+
+
 class SegmentError(Error):
     """Something about a segment. Whatever it is, the working copy and the trunk are as they were before the call."""
 
@@ -55,7 +78,7 @@ class _WithRanges(SegmentError):
         return self.args[0]
 
 
-class Conflict(_WithRanges):
+class SegmentConflict(_WithRanges, Conflict):
     """Units were changed on both sides; `ranges` says which."""
 
 

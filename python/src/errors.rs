@@ -13,12 +13,15 @@ pyo3::import_exception!(fyris._errors, BadValue);
 pyo3::import_exception!(fyris._errors, WrongType);
 pyo3::import_exception!(fyris._errors, LimitReached);
 pyo3::import_exception!(fyris._errors, Damaged);
+pyo3::import_exception!(fyris._errors, Conflict);
+pyo3::import_exception!(fyris._errors, TransactionEnded);
+pyo3::import_exception!(fyris._errors, InTransaction);
 
 pyo3::import_exception!(fyris._errors, SegmentError);
 pyo3::import_exception!(fyris._errors, NoSuchSegment);
 pyo3::import_exception!(fyris._errors, SegmentExists);
 pyo3::import_exception!(fyris._errors, Behind);
-pyo3::import_exception!(fyris._errors, Conflict);
+pyo3::import_exception!(fyris._errors, SegmentConflict);
 pyo3::import_exception!(fyris._errors, BaseLost);
 pyo3::import_exception!(fyris._errors, Busy);
 pyo3::import_exception!(fyris._errors, Forked);
@@ -39,6 +42,8 @@ pub(crate) fn store(error: fyris::Error) -> PyErr {
         NoSuchKey => PyKeyError::new_err(text),
         ReadOnly => self::ReadOnly::new_err(text),
         Released | Expired => self::Closed::new_err(text),
+        TransactionEnded => self::TransactionEnded::new_err(text),
+        InTransaction(_) => self::InTransaction::new_err(text),
         Forked => self::Forked::new_err(format!(
             "{text}: multiprocessing by spawn or forkserver starts processes with tables of their own"
         )),
@@ -84,7 +89,7 @@ pub(crate) fn segment(error: fyris_segment::Error) -> PyErr {
     let text = error.to_string();
     match error {
         Behind { .. } => self::Behind::new_err(text),
-        Conflict { ranges } => self::Conflict::new_err((text, pairs(ranges))),
+        Conflict { ranges } => SegmentConflict::new_err((text, pairs(ranges))),
         BaseLost { ranges } => self::BaseLost::new_err((text, pairs(ranges))),
         Busy => self::Busy::new_err(text),
         Forked => self::Forked::new_err(text),

@@ -7,6 +7,7 @@
 //! | `convert` | Python values as terms, and back, without loss |
 //! | `values` | `Atom` and `Term`: what Python has no value for; parsing, printing, external format |
 //! | `table`, `view` | `Table`: tables as dictionaries, and as ETS has them |
+//! | `transaction` | `Transaction`: several keys, of several tables, as one |
 //! | `segment` | `Segment`: version-controlled memory shared by processes |
 //! | `map` | `VersionedMap`: an ordered map in a segment |
 //! | `errors` | errors of the store as Python exceptions, which `fyris/_errors.py` defines |
@@ -23,6 +24,7 @@ mod errors;
 mod map;
 mod segment;
 mod table;
+mod transaction;
 mod values;
 mod view;
 
@@ -34,6 +36,7 @@ fn _fyris(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<values::Atom>()?;
     module.add_class::<values::Other>()?;
     module.add_class::<table::Table>()?;
+    module.add_class::<transaction::Transaction>()?;
     module.add_class::<view::Walk>()?;
     module.add_class::<view::View>()?;
     module.add_class::<segment::Segment>()?;
@@ -41,6 +44,7 @@ fn _fyris(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<segment::Watcher>()?;
     module.add_class::<map::VersionedMap>()?;
     module.add_class::<map::MapWalk>()?;
+    module.add_function(wrap_pyfunction!(transaction::transaction, module)?)?;
     module.add_function(wrap_pyfunction!(segment::unlink, module)?)?;
     module.add_function(wrap_pyfunction!(segment::doctor, module)?)?;
     module.add_function(wrap_pyfunction!(segment::segments, module)?)?;

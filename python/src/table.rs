@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
 use crate::convert::{from_term, from_terms, to_term};
-use crate::errors::{self, BadValue, NoSuchTable};
+use crate::errors::{self, BadValue};
 use crate::view::{Part, View, Walk};
 
 mod dict;
@@ -18,7 +18,7 @@ mod ets;
 mod query;
 
 /// The one store of this process, and its owner, who lives as long as the process.
-static OWNER: LazyLock<Owner> = LazyLock::new(|| new_store().owner());
+pub(crate) static OWNER: LazyLock<Owner> = LazyLock::new(|| new_store().owner());
 
 /// Makes a store that knows the indexes of all crates.
 fn new_store() -> Store {
@@ -108,23 +108,31 @@ fn atom(name: &str) -> PyResult<fyris_term::Atom> {
 }
 
 impl Table {
-    fn of_snapshot(snapshot: &fyris::Snapshot) -> Table {
+    /// A table that does not end with this object.
+    pub(crate) fn not_owned(table: fyris::Table) -> Table {
         Table {
-            table: fyris::Table::clone(snapshot),
+            table,
             owned: false,
         }
+    }
+
+    fn of_snapshot(snapshot: &fyris::Snapshot) -> Table {
+        Table::not_owned(fyris::Table::clone(snapshot))
+    }
+
+    /// Why it cannot be read: deleted, a snapshot that was released, of a transaction that has ended.
+    fn gone(&self) -> fyris::Error {
+        let why = self.table.check(fyris::Right::Read).err();
+        why.unwrap_or_else(|| fyris::Error::NoSuchTable(self.table.reference()))
     }
 
     /// The number of objects.
     pub(crate) fn size(&self) -> PyResult<usize> {
         errors::not_forked()?;
-        if let Some(info) = self.table.info() {
-            return Ok(info.size);
+        match self.table.info() {
+            Some(info) => Ok(info.size),
+            None => Err(errors::store(self.gone())),
         }
-        // Why: deleted, or a snapshot that was released.
-        let why = self.table.check(fyris::Right::Read).err();
-        let gone = || fyris::Error::NoSuchTable(self.table.reference());
-        Err(errors::store(why.unwrap_or_else(gone)))
     }
 }
 
@@ -187,10 +195,8 @@ impl Table {
     #[staticmethod]
     fn named(name: &str) -> PyResult<Table> {
         errors::not_forked()?;
-        Ok(Table {
-            table: OWNER.named(name).map_err(errors::store)?,
-            owned: false,
-        })
+        let table = OWNER.named(name).map_err(errors::store)?;
+        Ok(Table::not_owned(table))
     }
 
     /// Returns this table as it is at this moment: a Table that can only be read, while others write and do not wait.
@@ -305,10 +311,7 @@ impl Table {
         errors::not_forked()?;
         let dict = PyDict::new(py);
         let Some(items) = self.table.info_items() else {
-            return Err(NoSuchTable::new_err(format!(
-                "no table {}",
-                self.table.reference()
-            )));
+            return Err(errors::store(self.gone()));
         };
         for (name, value) in items {
             // Owners and heirs mean nothing in Python.
@@ -324,7 +327,10 @@ impl Table {
         Ok(match self.table.info() {
             Some(info) => format!("<fyris.Table {name}, {kind} of {}>", info.size),
             None if Store::is_forked() => format!("<fyris.Table {name}, {kind} of the parent>"),
-            None => format!("<fyris.Table {name}, deleted>"),
+            None => match self.gone() {
+                fyris::Error::NoSuchTable(_) => format!("<fyris.Table {name}, deleted>"),
+                why => format!("<fyris.Table {name}, {kind}: {why}>"),
+            },
         })
     }
 

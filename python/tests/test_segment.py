@@ -59,7 +59,7 @@ def test_conflicts(name):
     with pytest.raises(fyris.Behind):
         b.commit()
     for refusing in (b.update, lambda validate: b.commit(merge=True, validate=validate)):
-        with pytest.raises(fyris.Conflict, match="changed on both sides") as caught:
+        with pytest.raises(fyris.SegmentConflict, match="changed on both sides") as caught:
             refusing(validate=True)
         assert caught.value.ranges == [(0, 8)]
     assert pickle.loads(pickle.dumps(caught.value)).ranges == [(0, 8)]
@@ -512,7 +512,7 @@ class Model(RuleBasedStateMachine):
         segment = self.copies[who][0]
         clashing = self.clashes(who)
         if clashing:
-            with pytest.raises(fyris.Conflict) as caught:
+            with pytest.raises(fyris.SegmentConflict) as caught:
                 segment.update(validate=True)
             units = [n for a, b in caught.value.ranges for n in range(a // UNIT, b // UNIT)]
             assert units == clashing

@@ -120,7 +120,7 @@ impl Segment {
     /// becomes the trunk's. Never waits for commits. Raises BaseLost if this process lagged so far that what it started
     /// from is gone.
     ///
-    /// validate=True raises Conflict if a unit was changed on both sides, and does nothing. on_conflict(offset, base,
+    /// validate=True raises SegmentConflict if a unit was changed on both sides, and does nothing. on_conflict(offset, base,
     /// local, incoming) is asked about each such unit instead, before anything is written: it gets three bytes objects
     /// (base is None if that is gone), and returns 'local', 'incoming', or bytes to put there; an exception of it ends
     /// the update with nothing done.
@@ -144,7 +144,7 @@ impl Segment {
     /// changed). Raises Behind if the trunk has changes that are not merged yet.
     ///
     /// merge=True merges them first, as update() does, with validate and on_conflict as there, and never raises Behind;
-    /// it raises Conflict and BaseLost as update() does. In each case the changes stay local.
+    /// it raises SegmentConflict and BaseLost as update() does. In each case the changes stay local.
     #[pyo3(signature = (*, merge=false, validate=false, on_conflict=None))]
     fn commit(
         &self,

@@ -22,6 +22,31 @@ def tables() -> list[fyris.Atom]:
     return [fyris.Atom("ok")]
 
 
+@fyris.transactional
+def pay(tx: fyris.Transaction, table: fyris.Table, amount: int = 1) -> int:
+    within = tx.table(table)
+    within["ada"] -= amount
+    return int(within["ada"])
+
+
+@fyris.transactional(attempts=3)
+def count(tx: fyris.Transaction, table: fyris.Table) -> int:
+    return len(tx.table(table))
+
+
+def transactions() -> int:
+    accounts = fyris.Table()
+    accounts["ada"] = 100
+    left: int = pay(accounts, amount=30) + count(accounts)
+    try:
+        with fyris.transaction() as tx:
+            tx.table(accounts)["ada"] += 1
+            accounts.update(ada=0)
+    except fyris.Conflict as conflict:
+        assert conflict.table is accounts and conflict.key == "ada"
+    return left
+
+
 def segments(name: str) -> int:
     with fyris.Segment(name, 1 << 16, tracking="signal") as segment:
         here = segment.ndarray((16, 4), "i8")
@@ -61,6 +86,7 @@ def maps(name: str) -> dict[bytes, bytes]:
 
 if __name__ == "__main__":
     tables()
+    assert transactions() == 71
     segments(f"typed-{os.getpid()}")
     maps(f"typed-map-{os.getpid()}")
     print("right")

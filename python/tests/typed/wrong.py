@@ -13,6 +13,12 @@ table.lookup_element("key", "2")  # wrong
 table.frobnicate()  # wrong
 fyris.Table.named(1)  # wrong
 
+fyris.transaction(attempts=3)  # wrong
+fyris.transaction().table("accounts")  # wrong
+fyris.transactional(3)  # wrong
+fyris.transactional(attempts="3")  # wrong
+paid: str = fyris.transactional(lambda tx: 3)()  # wrong
+
 segment = fyris.Segment("name", "1 MiB")  # wrong
 segment = fyris.Segment("name", 4096, tracking="magic")  # wrong
 segment["0"] = 1  # wrong
