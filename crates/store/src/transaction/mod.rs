@@ -501,20 +501,6 @@ impl Transaction {
         parts.values().map(|part| part.state().writes.len()).sum()
     }
 
-    /// Returns a transaction to try the same again, which goes before those that began later than this one.
-    ///
-    /// ```
-    /// # use fyris::Store;
-    /// let transaction = Store::new().begin();
-    /// let next = transaction.again();
-    /// transaction.abort();
-    /// next.commit()?;
-    /// # Ok::<(), fyris::Error>(())
-    /// ```
-    pub fn again(&self) -> Transaction {
-        Transaction::new(&self.store, self.ticket)
-    }
-
     /// Ends it: handles of its tables read and write no more.
     fn end(&self) {
         // A forked child has the locks as other threads had left them, and no use for what it would free.

@@ -11,6 +11,7 @@ use fyris_sync::reclaim::{self, Guard};
 use crate::chain;
 use crate::displaced::Change;
 use crate::error::{Error, Result};
+use crate::fork;
 use crate::ids::TableType;
 use crate::key_kind::KeyKind;
 use crate::ops::Span;
@@ -291,6 +292,10 @@ impl TransactionPart {
 
     /// Lets go of what was written, and of the snapshots.
     pub(super) fn give_up(&self) {
+        // A forked child has the locks as other threads had left them.
+        if fork::is_child() {
+            return;
+        }
         let mut state = self.state();
         let snapshots = std::mem::take(&mut state.snapshots);
         let saved = std::mem::take(&mut state.nested).into_iter().flatten();
