@@ -169,6 +169,14 @@ typedef enum fyris_code {
    */
   FYRIS_E_NO_KEY = 23,
   /**
+   * The transaction was committed or aborted.
+   */
+  FYRIS_E_ENDED = 24,
+  /**
+   * A transaction reads and writes objects; the call is about the table itself.
+   */
+  FYRIS_E_IN_TRANSACTION = 25,
+  /**
    * The system refused something about a file; the error's text says what.
    */
   FYRIS_E_IO = 30,
@@ -191,7 +199,7 @@ typedef enum fyris_code {
    */
   FYRIS_E_BEHIND = 40,
   /**
-   * Units were changed on both sides.
+   * Others were faster: units of a segment were changed on both sides; what a transaction has read was changed.
    */
   FYRIS_E_CONFLICT = 41,
   /**
@@ -340,6 +348,15 @@ typedef struct fyris_store fyris_store;
  * A handle of a table.
  */
 typedef struct fyris_table fyris_table;
+
+/**
+ * Several tables as a transaction reads and writes them, until it is committed or aborted. What was read and written
+ * by the handles of `fyris_transaction_table` happens at one moment, all of it or nothing. Nobody waits for it: what
+ * others write meanwhile it does not see, and if that is something it has read, its commit fails.
+ *
+ * While it lasts, others that write to its tables keep what they change, as with snapshots.
+ */
+typedef struct fyris_transaction fyris_transaction;
 
 /**
  * A walk through a table, object by object. It holds nothing that makes others wait. Of more than 512 objects it shows
@@ -1697,6 +1714,79 @@ enum fyris_code fyris_table_delete(const struct fyris_table *handle,
  * Threads: last.
  */
 void fyris_table_free(struct fyris_table *handle);
+
+/**
+ * Begins a transaction over tables of a store. Nothing is read yet.
+ *
+ * Threads: any.
+ */
+FYRIS_MUST_USE
+struct fyris_transaction *fyris_transaction_begin(const struct fyris_store *store,
+                                                  struct fyris_error *err);
+
+/**
+ * Returns a handle by which the transaction reads and writes a table, by all functions that do so to one; it is freed
+ * by `fyris_table_free`, before the transaction or after it. What is done by other handles is done at once, and is no
+ * part of it. Calls about a table as a whole (delete, rename, setopts, give away, delete all objects, snapshot) fail by
+ * this handle with FYRIS_E_IN_TRANSACTION; after the end of the transaction all fail with FYRIS_E_ENDED.
+ *
+ * A table that comes in later is read at a later moment, and with it the others, in which nothing may have changed that
+ * was read.
+ *
+ * Fails with FYRIS_E_CONFLICT if it has; FYRIS_E_ENDED, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS; FYRIS_E_READ_ONLY for a
+ * snapshot; FYRIS_E_ARGUMENT for a table of another store or transaction, and for one that another owner has in it.
+ *
+ * Threads: any.
+ */
+FYRIS_MUST_USE
+struct fyris_table *fyris_transaction_table(const struct fyris_transaction *handle,
+                                            const struct fyris_table *given,
+                                            struct fyris_error *err);
+
+/**
+ * Makes happen, all at once, what was written, if nothing that was read has changed since; else nothing happens, and
+ * the text of the error names the table, and the key if one is known. In both cases the transaction has ended. One
+ * that has written nothing meets no conflict here.
+ *
+ * Fails with FYRIS_E_CONFLICT, also if one of its tables was emptied or deleted, or if a table could not come in
+ * before; FYRIS_E_ENDED, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
+ *
+ * Threads: any.
+ */
+FYRIS_MUST_USE
+enum fyris_code fyris_transaction_commit(const struct fyris_transaction *handle,
+                                         struct fyris_error *err);
+
+/**
+ * Ends the transaction without a trace. Does nothing to one that has ended.
+ *
+ * Fails with FYRIS_E_NULL.
+ *
+ * Threads: any.
+ */
+FYRIS_MUST_USE
+enum fyris_code fyris_transaction_abort(const struct fyris_transaction *handle,
+                                        struct fyris_error *err);
+
+/**
+ * Begins the transaction anew, after FYRIS_E_CONFLICT: lets others pass for a moment, and keeps its place among them.
+ * Of transactions that are at odds the one that began first goes first, so that each is committed in the end. One that
+ * has not ended is aborted. Its tables are to be asked for again.
+ *
+ * Fails with FYRIS_E_NULL.
+ *
+ * Threads: any.
+ */
+FYRIS_MUST_USE
+enum fyris_code fyris_transaction_retry(const struct fyris_transaction *handle,
+                                        struct fyris_error *err);
+
+/**
+ * Frees a handle of a transaction, which is aborted if it has not ended.
+ *
+ * Threads: last.
+ */
+void fyris_transaction_free(struct fyris_transaction *handle);
 
 /**
  * The first key; NULL if there is none. The keys of an `ordered_set` are in Erlang's order of terms, others in no

@@ -42,6 +42,10 @@ pub enum fyris_code {
     FYRIS_E_NAME_TAKEN = 22,
     /// No object has the key.
     FYRIS_E_NO_KEY = 23,
+    /// The transaction was committed or aborted.
+    FYRIS_E_ENDED = 24,
+    /// A transaction reads and writes objects; the call is about the table itself.
+    FYRIS_E_IN_TRANSACTION = 25,
     /// The system refused something about a file; the error's text says what.
     FYRIS_E_IO = 30,
     /// A file or a segment is not what it should be, damaged, or of another version; the error's text says where.
@@ -54,7 +58,7 @@ pub enum fyris_code {
     FYRIS_E_UNSUPPORTED = 33,
     /// The trunk has changes that the working copy has not: update first.
     FYRIS_E_BEHIND = 40,
-    /// Units were changed on both sides.
+    /// Others were faster: units of a segment were changed on both sides; what a transaction has read was changed.
     FYRIS_E_CONFLICT = 41,
     /// The working copy fell so far behind that what it started from is gone, and pages were changed on both sides:
     /// `fyris_segment_update_with` decides for each unit, `fyris_segment_discard` takes the trunk's.
@@ -104,6 +108,8 @@ names! {
     FYRIS_E_NO_ACCESS
     FYRIS_E_NAME_TAKEN
     FYRIS_E_NO_KEY
+    FYRIS_E_ENDED
+    FYRIS_E_IN_TRANSACTION
     FYRIS_E_IO
     FYRIS_E_DAMAGED
     FYRIS_E_NO_SPACE
@@ -312,6 +318,9 @@ impl From<fyris::Error> for Failure {
             NoAccess { .. } | NotOwner => FYRIS_E_NO_ACCESS,
             NameTaken(_) | OtherTable { .. } => FYRIS_E_NAME_TAKEN,
             NoSuchKey => FYRIS_E_NO_KEY,
+            TransactionEnded => FYRIS_E_ENDED,
+            InTransaction(_) => FYRIS_E_IN_TRANSACTION,
+            Conflict { .. } => FYRIS_E_CONFLICT,
             ReadOnly => FYRIS_E_READ_ONLY,
             Forked => FYRIS_E_FORKED,
             NotATuple(_) | NotAnInteger { .. } | WrongType { .. } => FYRIS_E_TYPE,

@@ -20,7 +20,7 @@
 //! | `error` | `fyris_error`, codes; the wall that no panic passes |
 //! | `args` | arguments from C, checked |
 //! | `term` | making, taking apart, comparing, printing and encoding terms |
-//! | `table` | stores and tables |
+//! | `table` | stores, tables and transactions |
 //! | `segment` | version-controlled shared memory |
 //! | `map` | ordered maps in segments |
 //! | `version` | the version of the library |
@@ -79,6 +79,7 @@ const _: () = {
     const fn one<T: Send>() {}
     any::<fyris_store>();
     any::<fyris_table>();
+    any::<fyris_transaction>();
     any::<fyris_term>();
     any::<fyris_segment>();
     any::<fyris_map>();

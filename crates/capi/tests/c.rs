@@ -95,6 +95,14 @@ fn the_example_of_segments_runs() {
 }
 
 #[test]
+fn the_example_of_transactions_runs() {
+    assert_eq!(
+        said_by("examples/transaction.c"),
+        "ada has 200, bob has 800, after 800 payments\n"
+    );
+}
+
+#[test]
 fn segments_answer() {
     assert_eq!(said_by("tests/c/segment.c"), "segment: all good\n");
 }
@@ -146,6 +154,11 @@ fn a_thread_may_use_tables_until_it_is_gone() {
 #[test]
 fn snapshots_stay_as_they_are() {
     assert_eq!(said_by("tests/c/snapshot.c"), "snapshot: all good\n");
+}
+
+#[test]
+fn transactions_are_committed_or_leave_nothing() {
+    assert_eq!(said_by("tests/c/transaction.c"), "transaction: all good\n");
 }
 
 #[test]

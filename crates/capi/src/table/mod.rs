@@ -10,6 +10,7 @@ mod query;
 mod read;
 mod snapshot;
 mod store;
+mod transaction;
 mod walk;
 mod write;
 
@@ -25,6 +26,7 @@ pub use query::*;
 pub use read::*;
 pub use snapshot::*;
 pub use store::*;
+pub use transaction::*;
 pub use walk::*;
 pub use write::*;
 

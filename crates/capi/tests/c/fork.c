@@ -10,7 +10,8 @@
 enum { WRITERS = 3, FORKS = 100 };
 
 static fyris_store *store;
-static fyris_table *table;
+static fyris_table *table, *within;
+static fyris_transaction *transaction;
 static fyris_walk *walk;
 static fyris_term *key, *name, *object, *spec;
 static atomic_bool over;
@@ -23,12 +24,17 @@ static void expect(int line, int good, const fyris_error *err) {
 }
 #define EXPECT(good) expect(__LINE__, (good), &err)
 
-/* Writes what the children look for, and makes and deletes tables. */
+/* Writes what the children look for, at once and in a transaction, and makes and deletes tables. */
 static void *writer(void *unused) {
   fyris_error err = {0};
   while (!over) {
     for (int i = 0; i < 100; i++)
       EXPECT(fyris_table_insert(table, object, &err) == FYRIS_OK);
+    for (int i = 0; i < 10; i++) {
+      fyris_table *handle = fyris_transaction_table(transaction, table, &err);
+      EXPECT(handle != NULL && fyris_table_insert(within, object, &err) == FYRIS_OK);
+      fyris_table_free(handle);
+    }
     fyris_table *other = fyris_table_new(store, "other", NULL, &err);
     EXPECT(other != NULL && fyris_table_delete(other, &err) == FYRIS_OK);
     fyris_table_free(other);
@@ -58,6 +64,14 @@ static int child(void) {
   NONE(fyris_table_load(store, "/dev/null", &err));
   NONE(fyris_store_join(store, &err));
   NONE(fyris_store_new(&err));
+  FORKED(fyris_table_insert(within, object, &err));
+  FORKED(fyris_transaction_commit(transaction, &err));
+  FORKED(fyris_transaction_abort(transaction, &err));
+  FORKED(fyris_transaction_retry(transaction, &err));
+  NONE(fyris_transaction_table(transaction, table, &err));
+  NONE(fyris_transaction_begin(store, &err));
+  fyris_table_free(within);
+  fyris_transaction_free(transaction);
   fyris_walk_free(walk);
   fyris_table_free(table);
   fyris_store_free(store);
@@ -80,6 +94,9 @@ int main(void) {
   table = fyris_table_new(store, "t", "[named_table, public]", &err);
   EXPECT(table != NULL);
   walk = fyris_walk_new(table, false, &err);
+  transaction = fyris_transaction_begin(store, &err);
+  within = fyris_transaction_table(transaction, table, &err);
+  EXPECT(within != NULL);
   key = fyris_term_int(1);
   name = fyris_term_atom("other", &err);
   object = fyris_term_parse("{1, <<1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17>>}", &err);
@@ -97,6 +114,8 @@ int main(void) {
   over = true;
   for (int i = 0; i < WRITERS; i++)
     EXPECT(pthread_join(writers[i], NULL) == 0);
+  fyris_table_free(within);
+  fyris_transaction_free(transaction);
   EXPECT(fyris_table_delete(table, &err) == FYRIS_OK);
   puts("fork: all good");
   return 0;
