@@ -594,6 +594,89 @@ fn what_a_snapshot_cannot_do_is_refused() {
 }
 
 #[test]
+fn a_transaction_is_committed_or_leaves_nothing() {
+    let dir = folder("transaction");
+    let file = dir.join("within.ets").display().to_string();
+    let (save, open) = (
+        format!("save users '{file}'"),
+        format!("open '{file}' as saved"),
+    );
+    let commands = [
+        "snapshot then log users",
+        "begin users log",
+        "insert {3, <<\"Cy\">>}",
+        "delete users 1",
+        "insert log {b, 2}",
+        "use log",
+        "count",
+        "lookup users 3",
+        "select users where $1 < 4 return $1 sort by $1",
+        "at then count users",
+        &save,
+        "abort",
+        "count",
+        "count users",
+        &open,
+        "count",
+        "begin users",
+        "insert log {c, 3}",
+        "take users 2",
+        "update_element users 1 {2, x}",
+        "commit",
+        "count users",
+        "lookup users 1",
+        "count log",
+    ];
+    let out = run(&[&SNAPSHOT[..], &commands].concat());
+    let aborted = "then\ntrue\ntrue (1 inserted)\ntrue\ntrue (1 inserted)\n2\n{3,<<\"Cy\">>}\n2\n3\n2\n\
+                   true\n1\n2\n2\n";
+    let committed = "true\ntrue (1 inserted)\n{2,<<\"Bo\">>}\ntrue\ntrue\n1\n{1,x}\n2\n";
+    let expected = format!("{aborted}{committed}");
+    assert_eq!(
+        out.split_once("before\n").map(|out| out.1),
+        Some(&*expected)
+    );
+}
+
+#[test]
+fn what_a_transaction_cannot_do_is_refused() {
+    let error = |commands: &[&str]| fails(&[&SNAPSHOT[..], commands].concat());
+    for (commands, cause) in [
+        (&["commit"][..], "no transaction: `begin TABLE` begins one"),
+        (&["abort"], "no transaction"),
+        (
+            &["begin"],
+            "a table is needed\nusage: begin TABLE [TABLE ...]",
+        ),
+        (&["begin users nowhere"], "no table nowhere"),
+        (
+            &["begin users", "begin log"],
+            "a transaction has begun already",
+        ),
+        (&["begin users", "commit now"], "too many arguments"),
+        (&["begin users", "commit", "abort"], "no transaction"),
+        (
+            &["begin users", "at before commit"],
+            "`commit` reads no table",
+        ),
+        (&["at before begin users"], "a snapshot can only be read"),
+    ] {
+        let error = error(commands);
+        assert!(error.contains(cause), "{commands:?}: {error}");
+    }
+    for (whole, operation) in [
+        ("drop users", "delete"),
+        ("rename people", "rename"),
+        ("delete_all users", "delete_all_objects"),
+        ("snapshot x users", "snapshot"),
+    ] {
+        let error = error(&["begin users log", whole]);
+        let cause = format!("{operation} does not work in a transaction");
+        assert!(error.contains(&cause), "{whole}: {error}");
+    }
+}
+
+#[test]
 fn help_is_everywhere() {
     let out = run(&["help", "help walk"]);
     assert!(out.contains("walk [TABLE] [from KEY] [limit N]"), "{out}");

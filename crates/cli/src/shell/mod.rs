@@ -5,8 +5,8 @@
 //! `input` and run by the rows of `commands/verbs.rs`. Results go to standard output, all else to standard error.
 //!
 //! Each stands on those above it only: `error`, `interrupt` and `names`; `screen`, what is printed; `query`, the
-//! language of queries, and `gather`, groups and orders of what they find, beside `data`, files of rows, and `moment`,
-//! snapshots; `session`, the tables; `commands`, what runs; `input`, from a line to a command.
+//! language of queries, and `gather`, groups and orders of what they find, beside `data`, files of rows, `moment`,
+//! snapshots, and `transaction`; `session`, the tables; `commands`, what runs; `input`, from a line to a command.
 
 mod commands;
 mod data;
@@ -19,6 +19,7 @@ mod names;
 mod query;
 mod screen;
 mod session;
+mod transaction;
 
 use std::io::{self, BufRead, IsTerminal};
 use std::path::PathBuf;

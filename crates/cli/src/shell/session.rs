@@ -17,6 +17,7 @@ use super::names::{Columns, Known, Shared};
 use super::screen::display::{self, Display};
 use super::screen::format::Format;
 use super::screen::progress::Progress;
+use super::transaction::Begun;
 
 /// The number of objects shown on a screen where no person can ask for more.
 pub(crate) const MANY: usize = 100;
@@ -30,6 +31,8 @@ pub(crate) struct Session {
     snapshots: BTreeMap<String, Rc<Moment>>,
     /// The snapshot whose tables a command means, while `at` runs it.
     moment: Option<Rc<Moment>>,
+    /// The transaction in which commands read and write some tables.
+    begun: Option<Begun>,
     display: Display,
     /// Is the time of each command to be said?
     pub(crate) timing: bool,
@@ -46,6 +49,7 @@ impl Session {
             columns: Columns::default(),
             snapshots: BTreeMap::new(),
             moment: None,
+            begun: None,
             display: Display::new(),
             timing: false,
             over: false,
@@ -77,11 +81,12 @@ impl Session {
         self.over = true;
     }
 
-    /// Returns the prompt, which names the table in use.
+    /// Returns the prompt, which names the table in use, and has a star in a transaction.
     pub(crate) fn prompt(&self) -> String {
+        let star = if self.begun.is_some() { "*" } else { "" };
         match &self.current {
-            Some(table) => format!("fyris:{}> ", name_of(table)),
-            None => "fyris> ".into(),
+            Some(table) => format!("fyris:{}{star}> ", name_of(table)),
+            None => format!("fyris{star}> "),
         }
     }
 
@@ -172,12 +177,12 @@ impl Session {
 
     /// Takes a table in use.
     pub(crate) fn set_current(&mut self, name: &Term) -> Result<(), ShellError> {
-        let table = self.named(name)?;
         if self.moment.is_some() {
+            self.named(name)?;
             let problem = "a table of a snapshot is not taken in use: `at` reads it";
             return Err(ShellError::other(problem));
         }
-        self.current = Some(table);
+        self.current = Some(self.live(name)?);
         Ok(())
     }
 
@@ -192,19 +197,25 @@ impl Session {
         }
     }
 
-    /// Returns the table of that name, in the snapshot while `at` reads one.
+    /// Returns the table of that name, in the snapshot while `at` reads one, in the transaction if it is one of its
+    /// tables.
     pub(crate) fn named(&self, name: &Term) -> Result<Table, ShellError> {
-        let wanted = match name {
-            Term::Atom(name) => name.as_str(),
-            other => {
-                return Err(ShellError::other(format!(
-                    "{other} is no table: a table is named by an atom"
-                )));
-            }
-        };
-        if let Some(moment) = &self.moment {
-            return moment.table(wanted);
+        match &self.moment {
+            Some(moment) => moment.table(wanted(name)?),
+            None => self.within(self.live(name)?),
         }
+    }
+
+    /// Returns a table as the transaction has it, if it is one of its tables.
+    fn within(&self, live: Table) -> Result<Table, ShellError> {
+        match &self.begun {
+            Some(begun) => begun.table(live),
+            None => Ok(live),
+        }
+    }
+
+    fn live(&self, name: &Term) -> Result<Table, ShellError> {
+        let wanted = wanted(name)?;
         if let Ok(table) = self.me.named(wanted) {
             return Ok(table);
         }
@@ -228,7 +239,8 @@ impl Session {
     pub(crate) fn table(&self, name: Option<&Term>) -> Result<Table, ShellError> {
         match (name, &self.current) {
             (Some(name), _) => self.named(name),
-            (None, Some(table)) => Ok(table.clone()),
+            (None, Some(table)) if self.moment.is_some() => Ok(table.clone()),
+            (None, Some(table)) => self.within(table.clone()),
             (None, None) => Err(ShellError::other(
                 "no table in use: name one, or `use TABLE`",
             )),
@@ -291,6 +303,26 @@ impl Session {
         let done = run(self);
         (self.current, self.columns, self.moment) = (current, columns, None);
         done
+    }
+
+    // Transactions.
+
+    /// Begins a transaction over tables.
+    pub(crate) fn begin(&mut self, tables: &[Term]) -> Result<(), ShellError> {
+        if self.begun.is_some() {
+            let problem = "a transaction has begun already: `commit` or `abort` ends it";
+            return Err(ShellError::other(problem));
+        }
+        let tables = tables.iter().map(|table| self.named(table));
+        let tables = tables.collect::<Result<Vec<_>, _>>()?;
+        self.begun = Some(Begun::new(self.me.store(), &tables)?);
+        Ok(())
+    }
+
+    /// Returns the transaction, in which nothing is read and written any more.
+    pub(crate) fn end_transaction(&mut self) -> Result<Begun, ShellError> {
+        let none = "no transaction: `begin TABLE` begins one";
+        self.begun.take().ok_or_else(|| ShellError::other(none))
     }
 
     // Arguments.
@@ -500,6 +532,16 @@ impl Session {
             display::objects(count),
             path.display()
         ))
+    }
+}
+
+/// Returns the name of the table that is meant.
+fn wanted(name: &Term) -> Result<&'static str, ShellError> {
+    match name {
+        Term::Atom(name) => Ok(name.as_str()),
+        other => Err(ShellError::other(format!(
+            "{other} is no table: a table is named by an atom"
+        ))),
     }
 }
 

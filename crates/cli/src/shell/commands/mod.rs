@@ -12,5 +12,6 @@ mod ranges;
 mod select;
 mod snapshots;
 mod tables;
+mod transactions;
 pub(crate) mod verb;
 pub(crate) mod verbs;

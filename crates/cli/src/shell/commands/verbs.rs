@@ -2,7 +2,9 @@
 
 use super::help;
 use super::verb::{Handler, Verb};
-use super::{browse, change, export, files, meta, patterns, ranges, select, snapshots, tables};
+use super::{
+    browse, change, export, files, meta, patterns, ranges, select, snapshots, tables, transactions,
+};
 use crate::shell::error::ShellError;
 use crate::shell::query::Does;
 use crate::shell::session::Session;
@@ -388,6 +390,27 @@ pub(crate) static VERBS: &[Verb] = &[
         usage: "release SNAPSHOT",
         help: "End a snapshot.",
         handler: Terms(snapshots::release),
+    },
+    Verb {
+        name: "begin",
+        also: &[],
+        usage: "begin TABLE [TABLE ...]",
+        help: "Begin a transaction over tables. Until `commit` or `abort`, commands read them as they are now, with what they change, of which nothing has happened yet. Other tables are read and changed as ever. What is about one of these as a whole (drop, rename, delete_all, snapshot) is refused.",
+        handler: Terms(transactions::begin),
+    },
+    Verb {
+        name: "commit",
+        also: &[],
+        usage: "commit",
+        help: "Make happen, all at once, what was changed since `begin`, if nothing that was read has changed meanwhile: else say in which table, and under which key if that is known, and nothing happens. Either way the transaction has ended.",
+        handler: Terms(transactions::commit),
+    },
+    Verb {
+        name: "abort",
+        also: &[],
+        usage: "abort",
+        help: "End the transaction; nothing of it has happened.",
+        handler: Terms(transactions::abort),
     },
     Verb {
         name: "mode",
