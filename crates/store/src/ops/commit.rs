@@ -79,11 +79,9 @@ pub(crate) struct Writes {
 impl Writes {
     /// Retires the objects of writes that were not committed: others may have seen them in cells.
     pub(crate) fn retire(self, pin: &impl Guard) {
-        for content in self.contents {
-            if let Some(content) = content {
-                // SAFETY: UNPLACED: in no slot, and in no cell of one.
-                unsafe { content.retire(pin) };
-            }
+        for content in self.contents.into_iter().flatten() {
+            // SAFETY: UNPLACED: in no slot, and in no cell of one.
+            unsafe { content.retire(pin) };
         }
         for record in self.records {
             // SAFETY: as above.

@@ -26,7 +26,7 @@ where
     Slot<K>: Entry<Key = K::Key>,
 {
     /// Returns whether a commit, whose cells are in their slots, may take effect as far as others guard its keys; it
-    /// aborts those that it comes before (UNPASSED, FIRST).
+    /// aborts those that it comes before (UNPASSED, TICKETS).
     pub(crate) fn passes_guards(&self, part: &CommitPart, me: &Decision, pin: &impl Guard) -> bool {
         // SeqCst: pairs with the fence in `LiveSnapshots::guard` (GUARDED).
         fence(Ordering::SeqCst);

@@ -117,10 +117,12 @@ impl Side {
     ///
     /// It is not dropped, and does not outlive `self`.
     unsafe fn borrowed(&self) -> Side {
-        // SAFETY, both: the counts are those of `self`, by the caller's promise.
-        match self {
-            Side::Past(past) => Side::Past(unsafe { Arc::from_raw(Arc::as_ptr(past)) }),
-            Side::Within(part) => Side::Within(unsafe { Arc::from_raw(Arc::as_ptr(part)) }),
+        // SAFETY: the counts are those of `self`, by the caller's promise.
+        unsafe {
+            match self {
+                Side::Past(past) => Side::Past(Arc::from_raw(Arc::as_ptr(past))),
+                Side::Within(part) => Side::Within(Arc::from_raw(Arc::as_ptr(part))),
+            }
         }
     }
 }

@@ -37,12 +37,19 @@ fn transact(table: &Table, steps: &Steps) -> Option<Vec<i64>> {
     }
     let of = if steps.reads == 0 { 2 } else { steps.reads };
     let seen = shot.look(table, of);
-    let done = commit(table, &shot, reads, steps);
+    let done = commit(table, &shot, reads, steps, || {});
     shot.end(table);
     done.then_some(seen)
 }
 
-fn commit(table: &Table, shot: &Shot, mut reads: Reads, steps: &Steps) -> bool {
+/// Commits what a transaction writes that has read this; does something else when all but the decision is done.
+fn commit(
+    table: &Table,
+    shot: &Shot,
+    mut reads: Reads,
+    steps: &Steps,
+    last: impl FnOnce(),
+) -> bool {
     let (of, value) = steps.writes;
     reads.note_key(Exact::bytes(Exact::of(&key(of))));
     let (pin, new) = (pin(), record(of, value));
@@ -69,6 +76,7 @@ fn commit(table: &Table, shot: &Shot, mut reads: Reads, steps: &Steps) -> bool {
         };
         let standing = standing.unwrap_or_else(|| guard(reads));
         done = done && table.passes_guards(commit.part(0), me, &pin);
+        last();
         table.account(placed.more(), 0);
         done = done && commit.seal();
         if done {
@@ -206,6 +214,37 @@ fn a_snapshot_sees_them_in_their_order() {
         let both = [2, 1].map(|of| shot.look(table, of));
         shot.end(table);
         both
+    });
+}
+
+/// One that begins before the decision sees neither the transaction nor a write that comes after that.
+#[test]
+fn a_snapshot_comes_between() {
+    check(|| {
+        let table = table::<Exact>(true);
+        let writer = {
+            let table = table.clone();
+            spawn(move || put(&table, 2, 7))
+        };
+        let (shot, mut reads) = (Shot::take(&table), Reads::default());
+        reads.note_key(Exact::bytes(Exact::of(&key(2))));
+        let seen = shot.look(&table, 2);
+        let steps = Steps {
+            ticket: 1,
+            reads: 2,
+            writes: (1, 5),
+        };
+        let mut between = None;
+        let done = commit(&table, &shot, reads, &steps, || {
+            between = Some(Shot::take(&table));
+        });
+        shot.end(&table);
+        writer.join().unwrap();
+        if let Some(between) = between {
+            let both = [1, 2].map(|of| between.look(&table, of));
+            assert!(!done || seen != [0] || both == [[0], [0]], "{both:?}");
+            between.end(&table);
+        }
     });
 }
 

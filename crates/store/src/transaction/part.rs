@@ -161,13 +161,14 @@ impl TransactionPart {
         let own = state.writes.get(bytes).copied();
         let is_kept = !is_bag && state.save(bytes, own);
         state.writes.insert(bytes.into(), new);
-        // SAFETY, both: the transaction's own, and not in what it has now.
         match change {
             Change::Put(_) | Change::Remove => {
                 if let Some(Some(old)) = own.filter(|_| !is_kept) {
+                    // SAFETY: the transaction's own, and not in what it has now.
                     unsafe { old.retire(pin) };
                 }
             }
+            // SAFETY: as above.
             Change::Edit(edited) => unsafe { edited.retire(pin) },
             Change::Keep | Change::Push(_) => {}
         }

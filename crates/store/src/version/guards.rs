@@ -14,12 +14,12 @@
 //! * **UNPASSED**: a write takes effect, where it gets its stamp or its commit is sealed, when it has looked for guards
 //!   over its key *before* the clock: it aborts a commit that is not decided yet, and one that is sealed comes into the
 //!   log first. A reader does not wait for that: what has no stamp has not taken effect, and is passed over.
-//! * **FIRST**: of two commits of which one has read what the other writes, and that are both undecided, the one with the
+//! * **TICKETS**: of two commits of which one has read what the other writes, and that are both undecided, the one with the
 //!   lower ticket goes on. That of a list has none, and goes first: it cannot fail.
 
+use std::collections::BTreeSet;
 use std::ops::Bound;
-use std::sync::Arc;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use fyris_sync::atomic::{AtomicPtr, Ordering, fence};
 use fyris_sync::reclaim::{Guard, PROTECT, pin};
@@ -34,7 +34,7 @@ use crate::record::RecordPtr;
 pub(crate) struct Reads {
     /// Whether keys are told apart as an `ordered_set` does it.
     pub(crate) in_order: bool,
-    pub(crate) keys: std::collections::BTreeSet<Box<[u8]>>,
+    pub(crate) keys: BTreeSet<Box<[u8]>>,
     /// Ranges of keys, in tables in the order of keys; in others there is but one for all keys.
     pub(crate) spans: Vec<Span>,
 }
@@ -196,7 +196,7 @@ impl LiveSnapshots {
     }
 }
 
-/// Settles which of two commits comes first that cannot both be undecided (FIRST). Returns `false` if `me` is not to go
+/// Settles which of two commits comes first that cannot both be undecided (TICKETS). Returns `false` if `me` is not to go
 /// on; else the other one is decided.
 pub(crate) fn contend(me: &Decision, other: &Decision) -> bool {
     let goes_first = other.ticket() == 0 || (me.ticket() != 0 && other.ticket() < me.ticket());
