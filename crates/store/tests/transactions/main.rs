@@ -1,3 +1,9 @@
 //! Transactions.
 
+mod anomalies;
+mod bank;
 mod basics;
+mod handle;
+mod races;
+mod random;
+mod serial;
