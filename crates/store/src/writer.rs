@@ -1,5 +1,7 @@
 //! A write under way, as the operations on a table's content know it.
 
+use std::cell::Cell;
+
 use fyris_sync::reclaim::LocalGuard;
 
 use crate::error::Result;
@@ -19,6 +21,8 @@ pub(crate) struct Writer<'g> {
     pub(crate) is_versioned: bool,
     /// The transaction that it writes for: then nothing is written to the table.
     pub(crate) within: Option<&'g TransactionPart>,
+    /// Whether that had ended before one of the writes.
+    late: Cell<bool>,
 }
 
 impl<'g> Writer<'g> {
@@ -29,6 +33,7 @@ impl<'g> Writer<'g> {
             fixes: state.is_fixed().then_some(fixes),
             is_versioned: state.is_versioned(),
             within: None,
+            late: Cell::new(false),
         }
     }
 
@@ -39,6 +44,7 @@ impl<'g> Writer<'g> {
             fixes: None,
             is_versioned: false,
             within: Some(part),
+            late: Cell::new(false),
         }
     }
 
@@ -61,6 +67,7 @@ impl<'g> Writer<'g> {
             fixes: None,
             is_versioned: false,
             within: None,
+            late: Cell::new(false),
         }
     }
 
@@ -71,6 +78,16 @@ impl<'g> Writer<'g> {
             is_versioned: true,
             ..Writer::plain(pin)
         }
+    }
+
+    /// Notes that the transaction had ended before a write.
+    pub(crate) fn note_late(&self) {
+        self.late.set(true);
+    }
+
+    /// Returns whether that was so.
+    pub(crate) fn is_late(&self) -> bool {
+        self.late.get()
     }
 
     /// Remembers the key of an object that is about to be deleted, if the table is fixed. The object is live, and the

@@ -64,6 +64,16 @@ impl Span {
         )
     }
 
+    /// Returns whether no key can be in it, in a table in the order of keys.
+    pub(crate) fn is_void(&self) -> bool {
+        use Bound::{Excluded, Included};
+        match (&self.from, &self.to) {
+            (Included(from), Included(to)) => from > to,
+            (Included(from) | Excluded(from), Included(to) | Excluded(to)) => from >= to,
+            _ => false,
+        }
+    }
+
     /// Returns it as if nothing of it was visited.
     pub(crate) fn plain(self) -> Span {
         Span::new(self.from, self.to)

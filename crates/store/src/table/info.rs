@@ -424,7 +424,7 @@ impl Table {
         }
         if let Some(part) = self.part() {
             let view = part.view(&pin).ok()?;
-            return Some((view.len(), Live(view.past.data).memory()));
+            return Some((view.len(), Live(view.begun.data).memory()));
         }
         let view = Live(self.shared.any_data(&pin)?);
         Some((view.len(), view.memory() + size_of::<TableShared>()))

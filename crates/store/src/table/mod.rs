@@ -401,7 +401,12 @@ impl Table {
     ) -> Result<R> {
         let part = self.part().ok_or(Error::ReadOnly)?;
         self.live(Right::Write, pin)?;
-        f(part.past(pin)?.data, &Writer::within(pin, part))
+        let writer = Writer::within(pin, part);
+        let result = f(part.past(pin)?.data, &writer);
+        match writer.is_late() {
+            false => result,
+            true => Err(Error::TransactionEnded),
+        }
     }
 
     /// Returns what the handle reads by, if it gives the right to read in this state.
@@ -421,8 +426,9 @@ impl Table {
     #[inline]
     fn is_still(&self, state: State) -> bool {
         match &self.side {
+            None => self.shared.life.is_still(state),
             Some(Side::Past(past)) => past.check().is_ok(),
-            _ => self.shared.life.is_still(state),
+            Some(Side::Within(part)) => self.shared.life.is_still(state) && part.check().is_ok(),
         }
     }
 
@@ -445,8 +451,10 @@ impl Table {
 
     /// Refuses a caller that has not the right to do this now, whether the table lives or not.
     fn check_right(&self, right: Right) -> Result<()> {
-        if let (Some(past), Right::Read) = (self.past(), right) {
-            return past.check();
+        match &self.side {
+            Some(Side::Past(past)) if right == Right::Read => return past.check(),
+            Some(Side::Within(part)) => part.check()?,
+            _ => {}
         }
         let (shared, state) = (&self.shared, self.shared.life.state());
         match shared.life.allows(state, self.asked, self.caller, right) {

@@ -120,7 +120,7 @@ impl Table {
             None => Ok((live, Live(live).get(key, pin))),
             Some(part) => {
                 let view = part.view(pin)?;
-                Ok((view.past.data, view.get(key, pin)))
+                Ok((view.begun.data, view.get(key, pin)))
             }
         }
     }

@@ -23,7 +23,8 @@ use crate::version::guards::{Reads, Standing};
 /// What is committed in one table.
 struct PartWork<'g> {
     part: &'g TransactionPart,
-    snapshot: Arc<SnapshotInner>,
+    /// Those that were read, the last one at the end.
+    snapshots: Vec<Arc<SnapshotInner>>,
     content: &'g AnyTableData,
     /// `None` if there is nothing to commit.
     writes: Option<Writes>,
@@ -71,11 +72,11 @@ impl Transaction {
             return Ok(());
         }
         let pin = pin();
-        let mut works = Vec::with_capacity(parts.len());
         for part in &parts {
-            works.push(PartWork::new(part, &pin)?);
+            part.check()?;
         }
-        self.commit_parts(works, &pin)
+        let works = parts.iter().map(|part| PartWork::new(part, &pin));
+        self.commit_parts(works.collect::<Result<_>>()?, &pin)
     }
 
     fn commit_parts(&self, mut works: Vec<PartWork<'_>>, pin: &LocalGuard) -> Result<()> {
@@ -143,9 +144,9 @@ impl Transaction {
     fn validate(&self, works: &[PartWork<'_>], commit: &Commit, pin: &LocalGuard) -> Result<()> {
         let me = commit.block();
         for work in works {
-            let place = work.snapshot.place();
+            let place = work.snapshot().place();
             let snapshots = work.content.snapshots();
-            let Some(reads) = snapshots.guarded(work.snapshot.listed()) else {
+            let Some(reads) = snapshots.guarded(work.snapshot().listed()) else {
                 continue;
             };
             let found = with_data!(work.content, data => data.validate(reads, place, me, pin));
@@ -204,18 +205,16 @@ fn written<'w, 'g>(works: &'w [PartWork<'g>]) -> impl Iterator<Item = &'w PartWo
 impl<'g> PartWork<'g> {
     /// Takes over what a part has read and written.
     fn new(part: &'g TransactionPart, pin: &'g LocalGuard) -> Result<PartWork<'g>> {
-        let mut state = part.state();
-        let snapshot = state.snapshot()?.clone();
-        let content = snapshot.view(pin)?.data;
-        let own = std::mem::take(&mut state.writes);
+        let content = part.past(pin)?.data;
+        let (own, reads, snapshots) = part.take();
         let mut work = PartWork {
             part,
             content,
             writes: None,
             keys: Vec::new(),
-            reads: Cell::new(std::mem::take(&mut state.reads)),
+            reads: Cell::new(reads),
             placed: Placed::default(),
-            snapshot,
+            snapshots,
         };
         let mut writes = Writes {
             keys: Vec::with_capacity(own.len()),
@@ -224,7 +223,7 @@ impl<'g> PartWork<'g> {
             records: Vec::new(),
             ends: Vec::new(),
         };
-        let before = Before(work.snapshot.place());
+        let before = Before(work.snapshot().place());
         for (key, new) in own {
             let old = || with_data!(content, data => data.get_bytes(&key, before, pin));
             let (record, key) = match (new, new.is_none().then(old).flatten()) {
@@ -246,6 +245,11 @@ impl<'g> PartWork<'g> {
         Ok(work)
     }
 
+    /// Returns the snapshot that was read.
+    fn snapshot(&self) -> &Arc<SnapshotInner> {
+        self.snapshots.last().expect("a part begins with one")
+    }
+
     fn plan(&mut self) -> Option<PartPlan> {
         let (writes, keys) = (self.writes.as_ref()?, std::mem::take(&mut self.keys));
         Some(with_data!(self.content, data => data.plan(writes, keys)))
@@ -253,7 +257,7 @@ impl<'g> PartWork<'g> {
 
     fn guard(&self, commit: &Commit) -> Standing<'_> {
         let snapshots = self.content.snapshots();
-        snapshots.guard(self.snapshot.listed(), self.reads.take(), commit.block())
+        snapshots.guard(self.snapshot().listed(), self.reads.take(), commit.block())
     }
 
     /// Counts the objects that come, or takes that back.

@@ -124,7 +124,7 @@ impl TransactionOptions {
 pub struct Transaction {
     store: Store,
     ticket: u64,
-    ended: Arc<AtomicBool>,
+    ended: AtomicBool,
     /// Whether it has met a conflict, and can only be tried again.
     conflict: AtomicBool,
     /// The number of nested transactions under way.
@@ -248,7 +248,7 @@ impl Transaction {
         Transaction {
             store: store.clone(),
             ticket,
-            ended: Arc::default(),
+            ended: AtomicBool::new(false),
             conflict: AtomicBool::new(false),
             depth: AtomicUsize::new(0),
             parts: Mutex::default(),
@@ -347,10 +347,10 @@ impl Transaction {
         for (part, later) in parts.values().zip(taken) {
             part.state().move_on(later);
         }
-        let (table, ended) = (table.clone(), self.ended.clone());
         // Relaxed: as in `conflict`.
         let depth = self.depth.load(Ordering::Relaxed);
-        Ok(Arc::new(TransactionPart::new(table, new, ended, depth)))
+        let part = TransactionPart::new(table.clone(), new, depth);
+        Ok(Arc::new(part))
     }
 
     /// Looks whether what was read of a table is the same in a later snapshot.
@@ -507,7 +507,7 @@ impl Transaction {
         if fork::is_child() {
             return;
         }
-        // Release: pairs with the Acquire in `check` and `TransactionPart::check`.
+        // Release: pairs with the Acquire in `check`.
         self.ended.store(true, Ordering::Release);
         for part in self.parts().values() {
             part.give_up();

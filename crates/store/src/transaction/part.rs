@@ -1,8 +1,6 @@
 //! A transaction's part in one table: what it has read there, and what it is going to write.
 
 use std::collections::BTreeMap;
-use std::ops::Bound;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use fyris_index::{Entry, Index};
@@ -22,17 +20,20 @@ use crate::table::Table;
 use crate::table_data::TableData;
 use crate::version::guards::Reads;
 use crate::view::{Past, Within};
+use crate::writer::Writer;
 
 /// What a transaction has written to a table: the content of each key that it has changed, `None` of one that it has
 /// deleted. The contents are its own until they are committed (UNPLACED in [`crate::pending`]), and share nothing with
 /// others.
 pub(crate) type OwnWrites = BTreeMap<Box<[u8]>, Option<Content>>;
 
+/// What a transaction had written to keys before a nested one did; `None` where it had not.
+type Saved = BTreeMap<Box<[u8]>, Option<Option<Content>>>;
+
 /// A transaction's part in one table.
 pub(crate) struct TransactionPart {
     /// A handle of the live table.
     pub(crate) table: Table,
-    ended: Arc<AtomicBool>,
     state: Mutex<PartState>,
 }
 
@@ -43,14 +44,14 @@ unsafe impl Sync for TransactionPart {}
 
 /// What changes of a part.
 pub(crate) struct PartState {
-    /// The last one is read, until the transaction ends; those before may be in use still.
+    /// The last one is read; those before may be in use still. There is none once the transaction ends.
     snapshots: Vec<Arc<SnapshotInner>>,
     /// The place of the last one.
     place: u64,
     pub(crate) writes: OwnWrites,
     pub(crate) reads: Reads,
     /// Of each nested transaction under way, the innermost last: what keys that it has written held before it.
-    nested: Vec<BTreeMap<Box<[u8]>, Option<Option<Content>>>>,
+    nested: Vec<Saved>,
 }
 
 impl PartState {
@@ -80,19 +81,13 @@ impl PartState {
 }
 
 impl TransactionPart {
-    pub(crate) fn new(
-        table: Table,
-        snapshot: Arc<SnapshotInner>,
-        ended: Arc<AtomicBool>,
-        depth: usize,
-    ) -> TransactionPart {
+    pub(crate) fn new(table: Table, snapshot: Arc<SnapshotInner>, depth: usize) -> TransactionPart {
         let reads = Reads {
             in_order: table.table_type() == TableType::OrderedSet,
             ..Reads::default()
         };
         TransactionPart {
             table,
-            ended,
             state: Mutex::new(PartState {
                 place: snapshot.place(),
                 snapshots: vec![snapshot],
@@ -110,32 +105,27 @@ impl TransactionPart {
 
     /// Refuses a transaction that has ended.
     pub(crate) fn check(&self) -> Result<()> {
-        // Acquire: pairs with the Release in `Transaction::end`.
-        match self.ended.load(Ordering::Acquire) {
-            false => Ok(()),
-            true => Err(Error::TransactionEnded),
-        }
+        self.state().snapshot().map(|_| ())
     }
 
     /// Returns the view of the transaction.
     pub(crate) fn view<'g>(&'g self, pin: &'g impl Guard) -> Result<Within<'g>> {
-        let past = self.past(pin)?;
-        Ok(Within { past, part: self })
+        let begun = self.past(pin)?;
+        Ok(Within { begun, part: self })
     }
 
     /// Returns the content that is read and written, and where its snapshot is.
     pub(crate) fn past<'g>(&self, pin: &'g impl Guard) -> Result<Past<'g>> {
-        self.check()?;
         self.state().snapshot()?.view(pin)
     }
 
     /// Lets `f` decide on what a key holds for the transaction, and notes the change. As
-    /// [`TableData::write`], but nobody sees it.
+    /// [`TableData::write`], but nobody sees it. If the transaction has ended it comes to nothing.
     pub(crate) fn write<K, I, R>(
         &self,
         data: &TableData<K, I>,
         key: &K::Key,
-        pin: &impl Guard,
+        writer: &Writer<'_>,
         f: impl FnOnce(Option<Content>) -> (Change, R),
     ) -> R
     where
@@ -143,21 +133,34 @@ impl TransactionPart {
         I: Index<Slot<K>>,
         Slot<K>: Entry<Key = K::Key>,
     {
-        let mut state = self.state();
+        let (mut state, pin) = (self.state(), writer.pin);
+        if state.snapshots.is_empty() {
+            writer.note_late();
+        }
         let bytes = K::bytes(key);
         state.reads.note_key(bytes);
         let is_bag = data.kind.is_bag();
+        let is_first = !state.writes.contains_key(bytes);
         let old = match is_bag {
             true => self.own_chain(&mut state, data, key, pin),
             false => self.held(&state, data, key, pin),
         };
         let (change, result) = f(old);
         let new = match change {
+            // It need not have become the transaction's own.
+            Change::Keep if is_bag && is_first => state.writes.remove(bytes).flatten(),
             Change::Keep => return result,
             Change::Put(new) | Change::Push(new) => Some(new),
             Change::Edit(ref edited) => edited.new,
             Change::Remove => None,
         };
+        if let (Change::Keep, unused) = (&change, new) {
+            // SAFETY: the transaction's own, and in none of what it has now.
+            unused
+                .into_iter()
+                .for_each(|copy| unsafe { copy.retire(pin) });
+            return result;
+        }
         let own = state.writes.get(bytes).copied();
         let is_kept = !is_bag && state.save(bytes, own);
         state.writes.insert(bytes.into(), new);
@@ -243,11 +246,11 @@ impl TransactionPart {
         state.reads.note_key(K::bytes(key));
         let old = self.held(&state, data, key, pin);
         let own = self.own_chain(&mut state, data, key, pin);
+        let mut words: Vec<u64> = these.iter().map(|record| record.bits()).collect();
+        words.sort_unstable();
         let pairs = chain::newest_first(old).zip(chain::newest_first(own));
-        pairs
-            .filter(|(old, _)| these.contains(old))
-            .map(|(_, own)| own)
-            .collect()
+        let found = pairs.filter(|(old, _)| words.binary_search(&old.bits()).is_ok());
+        found.map(|(_, own)| own).collect()
     }
 
     /// Notes that a key was read, and returns what the transaction has written there.
@@ -257,9 +260,20 @@ impl TransactionPart {
         state.writes.get(key).copied()
     }
 
-    /// Notes that a range was read.
-    pub(crate) fn note_span(&self, from: Bound<Vec<u8>>, to: Bound<Vec<u8>>) {
-        self.state().reads.note_span(Span::new(from, to));
+    /// Notes that a range was read at a place. Returns `false`, and it is to be read again, if the transaction has moved
+    /// on to a later one since.
+    pub(crate) fn note_span(&self, span: Span, place: u64) -> bool {
+        let mut state = self.state();
+        state.reads.note_span(span);
+        state.place == place || state.snapshots.is_empty()
+    }
+
+    /// Hands out what was read and written, and the snapshots, for the commit: the transaction has ended.
+    pub(super) fn take(&self) -> (OwnWrites, Reads, Vec<Arc<SnapshotInner>>) {
+        let mut state = self.state();
+        let writes = std::mem::take(&mut state.writes);
+        let reads = std::mem::take(&mut state.reads);
+        (writes, reads, std::mem::take(&mut state.snapshots))
     }
 
     /// Begins a nested transaction.

@@ -62,7 +62,8 @@ impl Reads {
             }
             is_next || is_before || *last == span
         };
-        if !self.spans.last_mut().is_some_and(joined) {
+        // Those of walks that take turns.
+        if !self.spans.iter_mut().rev().take(4).any(joined) {
             self.spans.push(if all { Span::ALL } else { span });
         }
     }

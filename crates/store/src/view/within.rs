@@ -1,6 +1,8 @@
 //! A table as a transaction sees it: a snapshot, and over it what the transaction has written.
 //!
-//! What is read here is noted ([`Reads`](crate::version::guards::Reads)): no more of a range than was handed out.
+//! What is read here is noted ([`Reads`](crate::version::guards::Reads)): of a range as much as a step reads. The
+//! transaction may move on to a later snapshot between two steps, or beside one, in which all that was noted is the same
+//! (`Transaction::table`): so what is read is noted first, or read again if that has happened.
 
 use std::ops::Bound;
 
@@ -24,11 +26,20 @@ const EACH: usize = 256;
 /// Reads as a transaction does.
 #[derive(Clone, Copy)]
 pub(crate) struct Within<'d> {
-    pub(crate) past: Past<'d>,
+    /// What the transaction read when the view was made.
+    pub(crate) begun: Past<'d>,
     pub(crate) part: &'d TransactionPart,
 }
 
 impl<'d> Within<'d> {
+    /// Returns what the transaction reads. If it has ended, whoever asked is told that in the end.
+    fn past<'p>(&self, pin: &'p impl Guard) -> Past<'p>
+    where
+        'd: 'p,
+    {
+        self.part.past(pin).unwrap_or(self.begun)
+    }
+
     fn is_ordered(&self) -> bool {
         self.part.table.table_type() == TableType::OrderedSet
     }
@@ -45,7 +56,7 @@ impl<'d> Within<'d> {
     }
 
     fn key_bytes<'k>(&self, key: &'k KeyBuf) -> &'k [u8] {
-        with_data!(self.past.data, data => data.key_bytes(key))
+        with_data!(self.begun.data, data => data.key_bytes(key))
     }
 
     /// Returns the contents of a span that the transaction has written, in the order of keys; those of deleted keys are
@@ -98,6 +109,7 @@ impl<'d> Within<'d> {
         back: bool,
         is_last: bool,
         from: usize,
+        past: Past<'_>,
         pin: &impl Guard,
         objects: &mut Vec<Content>,
     ) {
@@ -113,7 +125,7 @@ impl<'d> Within<'d> {
             }
         }
         if is_last {
-            let is_new = |key: &[u8]| self.past.get_bytes(key, pin).is_none();
+            let is_new = |key: &[u8]| past.get_bytes(key, pin).is_none();
             let new = state.writes.iter().filter(|(key, _)| is_new(key));
             new.filter_map(|(_, content)| *content)
                 .for_each(|content| append(content, back, objects));
@@ -141,24 +153,35 @@ impl<'d> Within<'d> {
         out: &mut Vec<Content>,
     ) -> bool {
         let (before, already) = (span.clone(), out.len());
-        let more = self.past.clone().scan(span, back, want, pin, out);
         if !self.is_ordered() {
-            self.part.note_span(Bound::Unbounded, Bound::Unbounded);
+            self.part.note_span(Span::ALL, 0);
+            let mut past = self.past(pin);
+            let more = past.scan(span, back, want, pin, out);
             let is_last = !more && before.to == Bound::Unbounded;
-            self.replace(back, is_last, already, pin, out);
+            self.replace(back, is_last, already, past, pin, out);
             return more;
         }
-        // From where the span began to where it begins now.
-        let passed = match (more, back) {
-            (false, _) => before.plain(),
-            (true, false) => Span::new(before.from, behind(&span.from)),
-            (true, true) => Span::new(behind(&span.to), before.to),
-        };
-        let own = self.own(&passed);
-        self.part.note_span(passed.from, passed.to);
-        self.without_own(out, already);
-        self.merge(own, back, already, out);
-        more
+        if span.is_void() {
+            return false;
+        }
+        loop {
+            let mut past = self.past(pin);
+            let more = past.scan(span, back, want, pin, out);
+            // From where the span began to where it begins now.
+            let passed = match (more, back) {
+                (false, _) => before.clone().plain(),
+                (true, false) => Span::new(before.from.clone(), behind(&span.from)),
+                (true, true) => Span::new(behind(&span.to), before.to.clone()),
+            };
+            let own = self.own(&passed);
+            if self.part.note_span(passed, past.place) {
+                self.without_own(out, already);
+                self.merge(own, back, already, out);
+                return more;
+            }
+            *span = before.clone();
+            out.truncate(already);
+        }
     }
 
     /// Returns the content next to a bound, up or down, in a table in the order of keys.
@@ -169,36 +192,60 @@ impl<'d> Within<'d> {
             false => Span::new(bound, Bound::Unbounded),
         };
         let whole = span.clone();
-        let (mut found, mut more) = (Vec::new(), true);
-        while found.is_empty() && more {
-            more = self.past.clone().scan(&mut span, back, 1, pin, &mut found);
-            self.without_own(&mut found, 0);
+        loop {
+            let (found, place) = self.nearest_of_others(&mut span, back, pin);
+            let nearest = self.nearer(self.nearest_own(&whole, back), found, back);
+            // What was read is all up to the key.
+            let end = nearest.map_or(Bound::Unbounded, |found| {
+                Bound::Included(self.key_of(found).to_vec())
+            });
+            let passed = match back {
+                true => Span::new(end, whole.to.clone()),
+                false => Span::new(whole.from.clone(), end),
+            };
+            if self.part.note_span(passed, place) {
+                return nearest;
+            }
+            span = whole.clone();
         }
-        let mut own = self.own(&whole);
-        let mine = if back {
-            own.pop()
-        } else {
-            own.drain(..).next()
-        };
+    }
+
+    /// Returns the first content of a span, back: the last one, that the snapshot has and the transaction has not
+    /// written over; and the place of the snapshot.
+    fn nearest_of_others(
+        &self,
+        span: &mut Span,
+        back: bool,
+        pin: &impl Guard,
+    ) -> (Option<Content>, u64) {
+        let (mut past, mut found) = (self.past(pin), Vec::new());
+        let (mut more, mut want) = (true, 1);
+        while found.is_empty() && more {
+            more = past.scan(span, back, want, pin, &mut found);
+            self.without_own(&mut found, 0);
+            // Behind many keys that the transaction has written or deleted.
+            want = (2 * want).min(EACH);
+        }
+        (found.first().copied(), past.place)
+    }
+
+    /// Returns the first content of a span, back: the last one, that the transaction has written.
+    fn nearest_own(&self, span: &Span, back: bool) -> Option<Content> {
+        let state = self.part.state();
+        let mut own = state.writes.range::<[u8], _>(span.bounds());
+        match back {
+            true => own.rev().find_map(|(_, content)| *content),
+            false => own.find_map(|(_, content)| *content),
+        }
+    }
+
+    fn nearer(&self, mine: Option<Content>, found: Option<Content>, back: bool) -> Option<Content> {
         let is_mine_nearer =
             |mine: Content, found: Content| (self.key_of(mine) < self.key_of(found)) != back;
-        let nearest = match (mine, found.first().copied()) {
-            (Some(mine), Some(found)) => Some(if is_mine_nearer(mine, found) {
-                mine
-            } else {
-                found
-            }),
-            (mine, found) => mine.or(found),
-        };
-        // What was read is all up to the key.
-        let end = nearest.map_or(Bound::Unbounded, |found| {
-            Bound::Included(self.key_of(found).to_vec())
-        });
-        match back {
-            true => self.part.note_span(end, whole.to),
-            false => self.part.note_span(whole.from, end),
+        match (mine, found) {
+            (Some(mine), Some(found)) if is_mine_nearer(mine, found) => Some(mine),
+            (mine, found) => found.or(mine),
         }
-        nearest
     }
 
     fn key_buf(&self, content: Content) -> KeyBuf {
@@ -213,8 +260,9 @@ impl<'d> Within<'d> {
         known: &impl Fn(&KeyBuf) -> bool,
         pin: &impl Guard,
     ) -> Result<Option<Content>> {
-        self.part.note_span(Bound::Unbounded, Bound::Unbounded);
-        let is_new = |key: &[u8]| self.past.get_bytes(key, pin).is_none();
+        self.part.note_span(Span::ALL, 0);
+        let past = self.past(pin);
+        let is_new = |key: &[u8]| past.get_bytes(key, pin).is_none();
         let mut at = key.cloned();
         let mut new_from = Bound::Unbounded;
         loop {
@@ -229,7 +277,7 @@ impl<'d> Within<'d> {
                     new_from = Bound::Excluded(bytes.to_vec());
                     None
                 }
-                _ => self.past.step(step, known, pin)?,
+                _ => past.step(step, known, pin)?,
             };
             let Some(next) = next else { break };
             match self.part.state().writes.get(self.key_of(next)) {
@@ -271,16 +319,16 @@ impl<'d> View for Within<'d> {
     #[cold]
     fn get(&self, key: &(impl AsKey + ?Sized), pin: &impl Guard) -> Option<Content> {
         let own = key.with(|buf| self.part.read(self.key_bytes(buf)));
-        own.unwrap_or_else(|| self.past.get(key, pin))
+        own.unwrap_or_else(|| self.past(pin).get(key, pin))
     }
 
     fn get_bytes(&self, key: &[u8], pin: &impl Guard) -> Option<Content> {
         let own = self.part.read(key);
-        own.unwrap_or_else(|| self.past.get_bytes(key, pin))
+        own.unwrap_or_else(|| self.past(pin).get_bytes(key, pin))
     }
 
     fn prefetch(&self, keys: &[KeyBuf], pin: &impl Guard) {
-        self.past.prefetch(keys, pin);
+        self.begun.prefetch(keys, pin);
     }
 
     #[cold]
@@ -319,15 +367,15 @@ impl<'d> View for Within<'d> {
     }
 
     fn cuts(&self, parts: usize, pin: &impl Guard) -> Vec<Vec<u8>> {
-        self.past.cuts(parts, pin)
+        self.begun.cuts(parts, pin)
     }
 
     fn share_of_span(&self, span: &Span, pin: &impl Guard) -> f64 {
-        self.past.share_of_span(span, pin)
+        self.begun.share_of_span(span, pin)
     }
 
     fn counts(&self) -> bool {
-        self.past.counts()
+        self.begun.counts()
     }
 
     fn nth(&self, n: usize, pin: &impl Guard) -> Option<Content> {
@@ -362,7 +410,7 @@ impl<'d> View for Within<'d> {
     }
 
     fn about(&self) -> usize {
-        self.past.about() + self.part.state().writes.len()
+        self.begun.about() + self.part.state().writes.len()
     }
 
     fn read_many<'g>(&self, _: &'g impl Guard) -> Within<'d> {

@@ -7,3 +7,4 @@ mod handle;
 mod races;
 mod random;
 mod serial;
+mod walks;

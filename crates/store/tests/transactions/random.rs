@@ -65,7 +65,7 @@ fn op(rng: &mut StdRng, kind: TableType, plain: bool) -> Op {
             15 if !plain => Op::DelAbove(t, v),
             16 if ordered => {
                 let options = (rng.random_range(1..4), rng.random());
-                Op::Range(t, k, k + 2, options.0, options.1)
+                Op::Range(t, k, k + rng.random_range(-1..3), options.0, options.1)
             }
             17 if ordered && !plain => Op::DelRange(t, k, k + 1),
             18 if ordered => Op::Next(t, rng.random_bool(0.6).then_some(k)),
