@@ -28,7 +28,7 @@ use crate::writer::Writer;
 pub(crate) type OwnWrites = BTreeMap<Box<[u8]>, Option<Content>>;
 
 /// What a transaction had written to keys before a nested one did; `None` where it had not.
-type Saved = BTreeMap<Box<[u8]>, Option<Option<Content>>>;
+type SavedWrites = BTreeMap<Box<[u8]>, Option<Option<Content>>>;
 
 /// A transaction's part in one table.
 pub(crate) struct TransactionPart {
@@ -51,7 +51,7 @@ pub(crate) struct PartState {
     pub(crate) writes: OwnWrites,
     pub(crate) reads: Reads,
     /// Of each nested transaction under way, the innermost last: what keys that it has written held before it.
-    nested: Vec<Saved>,
+    nested: Vec<SavedWrites>,
 }
 
 impl PartState {
