@@ -2031,7 +2031,12 @@ snapshots() ->
 collect() ->
     fyris_nif:collect().
 
-%% @equiv transaction(Fun, 1000)
+%% @doc Runs a fun in a transaction, as {@link transaction/2} with up to 1,000 retries.
+%% ```
+%% > T = fyris:new(hits, []).
+%% > fyris:transaction(fun(Tx) -> fyris:update_counter(fyris:within(Tx, T), home, 1, {home, 0}) end).
+%% {atomic,1}
+%% '''
 -spec transaction(fun((transaction()) -> Result)) -> {atomic, Result} | {aborted, term()}.
 transaction(Fun) ->
     transaction(Fun, 1000).
@@ -2066,13 +2071,8 @@ transaction(Fun) ->
 %% ```
 %% > T = fyris:new(accounts, []).
 %% > fyris:insert(T, [{ada, 100}, {bob, 0}]).
-%% > Pay = fun(Tx) ->
-%%       A = fyris:within(Tx, T),
-%%       Left = fyris:update_counter(A, ada, -70),
-%%       fyris:update_counter(A, bob, 70),
-%%       Left >= 0 orelse fyris:abort(too_little),
-%%       Left
-%%   end.
+%% > Move = fun(A) -> [_, Left] = [fyris:update_counter(A, Who, By) || {Who, By} <- [{bob, 70}, {ada, -70}]], Left end.
+%% > Pay = fun(Tx) -> case Move(fyris:within(Tx, T)) of Left when Left < 0 -> fyris:abort(too_little); Left -> Left end end.
 %% > {fyris:transaction(Pay), fyris:transaction(Pay), fyris:lookup(T, ada)}.
 %% {{atomic,30},{aborted,too_little},[{ada,30}]}
 %% '''

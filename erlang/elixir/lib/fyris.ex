@@ -175,24 +175,23 @@ defmodule Fyris do
     end
   end
 
-  defbang within(transaction :: :fyris.transaction(), table :: table | [table]) :: Table.t() | [Table.t()],
-          """
-          Returns a table, or all tables of a list, as a transaction reads and writes them: see `transaction/2`. All that
-          works with objects takes it, also `Enum`.
-          """,
-          [
-            ~S|table = Fyris.new!()|,
-            ~S|Fyris.transaction(fn tx -> tx \|> Fyris.within!(table) \|> Fyris.put!(:joe, 1) end)|,
-            ~S|Fyris.get(table, :joe)|,
-            ~S|1|
-          ] do
-    case table do
-      tables when is_list(tables) ->
-        for within <- :fyris.within(transaction, Enum.map(tables, &id/1)), do: %Table{id: within}
+  @doc """
+  Returns a table, or all tables of a list, as a transaction reads and writes them: see `transaction/2`. All that works
+  with objects takes it, also `Enum`. Raises `Fyris.Error` if there is no such table, and once the transaction has ended.
 
-      table ->
-        %Table{id: :fyris.within(transaction, id(table))}
-    end
+      iex> table = Fyris.new!()
+      iex> Fyris.transaction(fn tx -> tx |> Fyris.within!(table) |> Fyris.put!(:joe, 1) end)
+      iex> Fyris.get(table, :joe)
+      1
+  """
+  @spec within!(:fyris.transaction(), table | [table]) :: Table.t() | [Table.t()]
+  def within!(transaction, tables) when is_list(tables), do: Enum.map(tables, &within!(transaction, &1))
+
+  def within!(transaction, table) do
+    %Table{id: :fyris.within(transaction, id(table))}
+  rescue
+    error in [ArgumentError, ErlangError] ->
+      reraise Fyris.Error.new(error, __STACKTRACE__), __STACKTRACE__
   end
 
   @doc "Ends the function of a transaction: nothing has happened, and `transaction/2` returns `{:error, reason}`."

@@ -52,19 +52,20 @@ pub(super) fn again(env: Env, args: &[Term]) -> Reply {
 pub(super) fn table(env: Env, args: &[Term]) -> Reply {
     let transaction = place(env, args[0])?.lock();
     let transaction = transaction.as_ref().ok_or(Error::TransactionEnded)?;
-    tables::with(env, args[1], |table, _| {
-        match transaction.table(table) {
-            Ok(within) => Ok(tables::reference_to(env, &within)),
-            Err(Error::Conflict { table, key }) => conflict(env, table, key),
-            Err(error) => Err(error.into()),
-        }
+    tables::with(env, args[1], |table, _| match transaction.table(table) {
+        Ok(within) => Ok(tables::reference_to(env, &within)),
+        Err(Error::Conflict { table, key }) => conflict(env, table, key),
+        Err(error) => Err(error.into()),
     })
 }
 
 /// Implements `transaction_begin_nested(Transaction)`.
 pub(super) fn begin_nested(env: Env, args: &[Term]) -> Reply {
     let transaction = place(env, args[0])?.lock();
-    transaction.as_ref().ok_or(Error::TransactionEnded)?.begin_nested();
+    transaction
+        .as_ref()
+        .ok_or(Error::TransactionEnded)?
+        .begin_nested();
     Ok(atom::r#true(env))
 }
 
@@ -72,7 +73,10 @@ pub(super) fn begin_nested(env: Env, args: &[Term]) -> Reply {
 pub(super) fn end_nested(env: Env, args: &[Term]) -> Reply {
     let transaction = place(env, args[0])?.lock();
     let keep = args[1] == atom::r#true(env);
-    transaction.as_ref().ok_or(Error::TransactionEnded)?.end_nested(keep);
+    transaction
+        .as_ref()
+        .ok_or(Error::TransactionEnded)?
+        .end_nested(keep);
     Ok(atom::r#true(env))
 }
 
