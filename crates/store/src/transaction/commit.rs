@@ -118,7 +118,11 @@ impl Transaction {
         }
         // SAFETY: `conclude` has seen to it that no slot holds a cell of it.
         unsafe { commit.finish(pin) };
-        if !done {
+        let keys = works.iter().filter_map(|work| work.writes.as_ref());
+        let keys: usize = keys.map(|writes| writes.keys.len()).sum();
+        if done {
+            works[0].content.log().trim(keys, pin);
+        } else {
             works
                 .into_iter()
                 .filter_map(|work| work.writes)
