@@ -143,14 +143,22 @@ mail_of_mine() ->
     after 0 -> []
     end.
 
-%% Chunks go on in the live table, as those of ets. Options that are wrong are shown as they are, without more.
+%% Chunks go on in the live table, as those of ets, also of a table whose type the index does not serve. Options that are
+%% wrong are shown as they are, without more.
 reply(Pid, #side{module = fyris, index = Index}, new, [Name, Options]) ->
-    case ask(Pid, fyris, new, [Name, [{consistent, false} | [{index, Index} || Index =/= default] ++ Options]]) of
-        {error, _, _} -> ask(Pid, fyris, new, [Name, Options]);
-        Reply -> Reply
-    end;
+    More = [{index, Index} || Index =/= default],
+    made(Pid, Name, [[{consistent, false} | More ++ Options], [{consistent, false} | Options], Options]);
 reply(Pid, #side{module = M}, F, Args) ->
     ask(Pid, M, F, Args).
+
+%% What `new' answers to the first of some options that are right, or to the last ones.
+made(Pid, Name, [Options]) ->
+    ask(Pid, fyris, new, [Name, Options]);
+made(Pid, Name, [Options | Others]) ->
+    case ask(Pid, fyris, new, [Name, Options]) of
+        {error, _, _} -> made(Pid, Name, Others);
+        Reply -> Reply
+    end.
 
 ask(Pid, M, F, Args) ->
     Pid ! {run, self(), M, F, Args},
