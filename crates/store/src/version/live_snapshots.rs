@@ -8,7 +8,14 @@
 //! What a writer displaces hangs on the newest snapshot that sees it. When that one ends it goes to the one before, if
 //! that sees it too; else it is garbage (the dead lists of ZFS). So that nothing is looked at one by one, a snapshot
 //! keeps it in lists by the newest snapshot that does *not* see it, being older.
+//!
+//! Where nothing is displaced (a key was not there, or an object came to those of a bag) the key waits instead, so that
+//! its cells can go when the snapshot does. It waits once, however often it is written to; and each time that one comes,
+//! two of those that wait are looked at, in turn: a key that is gone without a trace waits no longer. So a snapshot keeps
+//! no more than about twice the keys that have a history.
 
+use std::collections::BTreeSet;
+use std::ops::Bound;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize as PlainUsize, Ordering as PlainOrdering};
 use std::time::{Duration, Instant};
@@ -30,6 +37,12 @@ const COMING: u64 = u64::MAX;
 
 /// Lists that a snapshot has, so that several threads may displace at once.
 const STRIPES: usize = 8;
+
+/// Keys that are looked at when one comes.
+const LOOKED_AT: usize = 2;
+
+/// Sets of keys up to this number are put together when a snapshot ends.
+const FEW_KEYS: usize = if cfg!(fyris_small) { 2 } else { 1000 };
 
 /// Items that lie together.
 const CHUNK: usize = if cfg!(fyris_small) { 2 } else { 500 };
@@ -139,6 +152,44 @@ pub(crate) struct DeadList {
     chunks: Vec<Vec<Content>>,
     /// In a bag.
     parts: Vec<Edited>,
+    /// Keys under which nothing was displaced.
+    keys: Vec<WaitingKeys>,
+}
+
+/// Keys that wait for the end of a snapshot, as bytes.
+#[derive(Default)]
+struct WaitingKeys {
+    keys: BTreeSet<Box<[u8]>>,
+    /// The last one that was looked at.
+    looked_at: Box<[u8]>,
+}
+
+impl WaitingKeys {
+    /// Returns the bytes that are kept with a key, and the cell over it.
+    fn bytes(key: &[u8]) -> usize {
+        size_of::<Box<[u8]>>() + key.len() + VersionPtr::BYTES
+    }
+
+    /// Takes the next of the keys out if it has no history. Returns its bytes.
+    fn look_at_next(&mut self, has_history: &impl Fn(&[u8]) -> bool) -> Option<usize> {
+        let behind = (Bound::Excluded(&*self.looked_at), Bound::Unbounded);
+        let next = self.keys.range::<[u8], _>(behind).next();
+        let next = next.or_else(|| self.keys.first())?.clone();
+        let gone = !has_history(&next) && self.keys.remove(&next);
+        let bytes = gone.then(|| WaitingKeys::bytes(&next));
+        self.looked_at = next;
+        bytes
+    }
+}
+
+/// What became of a key that was to wait.
+pub(super) enum KeyWaits {
+    /// It does, with what is kept for it; and so many others, of so many bytes, do no longer.
+    Newly { gone: usize, bytes: usize },
+    /// It did before.
+    Already,
+    /// The snapshot has ended.
+    Not,
 }
 
 // SAFETY: what is in it is the list's own (RETAINED), and contents may be retired on any thread.
@@ -150,6 +201,39 @@ impl DeadList {
             unseen,
             chunks: Vec::new(),
             parts: Vec::new(),
+            keys: Vec::new(),
+        }
+    }
+
+    /// Lets a key wait.
+    fn keep_key(&mut self, key: &[u8], has_history: &impl Fn(&[u8]) -> bool) -> KeyWaits {
+        if self.keys.iter().any(|waiting| waiting.keys.contains(key)) {
+            return KeyWaits::Already;
+        }
+        if self.keys.is_empty() {
+            self.keys.push(WaitingKeys::default());
+        }
+        let (mut gone, mut bytes) = (0, 0);
+        for waiting in &mut self.keys {
+            for _ in 0..LOOKED_AT {
+                if let Some(more) = waiting.look_at_next(has_history) {
+                    (gone, bytes) = (gone + 1, bytes + more);
+                }
+            }
+        }
+        self.keys[0].keys.insert(key.into());
+        KeyWaits::Newly { gone, bytes }
+    }
+
+    /// Takes over what another list has.
+    fn extend(&mut self, other: DeadList) {
+        self.chunks.extend(other.chunks);
+        self.parts.extend(other.parts);
+        for more in other.keys {
+            match self.keys.first_mut() {
+                Some(first) if more.keys.len() <= FEW_KEYS => first.keys.extend(more.keys),
+                _ => self.keys.push(more),
+            }
         }
     }
 
@@ -169,7 +253,17 @@ impl DeadList {
         }
     }
 
-    /// Hands out what is in it.
+    /// Hands out the keys, each with the bytes that are kept with it.
+    pub(super) fn take_keys(&mut self) -> impl Iterator<Item = (Box<[u8]>, usize)> + use<> {
+        let keys = std::mem::take(&mut self.keys);
+        let keys = keys.into_iter().flat_map(|waiting| waiting.keys);
+        keys.map(|key| {
+            let bytes = WaitingKeys::bytes(&key);
+            (key, bytes)
+        })
+    }
+
+    /// Hands out what else is in it.
     pub(crate) fn into_items(self) -> impl Iterator<Item = DeadItem> {
         let contents = self.chunks.into_iter().flatten().map(DeadItem::Content);
         contents.chain(self.parts.into_iter().map(DeadItem::Part))
@@ -216,10 +310,10 @@ impl LiveSnapshots {
         self.retained.1.fetch_add(bytes, PlainOrdering::Relaxed);
     }
 
-    /// Counts it as retained no longer.
-    pub(super) fn sub_retained(&self, bytes: usize) {
+    /// Counts some as retained no longer.
+    pub(super) fn sub_retained(&self, versions: usize, bytes: usize) {
         // Relaxed, both: as above.
-        self.retained.0.fetch_sub(1, PlainOrdering::Relaxed);
+        self.retained.0.fetch_sub(versions, PlainOrdering::Relaxed);
         self.retained.1.fetch_sub(bytes, PlainOrdering::Relaxed);
     }
 
@@ -388,13 +482,32 @@ impl LiveSnapshot {
         None
     }
 
+    /// Lets a key wait for the end of the snapshot, once; `has_history` says whether a key has one still.
+    pub(super) fn keep_key(
+        &self,
+        key: &[u8],
+        unseen: u64,
+        has_history: impl Fn(&[u8]) -> bool,
+    ) -> KeyWaits {
+        // All of one key are in one stripe.
+        let stripe = key.iter().fold(0, |sum, byte| sum ^ byte);
+        let mut waiting = self.waiting(usize::from(stripe) % STRIPES);
+        match waiting.closed {
+            true => KeyWaits::Not,
+            false => waiting.list(unseen).keep_key(key, &has_history),
+        }
+    }
+
+    /// Returns the bytes that are kept with a key.
+    pub(super) fn bytes_of_key(key: &[u8]) -> usize {
+        WaitingKeys::bytes(key)
+    }
+
     /// Takes a list over from the snapshot behind.
     fn take_over(&self, stripe: usize, dead: DeadList) {
         let mut waiting = self.waiting(stripe);
         debug_assert!(!waiting.closed, "it is in the list, and the turn is held");
-        let list = waiting.list(dead.unseen);
-        list.chunks.extend(dead.chunks);
-        list.parts.extend(dead.parts);
+        waiting.list(dead.unseen).extend(dead);
     }
 
     /// Hands out what waits in a stripe, and lets nothing wait there any more.

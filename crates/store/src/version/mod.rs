@@ -32,7 +32,7 @@
 //! * **RETAINED**: the content of the first cell of a chain is the slot's; that of a cell below, or of the end of the
 //!   chain, belongs to the thread that has displaced it, and from it goes to the list of a snapshot that sees it. It is
 //!   freed when no snapshot does, and no chain has it. Where nothing goes (a key was not there, or an object was added
-//!   to those of a bag) an object that is nothing but the key is kept. What goes of a chain of a bag may be in older
+//!   to those of a bag) the key is kept, once. What goes of a chain of a bag may be in older
 //!   versions as well: it is kept for all snapshots before.
 //! * **CHAINED**: cells belong to the chain. The links between them change under the protection of the slot, and the
 //!   thread that takes a cell out retires it. What a snapshot sees stays in the chain, below all that is newer.

@@ -6,10 +6,10 @@ use smallvec::SmallVec;
 
 use super::cell::VersionPtr;
 use super::graves::{Grave, bury};
-use super::live_snapshots::{DeadItem, DeadList};
+use super::live_snapshots::{DeadItem, DeadList, KeyWaits, LiveSnapshot};
 use crate::key_kind::KeyKind;
 use crate::pending::{CommitState, PendingPtr};
-use crate::record::{NewRecord, RecordPtr};
+use crate::record::RecordPtr;
 use crate::slot::{Held, Slot};
 use crate::table_data::TableData;
 
@@ -82,8 +82,11 @@ where
                 return unsafe { owned.retire(pin) };
             }
             if let DeadItem::Nothing = owned {
-                // It has a name of its own for when that cell can go (RETAINED).
-                owned = DeadItem::Content(NewRecord::of_key(key).publish());
+                match self.keep_key(snapshot, unseen, key, pin) {
+                    true => return,
+                    // It has ended.
+                    false => continue,
+                }
             }
             let bytes = owned.bytes();
             // Before it can go.
@@ -95,9 +98,37 @@ where
                 return;
             };
             // The snapshot has ended since, and is out of the list. Again, by what that says now.
-            self.snapshots.sub_retained(bytes);
+            self.snapshots.sub_retained(1, bytes);
             owned = again;
         }
+    }
+
+    /// Lets a key under which nothing was displaced wait for the end of a snapshot. Returns `false` if that has ended.
+    fn keep_key(
+        &self,
+        snapshot: &LiveSnapshot,
+        unseen: u64,
+        key: RecordPtr,
+        pin: &LocalGuard,
+    ) -> bool {
+        let key = self.bytes_of(key);
+        let bytes = LiveSnapshot::bytes_of_key(key);
+        let has_history = |key: &[u8]| {
+            let (key, graves) = (K::from_bytes(key), self.graves.as_ref());
+            self.index.get(key, pin).is_some()
+                || graves.is_some_and(|graves| graves.get(key, pin).is_some())
+        };
+        // Before it can go.
+        self.snapshots.add_retained(bytes);
+        match snapshot.keep_key(key, unseen, has_history) {
+            KeyWaits::Newly { gone, bytes } => self.snapshots.sub_retained(gone, bytes),
+            KeyWaits::Already => self.snapshots.sub_retained(1, bytes),
+            KeyWaits::Not => {
+                self.snapshots.sub_retained(1, bytes);
+                return false;
+            }
+        }
+        true
     }
 
     /// Returns since when keys have held what a version owned alone: in a bag the versions below may have it too.
@@ -113,7 +144,15 @@ where
     }
 
     /// Works off a list of what no snapshot sees any more.
-    pub(crate) fn free_dead(&self, list: DeadList) {
+    pub(crate) fn free_dead(&self, mut list: DeadList) {
+        let mut keys = list.take_keys().peekable();
+        while keys.peek().is_some() {
+            let pin = fyris_sync::reclaim::pin();
+            for (key, bytes) in keys.by_ref().take(BATCH) {
+                self.prune(K::from_bytes(&key), &pin);
+                self.snapshots.sub_retained(1, bytes);
+            }
+        }
         let mut items = list.into_items().peekable();
         while items.peek().is_some() {
             let pin = fyris_sync::reclaim::pin();
@@ -121,7 +160,7 @@ where
                 if let Some(key) = item.key() {
                     self.prune(self.key_of(key), &pin);
                 }
-                self.snapshots.sub_retained(item.bytes());
+                self.snapshots.sub_retained(1, item.bytes());
                 // SAFETY: RETAINED: the list's own, and out of the chain.
                 unsafe { item.retire(&pin) };
             }
