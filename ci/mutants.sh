@@ -135,6 +135,7 @@ store_moved_on_unasked  |                    | -p fyris --test transactions
 store_swapped_beneath   |                    | -p fyris --test histories
 store_guards_passed     | --cfg loom --cfg fyris_small | -p fyris --lib transaction::model::a_key --profile quick
 store_guard_after_look  | --cfg loom --cfg fyris_small | -p fyris --lib transaction::model::a_key --profile quick
+store_guard_goes_unordered | --cfg loom --cfg fyris_small | -p fyris --lib transaction::model::a_snapshot_comes --profile quick
 store_clock_before_guards | --cfg loom --cfg fyris_small | -p fyris --lib transaction::model::a_snapshot_comes --profile quick
 store_foreign_cell_ignored | --cfg loom --cfg fyris_small | -p fyris --lib transaction::model::each --profile quick
 store_read_passed       | --cfg loom --cfg fyris_small | -p fyris --lib transaction::model::no_write --profile quick

@@ -119,7 +119,7 @@ pub(crate) struct Standing<'c> {
 
 impl Drop for Standing<'_> {
     fn drop(&mut self) {
-        // Release, both: what the commit was decided to comes before.
+        // Release, both: pair with PROTECT in `guarding` and the Acquire in `any_guard`: the decision comes before.
         self.snapshot
             .guard
             .decision
@@ -182,8 +182,13 @@ impl LiveSnapshots {
 
     /// Returns whether any guard stands. The caller has had a fence since its change was put into a slot.
     pub(crate) fn any_guard(&self) -> bool {
-        // Relaxed: the fence orders it (GUARDED).
-        self.guards.load(Ordering::Relaxed) > 0
+        // Acquire: pairs with the Release in `drop`: who does not find a guard any more finds the commit that it was of in
+        // the log (UNPASSED). The fence orders who has not found it yet (GUARDED).
+        let acquire = match cfg!(fyris_mutant = "store_guard_goes_unordered") {
+            true => Ordering::Relaxed,
+            false => Ordering::Acquire,
+        };
+        self.guards.load(acquire) > 0
     }
 
     /// Aborts the commits that a single write of a key cannot go past. Returns `false` if one of them is about to be
