@@ -70,6 +70,7 @@ use crate::commits::NewestCommit;
 use crate::record::{NewRecord, RecordPtr};
 use crate::slot::{Content, Held};
 use crate::version::{LiveSnapshot, VersionPtr};
+use crate::writer::Writer;
 
 /// Whether a commit has happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -423,6 +424,13 @@ impl CommitPart {
         let at = self.place_of(cell);
         let begin = if at == 0 { 0 } else { self.ends[at - 1] };
         &self.records[begin..self.ends[at]]
+    }
+
+    /// Lets a fixed table remember the keys that the commit is about to remove (see [`crate::fix`]).
+    pub(crate) fn note_removed(&self, writer: &Writer<'_>) {
+        let removed = self.cells.iter().filter(|cell| cell.after().is_none());
+        let held = removed.filter_map(Pending::held_before);
+        held.for_each(|held| writer.note_one(held.with_key().newest()));
     }
 
     /// Returns whether it adds records to what keys hold.

@@ -326,9 +326,6 @@ where
             };
             let extends = cell.get().terms() != Terms::Guarded;
             let (objects, bytes) = self.gain(old, new, extends);
-            if let (Some(old), None) = (old, new) {
-                writer.note_one(old.newest());
-            }
             placed.more += objects.max(0);
             placed.fewer += objects.min(0);
             placed.bytes += bytes;

@@ -59,11 +59,15 @@ impl Table {
         }
     }
 
-    /// Enters a section in which the caller has a right to the table.
-    pub(crate) fn enter<'g>(&'g self, right: Right, pin: &'g LocalGuard) -> Result<Section<'g>> {
+    /// Enters a section in which the caller has a right to the table; returns the write that it may be, too.
+    pub(crate) fn enter<'g>(
+        &'g self,
+        right: Right,
+        pin: &'g LocalGuard,
+    ) -> Result<(Section<'g>, Writer<'g>)> {
         let (section, state) = self.shared.life.enter(pin);
         self.data(state, right, pin)?;
-        Ok(section)
+        Ok((section, Writer::new(pin, state, &self.shared.fixes)))
     }
 
     /// Inserts all objects for a transaction, one after another: the whole is atomic.

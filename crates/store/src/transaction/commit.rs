@@ -192,6 +192,13 @@ impl Transaction {
                 return Err(self.conflict(&work.part.table, None));
             }
         }
+        let of_written = works
+            .iter()
+            .zip(&sections)
+            .filter(|(work, _)| work.writes.is_some());
+        for (part, (_, (_, writer))) in commit.block().parts().iter().zip(of_written) {
+            part.note_removed(writer);
+        }
         // Before they can be seen.
         written(works).for_each(|work| work.count(true));
         if commit.seal() {

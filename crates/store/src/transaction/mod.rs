@@ -34,6 +34,7 @@ use crate::store::Store;
 use crate::table::Table;
 use crate::table_data::with_data;
 
+use part::PartState;
 pub(crate) use part::TransactionPart;
 
 /// How often a transaction is tried that others are in the way of.
@@ -339,14 +340,17 @@ impl Transaction {
         tables.push(table);
         let mut taken = snapshot::take_within(&tables)?;
         let new = taken.pop().expect("one a table");
-        for (part, later) in parts.values().zip(&taken) {
+        // Nothing is read of any table between the look at what was read and the move.
+        let mut states: Vec<_> = parts.values().map(|part| part.state()).collect();
+        for ((part, state), later) in parts.values().zip(&states).zip(&taken) {
             if !cfg!(fyris_mutant = "store_moved_on_unasked") {
-                self.compare(part, later)?;
+                self.compare(&part.table, state, later)?;
             }
         }
-        for (part, later) in parts.values().zip(taken) {
-            part.state().move_on(later);
+        for (state, later) in states.iter_mut().zip(taken) {
+            state.move_on(later);
         }
+        drop(states);
         // Relaxed: as in `conflict`.
         let depth = self.depth.load(Ordering::Relaxed);
         let part = TransactionPart::new(table.clone(), new, depth);
@@ -354,15 +358,15 @@ impl Transaction {
     }
 
     /// Looks whether what was read of a table is the same in a later snapshot.
-    fn compare(&self, part: &TransactionPart, later: &SnapshotInner) -> Result<()> {
-        let (pin, state) = (pin(), part.state());
+    fn compare(&self, table: &Table, state: &PartState, later: &SnapshotInner) -> Result<()> {
+        let pin = pin();
         let (before, now) = (state.snapshot()?.view(&pin)?, later.view(&pin)?);
         let reads = &state.reads;
         let is_same = std::ptr::eq(before.data, now.data)
             && with_data!(now.data, data => data.same_at(reads, before.place, now.place, &pin));
         match is_same || reads.is_empty() {
             true => Ok(()),
-            false => Err(self.conflict(&part.table, None)),
+            false => Err(self.conflict(table, None)),
         }
     }
 
