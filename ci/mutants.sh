@@ -127,6 +127,8 @@ store_list_waits_inside |                    | -p fyris --test concurrent lists_
 store_list_unmoved      |                    | -p fyris --test concurrent what_is_deleted
 store_watch_unwaited    |                    | -p fyris --test life a_watch
 store_read_passed       |                    | -p fyris --lib ops::commit
+store_waits_for_ever    |                    | -p fyris --test held_snapshots
+store_left_behind_lost  |                    | -p fyris --lib version::tests
 store_guards_passed     |                    | -p fyris --test histories
 store_commit_passes_guards |                 | -p fyris --test histories
 store_unguarded         |                    | -p fyris --test transactions
@@ -134,6 +136,9 @@ store_foreign_cell_ignored |                 | -p fyris --test histories
 store_moved_on_unasked  |                    | -p fyris --test transactions
 store_swapped_beneath   |                    | -p fyris --test histories
 store_guards_passed     | --cfg loom --cfg fyris_small | -p fyris --lib transaction::model::a_key --profile quick
+store_saved_retired     |                    | -p fyris --test transactions basics::nested
+store_guard_unfenced    | --cfg loom --cfg fyris_small | -p fyris --lib transaction::model::a_key --profile quick
+store_commit_unfenced   | --cfg loom --cfg fyris_small | -p fyris --lib transaction::model::each --profile quick
 store_guard_after_look  | --cfg loom --cfg fyris_small | -p fyris --lib transaction::model::a_key --profile quick
 store_guard_goes_unordered | --cfg loom --cfg fyris_small | -p fyris --lib transaction::model::a_snapshot_comes --profile quick
 store_clock_before_guards | --cfg loom --cfg fyris_small | -p fyris --lib transaction::model::a_snapshot_comes --profile quick

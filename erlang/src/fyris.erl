@@ -2041,14 +2041,15 @@ collect() ->
 transaction(Fun) ->
     transaction(Fun, 1000).
 
-%% @doc Runs a fun in a transaction: what it reads and writes in tables of {@link within/2} happens at one moment, or not
-%% at all.
+%% @doc Runs a fun in a transaction: what it reads and writes in tables of {@link within/2} happens at one moment, or
+%% not at all.
 %%
-%% The fun runs in the calling process. Within the transaction it sees its own writes, by whatever function it reads, and
-%% else the tables as they were at one moment; others see nothing of it before it has returned. Then all is committed, if
-%% nothing that it has read has changed meanwhile, keys that were not there and ranges included. If something has, all
-%% begins again, up to `Retries' times: so the fun should do nothing else that cannot be done twice. Strictly
-%% serializable, among transactions and with all other calls. Nobody waits for a transaction that has not ended.
+%% The fun runs in the calling process. Within the transaction it sees its own writes, by whatever function it reads,
+%% and else the tables as they were at one moment; others see nothing of it before it has returned. Then all is
+%% committed, if nothing that it has read has changed meanwhile, keys that were not there and ranges included. If
+%% something has, all begins again, up to `Retries' times: so the fun should do nothing else that cannot be done twice.
+%% Strictly serializable, among transactions and with all other calls. Nobody waits for a transaction that has not
+%% ended.
 %%
 %% Returns what `mnesia:transaction/1' does: `{atomic, Result}', or, if nothing has happened, `{aborted, Reason}':
 %% <dl>
@@ -2058,13 +2059,13 @@ transaction(Fun) ->
 %% <dt>`{conflict, Table, Key}'</dt><dd>after the last attempt; the key, or both, `undefined' where they are not
 %% known.</dd>
 %% </dl>
-%% If the process is killed in the fun, nothing has happened. A transaction in the fun joins the one around it: aborted it
-%% takes back its own writes, and the other one goes on.
+%% If the process is killed in the fun, nothing has happened. A transaction in the fun joins the one around it: aborted
+%% it takes back its own writes, and the other one goes on.
 %%
-%% Calls on tables that do not come from {@link within/2} act at once, and stay if the transaction is aborted. What works
-%% on a table and not on its objects ({@link delete/1}, {@link delete_all_objects/1}, {@link rename/2}, {@link setopts/2},
-%% {@link give_away/3}, {@link snapshot/1}, and {@link slot/2} of a table without an order of keys) fails with `badarg'
-%% for a table within a transaction.
+%% Calls on tables that do not come from {@link within/2} act at once, and stay if the transaction is aborted. What
+%% works on a table and not on its objects ({@link delete/1}, {@link delete_all_objects/1}, {@link rename/2}, {@link
+%% setopts/2}, {@link give_away/3}, {@link snapshot/1}, and {@link slot/2} of a table without an order of keys) fails
+%% with `badarg' for a table within a transaction.
 %%
 %% Fails with `badarg' for what is no fun of one argument, or no number of retries. A commit of more than 500 keys runs
 %% on a dirty scheduler.
@@ -2083,14 +2084,14 @@ transaction(Fun, Retries)
 transaction(Fun, Retries) ->
     ?BADARG([Fun, Retries]).
 
-%% @doc Returns a table, or all tables of a list, as a transaction reads and writes them: what comes back serves wherever
-%% a table does, as long as the transaction lasts.
+%% @doc Returns a table, or all tables of a list, as a transaction reads and writes them: what comes back serves
+%% wherever a table does, as long as the transaction lasts.
 %%
 %% All tables of a transaction are seen as they were at one moment, which comes later when another table comes in. If
 %% what was read has changed by then, the transaction begins again.
 %%
-%% Fails with `badarg' if a table does not exist or may not be read, is a snapshot, or belongs to another transaction; if
-%% the transaction has ended.
+%% Fails with `badarg' if a table does not exist or may not be read, is a snapshot, or belongs to another transaction;
+%% if the transaction has ended.
 %% ```
 %% > T = fyris:new(numbers, [ordered_set]).
 %% > fyris:transaction(fun(Tx) -> W = fyris:within(Tx, T), fyris:insert(W, {1, one}), {fyris:first(W), fyris:first(T)} end).

@@ -121,7 +121,7 @@ where
         mut f: impl FnMut(Option<Content>) -> (Change, R),
     ) -> R {
         if let Some(part) = writer.within {
-            return part.write(self, key, writer, f);
+            return self.write_within(part, key, writer, f);
         }
         loop {
             // With the slot protected it holds (`apply`)
@@ -483,7 +483,7 @@ impl TableData<Exact, HashIndex<Slot<Exact>>> {
     ) -> R {
         if let Some(part) = writer.within {
             let (bytes, len) = (key.word.to_le_bytes(), key.len);
-            return part.write(self, Exact::from_bytes(&bytes[..len]), writer, f);
+            return self.write_within(part, Exact::from_bytes(&bytes[..len]), writer, f);
         }
         let has_key = |slot: &Slot<Exact>| slot.has_short_key(key);
         loop {

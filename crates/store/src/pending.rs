@@ -45,8 +45,8 @@
 //!   together, and a slot that holds an undecided cell keeps it.
 //! * **ASCENDING**: cells are put in slots in ascending order of tables and keys, and a committer waits for other
 //!   committers while it holds only cells of smaller ones. So waiting makes no circle.
-//! * **BLOCK**: a decision and its cells live as long as one of two uses: its committer's, until no slot holds a cell of
-//!   it any more, and the log's, while it is the last commit. The thread that gives up the last use retires it; a
+//! * **BLOCK**: a decision and its cells live as long as one of two uses: its committer's, until no slot holds a cell
+//!   of it any more, and the log's, while it is the last commit. The thread that gives up the last use retires it; a
 //!   reader that came by it before is pinned (RECLAIM).
 //! * **UNPLACED**: the objects that a commit adds are its committer's until it is committed. An aborted one takes them
 //!   back when no slot holds a cell of it any more.
@@ -105,7 +105,7 @@ pub(crate) enum Terms {
 
 impl Terms {
     /// Returns whether the content of a bag's key is made on top of the one that is there.
-    fn extend(self) -> bool {
+    pub(crate) fn extends(self) -> bool {
         self != Terms::Guarded
     }
 
@@ -238,7 +238,7 @@ impl Pending {
 
     /// Returns whether what a bag's key will hold contains what it holds.
     pub(crate) fn extends(&self) -> bool {
-        self.terms().extend() && self.after().is_some()
+        self.terms().extends() && self.after().is_some()
     }
 
     pub(crate) fn decision(&self) -> &Decision {
@@ -281,8 +281,8 @@ impl Pending {
         }
     }
 
-    /// Returns what the key holds according to a decision, with what it held before for the snapshots that see that. The
-    /// cell that this may have made is the caller's.
+    /// Returns what the key holds according to a decision, with what it held before for the snapshots that see that.
+    /// The cell that this may have made is the caller's.
     pub(crate) fn held_with_history(&self) -> Option<Held> {
         let (before, after) = (self.held_before(), self.after());
         if self.state() != CommitState::Committed || before.and_then(Held::now) == after {

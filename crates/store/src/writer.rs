@@ -72,7 +72,7 @@ impl<'g> Writer<'g> {
     }
 
     /// Returns a write to a table that snapshots have.
-    #[cfg(all(test, loom))]
+    #[cfg(test)]
     pub(crate) fn versioned(pin: &'g LocalGuard) -> Writer<'g> {
         Writer {
             is_versioned: true,

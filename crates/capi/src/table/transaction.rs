@@ -65,11 +65,11 @@ pub unsafe extern "C" fn fyris_transaction_begin(
 
 /// Returns a handle by which the transaction reads and writes a table, by all functions that do so to one; it is freed
 /// by `fyris_table_free`, before the transaction or after it. What is done by other handles is done at once, and is no
-/// part of it. Calls about a table as a whole (delete, rename, setopts, give away, delete all objects, snapshot) fail by
-/// this handle with FYRIS_E_IN_TRANSACTION; after the end of the transaction all fail with FYRIS_E_ENDED.
+/// part of it. Calls about a table as a whole (delete, rename, setopts, give away, delete all objects, snapshot) fail
+/// by this handle with FYRIS_E_IN_TRANSACTION; after the end of the transaction all fail with FYRIS_E_ENDED.
 ///
-/// A table that comes in later is read at a later moment, and with it the others, in which nothing may have changed that
-/// was read.
+/// A table that comes in later is read at a later moment, and with it the others, in which nothing may have changed
+/// that was read.
 ///
 /// Fails with FYRIS_E_CONFLICT if it has; FYRIS_E_ENDED, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS; FYRIS_E_READ_ONLY for a
 /// snapshot; FYRIS_E_ARGUMENT for a table of another store or transaction, and for one that another owner has in it.

@@ -1,8 +1,8 @@
 //! Putting a commit in: a cell in the slot of each key, the decision, and what won in the places of the cells.
 //!
 //! The protocol and its invariants are in [`crate::pending`]. A commit may be long, and others wait for the sections of
-//! writes (see [`crate::life`]): so it goes in steps of some keys, each in a section of its own, which asks anew whether
-//! the commit may be made. If not, it is aborted, as it is if its table has been emptied meanwhile.
+//! writes (see [`crate::life`]): so it goes in steps of some keys, each in a section of its own, which asks anew
+//! whether the commit may be made. If not, it is aborted, as it is if its table has been emptied meanwhile.
 
 use fyris_index::{Action, Entry, Index};
 use fyris_sync::reclaim::Guard;
@@ -324,7 +324,7 @@ where
                 Some(decided) if writer.is_versioned => decided.get().held_with_history(),
                 _ => held,
             };
-            let extends = cell.get().terms() != Terms::Guarded;
+            let extends = cell.get().terms().extends();
             let (objects, bytes) = self.gain(old, new, extends);
             placed.more += objects.max(0);
             placed.fewer += objects.min(0);

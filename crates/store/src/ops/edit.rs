@@ -44,7 +44,7 @@ where
     ) -> Cow<'r, [RecordPtr]> {
         match writer.within {
             None => Cow::Borrowed(these),
-            Some(part) => Cow::Owned(part.adopt(self, these, writer.pin)),
+            Some(part) => Cow::Owned(self.adopt(part, these, writer.pin)),
         }
     }
 

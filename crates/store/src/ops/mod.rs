@@ -23,4 +23,4 @@ pub use counter::{CounterOp, SmallOp};
 pub(crate) use list::List;
 pub(crate) use navigate::Navigate;
 pub(crate) use read::terms;
-pub(crate) use scan::Span;
+pub(crate) use scan::{EACH, Span, append};

@@ -14,8 +14,8 @@ use crate::key_kind::KeyKind;
 use crate::slot::{Content, Moment, Now, Slot};
 use crate::table_data::TableData;
 
-/// Keys that are visited in one step where they are only counted.
-const EACH: usize = 256;
+/// Keys that are visited in one step where they are not handed out.
+pub(crate) const EACH: usize = 256;
 
 /// The number of keys by which the cells of versions are prefetched ahead.
 const AHEAD: usize = 16;
@@ -363,7 +363,8 @@ where
         true
     }
 
-    /// Returns the entry at the end of a range, back: at its beginning, buried ones as well at the moment of a snapshot.
+    /// Returns the entry at the end of a range, back: at its beginning, buried ones as well at the moment of a
+    /// snapshot.
     pub(super) fn last_entry(
         &self,
         range: Range<'_, K::Key>,
@@ -463,8 +464,8 @@ where
     }
 }
 
-/// Appends the entries that were read of a range, and those of the graves; if these have more, up to the last of them. Of
-/// a key that is in both, the entry that holds something at the moment.
+/// Appends the entries that were read of a range, and those of the graves; if these have more, up to the last of them.
+/// Of a key that is in both, the entry that holds something at the moment.
 fn merge<K: KeyKind>(
     live: Batch<Slot<K>>,
     (buried, more_buried): (Batch<Slot<K>>, bool),
@@ -501,7 +502,7 @@ pub(super) fn precedes<K: Ord + ?Sized>(key: &K, other: &K, back: bool) -> bool 
 
 /// Appends the objects of a key, each by itself.
 #[inline(always)]
-fn append(content: Content, newest_first: bool, out: &mut Vec<Content>) {
+pub(crate) fn append(content: Content, newest_first: bool, out: &mut Vec<Content>) {
     if !content.is_chain() {
         return out.push(content);
     }

@@ -4,7 +4,7 @@ use fyris_index::{Batch, Entry, Index};
 use fyris_sync::atomic::{Ordering, fence};
 use fyris_sync::reclaim::Guard;
 
-use super::Navigate;
+use super::{EACH, Navigate};
 use crate::key_kind::KeyKind;
 use crate::pending::{CommitPart, CommitState, Decision};
 use crate::record::RecordPtr;
@@ -12,9 +12,6 @@ use crate::slot::{Before, Content, Held, Slot};
 use crate::table_data::TableData;
 use crate::version::VersionPtr;
 use crate::version::guards::{Reads, contend};
-
-/// Keys that are looked at in one step.
-const EACH: usize = 256;
 
 /// The key that is not as it was, if a record of it is left.
 pub(crate) type Changed = Option<RecordPtr>;
@@ -29,7 +26,9 @@ where
     /// aborts those that it comes before (UNPASSED, TICKETS).
     pub(crate) fn passes_guards(&self, part: &CommitPart, me: &Decision, pin: &impl Guard) -> bool {
         // SeqCst: pairs with the fence in `LiveSnapshots::guard` (GUARDED).
-        fence(Ordering::SeqCst);
+        if !cfg!(fyris_mutant = "store_commit_unfenced") {
+            fence(Ordering::SeqCst);
+        }
         if !self.snapshots.any_guard() || cfg!(fyris_mutant = "store_commit_passes_guards") {
             return true;
         }
@@ -56,46 +55,43 @@ where
         me: &Decision,
         pin: &impl Guard,
     ) -> Result<(), Changed> {
+        self.each_late(reads, place, pin, |key| {
+            self.validate_key(key, place, me, pin)
+        })
+    }
+
+    /// Returns whether all that was read just before a place is the same just before a later one.
+    pub(crate) fn same_at(&self, reads: &Reads, place: u64, later: u64, pin: &impl Guard) -> bool {
+        let at = |key: &K::Key, place| self.get_at(key, Before(place), pin);
+        let same = |key: &K::Key| match at(key, place) == at(key, later) {
+            true => Ok(()),
+            false => Err(()),
+        };
+        self.each_late(reads, place, pin, same).is_ok()
+    }
+
+    /// Shows `f` the keys that were read, of ranges those that may hold something else since the place, until it fails.
+    /// A key that was there then is in the index or in the graves.
+    fn each_late<E>(
+        &self,
+        reads: &Reads,
+        place: u64,
+        pin: &impl Guard,
+        mut f: impl FnMut(&K::Key) -> Result<(), E>,
+    ) -> Result<(), E> {
         for key in &reads.keys {
-            self.validate_key(K::from_bytes(key), place, me, pin)?;
+            f(K::from_bytes(key))?;
         }
         for span in &reads.spans {
             let (mut span, mut more) = (span.clone(), true);
             while more {
                 let mut entries: Batch<Slot<K>> = Vec::new();
                 more = self.visit(&mut span, false, EACH, Before(place), pin, &mut entries);
-                let seen = entries.iter().filter(|slot| !slot.is_before(place));
-                for slot in seen {
-                    self.validate_key(slot.key(), place, me, pin)?;
-                }
+                let mut late = entries.iter().filter(|slot| !slot.is_before(place));
+                late.try_for_each(|slot| f(slot.key()))?;
             }
         }
         Ok(())
-    }
-
-    /// Returns whether all that was read is the same just before two places.
-    pub(crate) fn same_at(&self, reads: &Reads, a: u64, b: u64, pin: &impl Guard) -> bool {
-        let same =
-            |key: &K::Key| self.get_at(key, Before(a), pin) == self.get_at(key, Before(b), pin);
-        if !reads.keys.iter().all(|key| same(K::from_bytes(key))) {
-            return false;
-        }
-        // What is there at neither place, or is plain, is the same; the keys of the earlier place are among those of
-        // the later one's scan, in the index or in the graves.
-        reads.spans.iter().all(|span| {
-            let (mut span, mut more) = (span.clone(), true);
-            while more {
-                let mut entries: Batch<Slot<K>> = Vec::new();
-                more = self.visit(&mut span, false, EACH, Before(a), pin, &mut entries);
-                if !entries
-                    .iter()
-                    .all(|slot| slot.is_before(a) || same(slot.key()))
-                {
-                    return false;
-                }
-            }
-            true
-        })
     }
 
     fn validate_key(

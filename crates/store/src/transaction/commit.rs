@@ -94,7 +94,7 @@ impl Transaction {
                 true => Vec::new(),
                 false => works.iter().map(|work| work.guard(&commit)).collect(),
             };
-            outcome = self.validate(&works, &commit, pin);
+            outcome = self.validate(&works, &standing, &commit, pin);
             if outcome.is_ok() {
                 outcome = self.decide(&works, &commit, pin);
             }
@@ -147,14 +147,16 @@ impl Transaction {
         Ok(())
     }
 
-    fn validate(&self, works: &[PartWork<'_>], commit: &Commit, pin: &LocalGuard) -> Result<()> {
+    fn validate(
+        &self,
+        works: &[PartWork<'_>],
+        standing: &[Standing<'_>],
+        commit: &Commit,
+        pin: &LocalGuard,
+    ) -> Result<()> {
         let me = commit.block();
-        for work in works {
-            let place = work.snapshot().place();
-            let snapshots = work.content.snapshots();
-            let Some(reads) = snapshots.guarded(work.snapshot().listed()) else {
-                continue;
-            };
+        for (work, standing) in works.iter().zip(standing) {
+            let (place, reads) = (work.snapshot().place(), standing.reads());
             let found = with_data!(work.content, data => data.validate(reads, place, me, pin));
             if let Err(changed) = found {
                 let keypos = work.part.table.keypos();
@@ -185,18 +187,13 @@ impl Transaction {
                 return Err(self.conflict(&work.part.table, None));
             }
         }
-        for (part, work) in commit.block().parts().iter().zip(written(works)) {
-            let passes =
-                with_data!(work.content, data => data.passes_guards(part, commit.block(), pin));
-            if !passes {
+        let entered = works.iter().zip(&sections);
+        let entered = entered.filter(|(work, _)| work.writes.is_some());
+        for (part, (work, (_, writer))) in commit.block().parts().iter().zip(entered) {
+            let me = commit.block();
+            if !with_data!(work.content, data => data.passes_guards(part, me, pin)) {
                 return Err(self.conflict(&work.part.table, None));
             }
-        }
-        let of_written = works
-            .iter()
-            .zip(&sections)
-            .filter(|(work, _)| work.writes.is_some());
-        for (part, (_, (_, writer))) in commit.block().parts().iter().zip(of_written) {
             part.note_removed(writer);
         }
         // Before they can be seen.

@@ -3,13 +3,14 @@
 //! # How
 //!
 //! A transaction reads its tables by snapshots of one moment ([`crate::snapshot`]) and keeps what it writes to itself
-//! ([`part`]); what it has written it sees, by whatever it reads. Nobody waits for it, and it waits for nobody. When it
-//! takes in another table, it moves on to snapshots of that moment, in which all that it has read must be the same.
+//! ([`part`]); what it has written it sees, by whatever it reads. While it runs nobody waits for it, and it waits for
+//! nobody. When it takes in another table, it moves on to snapshots of that moment, in which all that it has read must
+//! be the same.
 //!
 //! If it has written nothing, it takes effect where its snapshots are. Else it is [committed](commit): its writes are a
 //! [commit](crate::pending) over its tables, which are all at once appended to the log, if what it has read is still so
-//! at that moment ([`crate::version::guards`]). So transactions are strictly serializable, among each other and with all
-//! other operations on the tables: each takes effect at one moment between its begin and its end.
+//! at that moment ([`crate::version::guards`]). So transactions are strictly serializable, among each other and with
+//! all other operations on the tables: each takes effect at one moment between its begin and its end.
 //!
 //! If what it has read has changed, it comes to nothing, and is tried again, for some time. Whoever began earlier goes
 //! first, so that of transactions that are at odds one is committed.
@@ -18,6 +19,7 @@ mod commit;
 #[cfg(all(test, loom))]
 mod model;
 mod part;
+mod write;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -86,17 +88,19 @@ impl TransactionOptions {
 /// Several tables as a transaction reads and writes them, until it is committed; dropped before, it comes to nothing.
 ///
 /// Made by [`Store::transaction`], which commits it and tries again where others were in the way, or by
-/// [`Store::begin`]. Reading and writing is done by handles of its tables, from [`Transaction::table`]. It is `Send` and
-/// `Sync`; who uses it from several threads at once sees the operations of the others in some order.
+/// [`Store::begin`]. Reading and writing is done by handles of its tables, from [`Transaction::table`]. It is `Send`
+/// and `Sync`; who uses it from several threads at once sees the operations of the others in some order.
 ///
 /// # What works in it
 ///
 /// | | |
 /// |---|---|
-/// | all that reads objects, of one key or many | by the transaction's snapshots, with its own writes; what is read is protected |
+/// | all that reads objects, of one key or many | by the transaction's snapshots, with its own writes; what is read is
+/// protected |
 /// | all that writes objects, of one key or many | is kept until the commit |
 /// | `info`, rights | of the live table |
-/// | `delete`, `rename`, `setopts`, `give_away`, `delete_all_objects`, `init_table`, `snapshot`, and `slot` of a table without an order of keys | [`Error::InTransaction`] |
+/// | `delete`, `rename`, `setopts`, `give_away`, `delete_all_objects`, `init_table`, `snapshot`, and `slot` of a table
+/// without an order of keys | [`Error::InTransaction`] |
 /// | `safe_fixtable` | does nothing: no walk in a transaction needs it |
 ///
 /// Handles that were not made by [`Transaction::table`] are no part of it: what is done by them is done at once.

@@ -1,7 +1,7 @@
 //! Transactions under every interleaving: `ci/loom.sh`.
 //!
-//! What is tried is the order of the steps of a commit ([`super::commit`]), on a table of two keys that is versioned from
-//! its beginning.
+//! What is tried is the order of the steps of a commit ([`super::commit`]), on a table of two keys that is versioned
+//! from its beginning.
 
 use std::ops::Bound;
 
@@ -18,7 +18,7 @@ use crate::version::model::{Shot, put, table};
 use crate::writer::Writer;
 
 /// What a transaction does on the two keys.
-struct Steps {
+struct Attempt {
     ticket: u64,
     /// The key that it reads; 0 for all of the table.
     reads: i64,
@@ -26,18 +26,18 @@ struct Steps {
     writes: (i64, i64),
 }
 
-/// Runs a transaction once; returns what it has read, if it was committed: the values under the key, or under the second
-/// one of all.
-fn transact(table: &Table, steps: &Steps) -> Option<Vec<i64>> {
+/// Runs a transaction once; returns what it has read, if it was committed: the values under the key, or under the
+/// second one of all.
+fn transact(table: &Table, attempt: &Attempt) -> Option<Vec<i64>> {
     let shot = Shot::take(table);
     let mut reads = Reads::default();
-    match steps.reads {
+    match attempt.reads {
         0 => reads.note_span(Span::new(Bound::Unbounded, Bound::Unbounded)),
         of => reads.note_key(Exact::bytes(Exact::of(&key(of)))),
     }
-    let of = if steps.reads == 0 { 2 } else { steps.reads };
+    let of = if attempt.reads == 0 { 2 } else { attempt.reads };
     let seen = shot.look(table, of);
-    let done = commit(table, &shot, reads, steps, || {});
+    let done = commit(table, &shot, reads, attempt, || {});
     shot.end(table);
     done.then_some(seen)
 }
@@ -47,10 +47,10 @@ fn commit(
     table: &Table,
     shot: &Shot,
     mut reads: Reads,
-    steps: &Steps,
+    attempt: &Attempt,
     last: impl FnOnce(),
 ) -> bool {
-    let (of, value) = steps.writes;
+    let (of, value) = attempt.writes;
     reads.note_key(Exact::bytes(Exact::of(&key(of))));
     let (pin, new) = (pin(), record(of, value));
     let work = Writes {
@@ -60,7 +60,7 @@ fn commit(
         records: Vec::new(),
         ends: Vec::new(),
     };
-    let commit = Commit::of_transaction([table.plan(&work, Vec::new())], steps.ticket);
+    let commit = Commit::of_transaction([table.plan(&work, Vec::new())], attempt.ticket);
     let (mut placed, admission, me) = (Placed::default(), Writer::versioned(&pin), commit.block());
     let waits = Patience::Waits;
     let placing = table.place_all(&work, &commit, 0, &mut placed, waits, &admission);
@@ -70,8 +70,8 @@ fn commit(
         let late = cfg!(fyris_mutant = "store_guard_after_look");
         let standing = (!late).then(|| guard(std::mem::take(&mut reads)));
         let look_at = |reads: &Reads| table.validate(reads, shot.place, me, &pin).is_ok();
-        done = match table.snapshots.guarded(&shot.listed) {
-            Some(reads) => look_at(reads),
+        done = match &standing {
+            Some(standing) => look_at(standing.reads()),
             None => look_at(&reads),
         };
         let standing = standing.unwrap_or_else(|| guard(reads));
@@ -105,20 +105,20 @@ fn skew(reads: [i64; 2]) {
         let other = {
             let table = table.clone();
             spawn(move || {
-                let steps = Steps {
+                let attempt = Attempt {
                     ticket: 1,
                     reads: reads[0],
                     writes: (1, 1),
                 };
-                transact(&table, &steps)
+                transact(&table, &attempt)
             })
         };
-        let steps = Steps {
+        let attempt = Attempt {
             ticket: 2,
             reads: reads[1],
             writes: (2, 1),
         };
-        let mine = transact(&table, &steps);
+        let mine = transact(&table, &attempt);
         let others = other.join().unwrap();
         assert!(mine.is_some() || others.is_some(), "none goes on");
         if let (Some(mine), Some(others)) = (&mine, &others) {
@@ -150,12 +150,12 @@ fn beside_a_write(reads: i64, there: bool) {
                 look(&table, 1)
             })
         };
-        let steps = Steps {
+        let attempt = Attempt {
             ticket: 1,
             reads,
             writes: (1, 5),
         };
-        let seen = transact(&table, &steps);
+        let seen = transact(&table, &attempt);
         let after = other.join().unwrap();
         match seen {
             Some(seen) if seen != [7] => assert_eq!(after, [5], "it had seen {seen:?}"),
@@ -188,12 +188,12 @@ fn seen_by_a_third(read: fn(&Table) -> [Vec<i64>; 2]) {
             let table = table.clone();
             spawn(move || read(&table))
         };
-        let steps = Steps {
+        let attempt = Attempt {
             ticket: 1,
             reads: 2,
             writes: (1, 5),
         };
-        let seen = transact(&table, &steps);
+        let seen = transact(&table, &attempt);
         let [second, first] = reader.join().unwrap();
         writer.join().unwrap();
         if seen.is_some_and(|seen| seen == [0]) && second == [7] {
@@ -229,13 +229,13 @@ fn a_snapshot_comes_between() {
         let (shot, mut reads) = (Shot::take(&table), Reads::default());
         reads.note_key(Exact::bytes(Exact::of(&key(2))));
         let seen = shot.look(&table, 2);
-        let steps = Steps {
+        let attempt = Attempt {
             ticket: 1,
             reads: 2,
             writes: (1, 5),
         };
         let mut between = None;
-        let done = commit(&table, &shot, reads, &steps, || {
+        let done = commit(&table, &shot, reads, &attempt, || {
             between = Some(Shot::take(&table));
         });
         shot.end(&table);
@@ -262,12 +262,12 @@ fn a_list_beside_it() {
             ));
         };
         beside(&table, &[write], |table| {
-            let steps = Steps {
+            let attempt = Attempt {
                 ticket: 1,
                 reads: 2,
                 writes: (1, 5),
             };
-            match transact(table, &steps) {
+            match transact(table, &attempt) {
                 Some(seen) if seen == [0] => {
                     // It came before the list, which may be there by now.
                     let first = look(table, 1);
@@ -295,12 +295,12 @@ fn no_write_is_lost_beneath_it() {
                 look(&table, 1)
             })
         };
-        let steps = Steps {
+        let attempt = Attempt {
             ticket: 1,
             reads: 1,
             writes: (1, 5),
         };
-        let seen = transact(&table, &steps);
+        let seen = transact(&table, &attempt);
         let after = other.join().unwrap();
         match seen {
             Some(seen) if seen == [0] => assert_eq!((after, look(&table, 1)), (vec![7], vec![7])),

@@ -2,20 +2,20 @@
 //!
 //! # Why
 //!
-//! A [transaction](crate::transaction) reads by a snapshot, and takes effect at its commit. In between nobody may change
-//! what it has read, keys that were not there and ranges included. It is not locked: a transaction looks at its end
-//! whether anything has changed, and from then on until its commit is decided a *guard* stands over it.
+//! A [transaction](crate::transaction) reads by a snapshot, and takes effect at its commit. In between nobody may
+//! change what it has read, keys that were not there and ranges included. It is not locked: a transaction looks at its
+//! end whether anything has changed, and from then on until its commit is decided a *guard* stands over it.
 //!
 //! # Invariants
 //!
-//! * **GUARDED**: the guard stands before the transaction looks, and a write has put its version into the slot before it
-//!   looks for guards. Between the two steps each has a fence. So the transaction finds the version, or the write finds
-//!   the guard.
+//! * **GUARDED**: the guard stands before the transaction looks, and a write has put its version into the slot before
+//!   it looks for guards. Between the two steps each has a fence. So the transaction finds the version, or the write
+//!   finds the guard.
 //! * **UNPASSED**: a write takes effect, where it gets its stamp or its commit is sealed, when it has looked for guards
 //!   over its key *before* the clock: it aborts a commit that is not decided yet, and one that is sealed comes into the
 //!   log first. A reader does not wait for that: what has no stamp has not taken effect, and is passed over.
-//! * **TICKETS**: of two commits of which one has read what the other writes, and that are both undecided, the one with the
-//!   lower ticket goes on. That of a list has none, and goes first: it cannot fail.
+//! * **TICKETS**: of two commits of which one has read what the other writes, and that are both undecided, the one with
+//!   the lower ticket goes on. That of a list has none, and goes first: it cannot fail.
 
 use std::collections::BTreeSet;
 use std::ops::Bound;
@@ -49,9 +49,8 @@ impl Reads {
 
     /// Notes that a range was read. A scan comes with one after another, each beginning where the last one ended.
     pub(crate) fn note_span(&mut self, span: Span) {
-        let all = !self.in_order;
         let joined = |last: &mut Span| {
-            if all || (last.from == Bound::Unbounded && last.to == Bound::Unbounded) {
+            if last.from == Bound::Unbounded && last.to == Bound::Unbounded {
                 return true;
             }
             let (is_next, is_before) = (meets(&last.to, &span.from), meets(&span.to, &last.from));
@@ -64,7 +63,7 @@ impl Reads {
         };
         // Those of walks that take turns.
         if !self.spans.iter_mut().rev().take(4).any(joined) {
-            self.spans.push(if all { Span::ALL } else { span });
+            self.spans.push(span);
         }
     }
 
@@ -117,6 +116,14 @@ pub(crate) struct Standing<'c> {
     snapshot: &'c LiveSnapshot,
 }
 
+impl<'c> Standing<'c> {
+    /// Returns what was read.
+    pub(crate) fn reads(&self) -> &'c Reads {
+        let reads = self.snapshot.guard.reads.get();
+        reads.expect("it stands over something")
+    }
+}
+
 impl Drop for Standing<'_> {
     fn drop(&mut self) {
         // Release, both: pair with PROTECT in `guarding` and the Acquire in `any_guard`: the decision comes before.
@@ -146,20 +153,17 @@ impl LiveSnapshots {
         // Relaxed: the fence orders it.
         self.guards.fetch_add(1, Ordering::Relaxed);
         // SeqCst: pairs with the fences in `VersionPtr::give_stamp` and `TableData::passes_guards` (GUARDED).
-        fence(Ordering::SeqCst);
+        if !cfg!(fyris_mutant = "store_guard_unfenced") {
+            fence(Ordering::SeqCst);
+        }
         Standing {
             snapshots: self,
             snapshot,
         }
     }
 
-    /// Returns what was read by a snapshot whose guard stands.
-    pub(crate) fn guarded<'c>(&self, snapshot: &'c LiveSnapshot) -> Option<&'c Reads> {
-        snapshot.guard.reads.get()
-    }
-
-    /// Returns the commits that are guarded against changes of a record's key. The caller holds the record, and has had a
-    /// fence since it was put into its slot.
+    /// Returns the commits that are guarded against changes of a record's key. The caller holds the record, and has had
+    /// a fence since it was put into its slot.
     pub(crate) fn guarding<'g>(
         &self,
         key: RecordPtr,
@@ -182,8 +186,8 @@ impl LiveSnapshots {
 
     /// Returns whether any guard stands. The caller has had a fence since its change was put into a slot.
     pub(crate) fn any_guard(&self) -> bool {
-        // Acquire: pairs with the Release in `drop`: who does not find a guard any more finds the commit that it was of in
-        // the log (UNPASSED). The fence orders who has not found it yet (GUARDED).
+        // Acquire: pairs with the Release in `drop`: who does not find a guard any more finds the commit that it was of
+        // in the log (UNPASSED). The fence orders who has not found it yet (GUARDED).
         let acquire = match cfg!(fyris_mutant = "store_guard_goes_unordered") {
             true => Ordering::Relaxed,
             false => Ordering::Acquire,
@@ -202,8 +206,8 @@ impl LiveSnapshots {
     }
 }
 
-/// Settles which of two commits comes first that cannot both be undecided (TICKETS). Returns `false` if `me` is not to go
-/// on; else the other one is decided.
+/// Settles which of two commits comes first that cannot both be undecided (TICKETS). Returns `false` if `me` is not to
+/// go on; else the other one is decided.
 pub(crate) fn contend(me: &Decision, other: &Decision) -> bool {
     let goes_first = other.ticket() == 0 || (me.ticket() != 0 && other.ticket() < me.ticket());
     if goes_first && other.is_open() {

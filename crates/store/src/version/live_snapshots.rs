@@ -2,17 +2,18 @@
 //!
 //! The list is an array that is replaced as a whole, in the order of places: a writer loads it and looks at its end. A
 //! snapshot is in the list *before* it takes its place in the log, and has noted that place before anyone has a stamp
-//! from there on. So a writer whose stamp says that it came after the snapshot finds it there (LISTED in [`super`]), and
-//! what no snapshot sees no snapshot will see.
+//! from there on. So a writer whose stamp says that it came after the snapshot finds it there (LISTED in [`super`]),
+//! and what no snapshot sees no snapshot will see.
 //!
 //! What a writer displaces hangs on the newest snapshot that sees it. When that one ends it goes to the one before, if
 //! that sees it too; else it is garbage (the dead lists of ZFS). So that nothing is looked at one by one, a snapshot
 //! keeps it in lists by the newest snapshot that does *not* see it, being older.
 //!
 //! Where nothing is displaced (a key was not there, or an object came to those of a bag) the key waits instead, so that
-//! its cells can go when the snapshot does. It waits once, however often it is written to; and each time that one comes,
-//! two of those that wait are looked at, in turn: a key that is gone without a trace waits no longer. So a snapshot keeps
-//! no more than about twice the keys that have a history.
+//! its cells can go when the snapshot does. It waits once, however often it is written to; and each time that one
+//! comes, two of those that wait are looked at, in turn: a key that is gone without a trace waits no longer. So do two
+//! of those that a newer snapshot left behind, and what of them still waits is put to the others. So a snapshot keeps
+//! no more than about twice the keys that have a history, and no write does more than these few steps for it.
 
 use std::collections::BTreeSet;
 use std::ops::Bound;
@@ -40,9 +41,6 @@ const STRIPES: usize = 8;
 
 /// Keys that are looked at when one comes.
 const LOOKED_AT: usize = 2;
-
-/// Sets of keys up to this number are put together when a snapshot ends.
-const FEW_KEYS: usize = if cfg!(fyris_small) { 2 } else { 1000 };
 
 /// Items that lie together.
 const CHUNK: usize = if cfg!(fyris_small) { 2 } else { 500 };
@@ -153,7 +151,7 @@ pub(crate) struct DeadList {
     /// In a bag.
     parts: Vec<Edited>,
     /// Keys under which nothing was displaced.
-    keys: Vec<WaitingKeys>,
+    keys: WaitingKeys,
 }
 
 /// Keys that wait for the end of a snapshot, as bytes.
@@ -162,6 +160,8 @@ struct WaitingKeys {
     keys: BTreeSet<Box<[u8]>>,
     /// The last one that was looked at.
     looked_at: Box<[u8]>,
+    /// Those that were taken over of snapshots behind.
+    left_behind: Vec<BTreeSet<Box<[u8]>>>,
 }
 
 impl WaitingKeys {
@@ -170,15 +170,64 @@ impl WaitingKeys {
         size_of::<Box<[u8]>>() + key.len() + VersionPtr::BYTES
     }
 
-    /// Takes the next of the keys out if it has no history. Returns its bytes.
-    fn look_at_next(&mut self, has_history: &impl Fn(&[u8]) -> bool) -> Option<usize> {
+    /// Lets a key wait. O(log n), however many were taken over.
+    fn keep(&mut self, key: &[u8], has_history: impl Fn(&[u8]) -> bool) -> KeyWaits {
+        if self.keys.contains(key) {
+            return KeyWaits::Already;
+        }
+        // Before the others are looked at: it may be among those that were left behind.
+        self.keys.insert(key.into());
+        let (mut gone, mut bytes) = (0, 0);
+        for _ in 0..LOOKED_AT {
+            let next = [self.look_at_next(&has_history), self.put_next(&has_history)];
+            for key in next.into_iter().flatten() {
+                (gone, bytes) = (gone + 1, bytes + WaitingKeys::bytes(&key));
+            }
+        }
+        KeyWaits::Newly { gone, bytes }
+    }
+
+    /// Takes the next of the keys out if it has no history.
+    fn look_at_next(&mut self, has_history: &impl Fn(&[u8]) -> bool) -> Option<Box<[u8]>> {
         let behind = (Bound::Excluded(&*self.looked_at), Bound::Unbounded);
         let next = self.keys.range::<[u8], _>(behind).next();
-        let next = next.or_else(|| self.keys.first())?.clone();
-        let gone = !has_history(&next) && self.keys.remove(&next);
-        let bytes = gone.then(|| WaitingKeys::bytes(&next));
-        self.looked_at = next;
-        bytes
+        self.looked_at = next.or_else(|| self.keys.first())?.clone();
+        match has_history(&self.looked_at) || cfg!(fyris_mutant = "store_waits_for_ever") {
+            true => None,
+            false => self.keys.take(&self.looked_at),
+        }
+    }
+
+    /// Puts one of the keys that were taken over to the others. Returns one that has no history, or waits there
+    /// already.
+    fn put_next(&mut self, has_history: &impl Fn(&[u8]) -> bool) -> Option<Box<[u8]>> {
+        let Some(key) = self.left_behind.last_mut()?.pop_first() else {
+            self.left_behind.pop();
+            return None;
+        };
+        match has_history(&key)
+            && !self.keys.contains(&key)
+            && !cfg!(fyris_mutant = "store_left_behind_lost")
+        {
+            true => {
+                self.keys.insert(key);
+                None
+            }
+            false => Some(key),
+        }
+    }
+
+    /// Takes over those of a snapshot behind. O(its own).
+    fn take_over(&mut self, other: WaitingKeys) {
+        self.left_behind.extend(other.left_behind);
+        self.left_behind
+            .extend((!other.keys.is_empty()).then_some(other.keys));
+    }
+
+    /// Hands out all of them, some of them more than once.
+    fn into_keys(self) -> impl Iterator<Item = Box<[u8]>> {
+        let left_behind = self.left_behind.into_iter().flatten();
+        self.keys.into_iter().chain(left_behind)
     }
 }
 
@@ -201,40 +250,15 @@ impl DeadList {
             unseen,
             chunks: Vec::new(),
             parts: Vec::new(),
-            keys: Vec::new(),
+            keys: WaitingKeys::default(),
         }
-    }
-
-    /// Lets a key wait.
-    fn keep_key(&mut self, key: &[u8], has_history: &impl Fn(&[u8]) -> bool) -> KeyWaits {
-        if self.keys.iter().any(|waiting| waiting.keys.contains(key)) {
-            return KeyWaits::Already;
-        }
-        if self.keys.is_empty() {
-            self.keys.push(WaitingKeys::default());
-        }
-        let (mut gone, mut bytes) = (0, 0);
-        for waiting in &mut self.keys {
-            for _ in 0..LOOKED_AT {
-                if let Some(more) = waiting.look_at_next(has_history) {
-                    (gone, bytes) = (gone + 1, bytes + more);
-                }
-            }
-        }
-        self.keys[0].keys.insert(key.into());
-        KeyWaits::Newly { gone, bytes }
     }
 
     /// Takes over what another list has.
     fn extend(&mut self, other: DeadList) {
         self.chunks.extend(other.chunks);
         self.parts.extend(other.parts);
-        for more in other.keys {
-            match self.keys.first_mut() {
-                Some(first) if more.keys.len() <= FEW_KEYS => first.keys.extend(more.keys),
-                _ => self.keys.push(more),
-            }
-        }
+        self.keys.take_over(other.keys);
     }
 
     fn push(&mut self, item: DeadItem) {
@@ -255,8 +279,7 @@ impl DeadList {
 
     /// Hands out the keys, each with the bytes that are kept with it.
     pub(super) fn take_keys(&mut self) -> impl Iterator<Item = (Box<[u8]>, usize)> + use<> {
-        let keys = std::mem::take(&mut self.keys);
-        let keys = keys.into_iter().flat_map(|waiting| waiting.keys);
+        let keys = std::mem::take(&mut self.keys).into_keys();
         keys.map(|key| {
             let bytes = WaitingKeys::bytes(&key);
             (key, bytes)
@@ -494,7 +517,7 @@ impl LiveSnapshot {
         let mut waiting = self.waiting(usize::from(stripe) % STRIPES);
         match waiting.closed {
             true => KeyWaits::Not,
-            false => waiting.list(unseen).keep_key(key, &has_history),
+            false => waiting.list(unseen).keys.keep(key, has_history),
         }
     }
 

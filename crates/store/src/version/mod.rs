@@ -57,6 +57,8 @@ mod mode;
 #[cfg(all(test, loom))]
 pub(crate) mod model;
 mod prune;
+#[cfg(all(test, not(loom)))]
+mod tests;
 
 pub(crate) use cell::VersionPtr;
 pub(crate) use live_snapshots::{DeadItem, DeadList, LiveSnapshot, LiveSnapshots};

@@ -58,7 +58,8 @@ where
         key: RecordPtr,
         pin: &LocalGuard,
     ) {
-        // A key that is not in the index may have been deleted since the last snapshot: then none sees that it was absent.
+        // A key that is not in the index may have been deleted since the last snapshot: then none sees that it was
+        // absent.
         let grave = || {
             self.graves
                 .as_ref()?
@@ -238,8 +239,8 @@ where
         Action::Keep
     }
 
-    /// Takes cells out of a chain, and returns what the key holds then, if that is not its first cell any more. With the
-    /// slot protected.
+    /// Takes cells out of a chain, and returns what the key holds then, if that is not its first cell any more. With
+    /// the slot protected.
     fn pruned(&self, top: VersionPtr, cut: &mut Cut, pin: &LocalGuard) -> Option<Option<Held>> {
         let mut kept: SmallVec<[Held; 4]> = SmallVec::new();
         kept.push(Held::version(top));

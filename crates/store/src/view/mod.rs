@@ -9,8 +9,8 @@
 //! | [`ReadMany`] | several keys and ranges of keys | each key at the moment when it is read, but list inserts whole | at its moment |
 //!
 //! A view is asked for its reader of several keys by [`View::read_many`], which takes a place in the order of list
-//! inserts; the live one is in [`live`], that of snapshots in [`past`], that of transactions in [`within`]. A call of several steps takes a snapshot, and
-//! unpins between two steps.
+//! inserts; the live one is in [`live`], that of snapshots in [`past`], that of transactions in [`within`]. A call of
+//! several steps takes a snapshot, and unpins between two steps.
 //!
 //! The contents that a view hands out stay readable while the pin lives. Between two steps a caller keeps keys, nothing
 //! of a view.
@@ -29,7 +29,7 @@ mod within;
 use fyris_sync::reclaim::Guard;
 use fyris_term::key::KeyBuf;
 
-use crate::chain::Fingerprints;
+use crate::chain::{self, Fingerprints};
 use crate::error::Result;
 use crate::keys::AsKey;
 use crate::ops::Span;
@@ -135,12 +135,26 @@ pub(crate) trait ReadMany {
     ) -> bool;
 
     /// Hands out the objects with a key, in insertion order; of many it may leave out those with other fingerprints.
-    fn get(&mut self, key: &[u8], alike: &Fingerprints, pin: &impl Guard, out: impl FnMut(Content));
+    fn get(
+        &mut self,
+        key: &[u8],
+        alike: &Fingerprints,
+        pin: &impl Guard,
+        out: impl FnMut(Content),
+    ) {
+        if let Some(content) = self.view().get_bytes(key, pin) {
+            chain::each_alike(content, alike, out);
+        }
+    }
 
     /// Returns whether keys that were read by the view beside the reader may hold something else for the reader: see
-    /// [`ReadMany::before`].
-    fn is_due(&self) -> bool;
+    /// [`ReadMany::before`]. Only of a view whose contents change.
+    fn is_due(&self) -> bool {
+        false
+    }
 
     /// Returns what a key holds for the reader, if that is not what the view had found before the call.
-    fn before(&mut self, key: &KeyBuf) -> Option<Option<Content>>;
+    fn before(&mut self, _key: &KeyBuf) -> Option<Option<Content>> {
+        None
+    }
 }

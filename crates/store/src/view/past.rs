@@ -5,7 +5,6 @@ use fyris_term::key::KeyBuf;
 
 use super::live::{go, look_up};
 use super::{ReadMany, Step, View};
-use crate::chain::{self, Fingerprints};
 use crate::error::Result;
 use crate::keys::AsKey;
 use crate::ops::{Navigate, Span};
@@ -109,25 +108,5 @@ impl ReadMany for Past<'_> {
     ) -> bool {
         let moment = self.moment();
         with_data!(self.data, data => data.scan_span_at(span, back, want, moment, pin, out))
-    }
-
-    fn get(
-        &mut self,
-        key: &[u8],
-        alike: &Fingerprints,
-        pin: &impl Guard,
-        out: impl FnMut(Content),
-    ) {
-        if let Some(content) = self.get_bytes(key, pin) {
-            chain::each_alike(content, alike, out);
-        }
-    }
-
-    fn is_due(&self) -> bool {
-        false
-    }
-
-    fn before(&mut self, _: &KeyBuf) -> Option<Option<Content>> {
-        None
     }
 }

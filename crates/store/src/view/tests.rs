@@ -201,14 +201,6 @@ impl ReadMany for &Copied {
         let objects = place.into_iter().flat_map(|&place| &self.contents[place]);
         objects.copied().for_each(out);
     }
-
-    fn is_due(&self) -> bool {
-        false
-    }
-
-    fn before(&mut self, _: &KeyBuf) -> Option<Option<Content>> {
-        None
-    }
 }
 
 /// Everything that the code above a view reads of it, by every way there is.

@@ -1,8 +1,8 @@
 //! A table as a transaction sees it: a snapshot, and over it what the transaction has written.
 //!
 //! What is read here is noted ([`Reads`](crate::version::guards::Reads)): of a range as much as a step reads. The
-//! transaction may move on to a later snapshot between two steps, or beside one, in which all that was noted is the same
-//! (`Transaction::table`): so what is read is noted first, or read again if that has happened.
+//! transaction may move on to a later snapshot between two steps, or beside one, in which all that was noted is the
+//! same (`Transaction::table`): so what is read is noted first, or read again if that has happened.
 
 use std::ops::Bound;
 
@@ -10,18 +10,14 @@ use fyris_sync::reclaim::Guard;
 use fyris_term::key::KeyBuf;
 
 use super::{Past, ReadMany, Step, View};
-use crate::chain::{self, Fingerprints};
 use crate::error::{Error, Result};
 use crate::ids::TableType;
 use crate::keys::AsKey;
-use crate::ops::Span;
+use crate::ops::{EACH, Span, append};
 use crate::record::newest;
 use crate::slot::Content;
 use crate::table_data::with_data;
 use crate::transaction::TransactionPart;
-
-/// Keys that are read in one step where they are only counted.
-const EACH: usize = 256;
 
 /// Reads as a transaction does.
 #[derive(Clone, Copy)]
@@ -102,8 +98,8 @@ impl<'d> Within<'d> {
     }
 
     /// In a table without an order of keys: puts what the transaction has written to keys of the snapshot in their
-    /// places, and behind the last of these the keys that it has added. So a traversal meets each key once, whatever the
-    /// transaction writes between its steps.
+    /// places, and behind the last of these the keys that it has added. So a traversal meets each key once, whatever
+    /// the transaction writes between its steps.
     fn replace(
         &self,
         back: bool,
@@ -252,8 +248,8 @@ impl<'d> Within<'d> {
         KeyBuf::encode(&newest(content, self.part.table.keypos()).key())
     }
 
-    /// Returns the content after a key, or the first one, in a table without an order: those of the snapshot, then those
-    /// that the transaction has added.
+    /// Returns the content after a key, or the first one, in a table without an order: those of the snapshot, then
+    /// those that the transaction has added.
     fn after(
         &self,
         key: Option<&KeyBuf>,
@@ -304,27 +300,22 @@ fn behind(begin: &Bound<Vec<u8>>) -> Bound<Vec<u8>> {
     }
 }
 
-/// Appends the objects of a key, each by itself, the oldest or the newest first.
-fn append(content: Content, newest_first: bool, out: &mut Vec<Content>) {
-    let already = out.len();
-    chain::each(content, |object| out.push(object));
-    if newest_first {
-        out[already..].reverse();
-    }
-}
-
 impl<'d> View for Within<'d> {
     type Reader<'g> = Within<'d>;
 
     #[cold]
     fn get(&self, key: &(impl AsKey + ?Sized), pin: &impl Guard) -> Option<Content> {
-        let own = key.with(|buf| self.part.read(self.key_bytes(buf)));
-        own.unwrap_or_else(|| self.past(pin).get(key, pin))
+        match key.with(|buf| self.part.read(self.key_bytes(buf), pin)) {
+            Ok(own) => own,
+            Err(past) => past.unwrap_or(self.begun).get(key, pin),
+        }
     }
 
     fn get_bytes(&self, key: &[u8], pin: &impl Guard) -> Option<Content> {
-        let own = self.part.read(key);
-        own.unwrap_or_else(|| self.past(pin).get_bytes(key, pin))
+        match self.part.read(key, pin) {
+            Ok(own) => own,
+            Err(past) => past.unwrap_or(self.begun).get_bytes(key, pin),
+        }
     }
 
     fn prefetch(&self, keys: &[KeyBuf], pin: &impl Guard) {
@@ -358,11 +349,12 @@ impl<'d> View for Within<'d> {
         if !self.is_ordered() {
             return Err(Error::InTransaction("slot"));
         }
-        let slots = self.len();
-        match self.nth(slot, pin) {
-            Some(content) => Ok(Some(vec![content])),
-            None if slot == slots => Ok(None),
-            None => Err(Error::BadSlot { slot, slots }),
+        if let Some(content) = self.nth(slot, pin) {
+            return Ok(Some(vec![content]));
+        }
+        match self.len() {
+            slots if slot == slots => Ok(None),
+            slots => Err(Error::BadSlot { slot, slots }),
         }
     }
 
@@ -434,25 +426,5 @@ impl ReadMany for Within<'_> {
         out: &mut Vec<Content>,
     ) -> bool {
         self.scan_step(span, back, want, pin, out)
-    }
-
-    fn get(
-        &mut self,
-        key: &[u8],
-        alike: &Fingerprints,
-        pin: &impl Guard,
-        out: impl FnMut(Content),
-    ) {
-        if let Some(content) = self.get_bytes(key, pin) {
-            chain::each_alike(content, alike, out);
-        }
-    }
-
-    fn is_due(&self) -> bool {
-        false
-    }
-
-    fn before(&mut self, _: &KeyBuf) -> Option<Option<Content>> {
-        None
     }
 }

@@ -4,7 +4,7 @@
 use fyris::{Options, TableType};
 
 use crate::serial::{
-    How, Model, Op, Outcome, Program, World, commits, interleave, is_serial, plain, store,
+    How, Model, Op, Program, RunEnd, World, commits, interleave, is_serial, plain, store,
     unique_kinds,
 };
 
@@ -57,11 +57,7 @@ fn defaults() -> [Options; 2] {
 }
 
 /// Runs all interleavings on the kinds of tables that are to be tried, and shows each outcome.
-fn all(
-    programs: &[Program],
-    kinds: &[Options],
-    mut look: impl FnMut(&Options, &[usize], &Outcome),
-) {
+fn all(programs: &[Program], kinds: &[Options], mut look: impl FnMut(&Options, &[usize], &RunEnd)) {
     let begin = begin();
     let store = store();
     for kind in kinds {

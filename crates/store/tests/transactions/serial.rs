@@ -355,7 +355,7 @@ pub(crate) fn is_serial(begin: &Model, kind: TableType, done: &[Done], end: &Mod
 
 /// What came of a run: the programs that happened, and those that met a conflict.
 #[derive(Debug, Default)]
-pub(crate) struct Outcome {
+pub(crate) struct RunEnd {
     pub(crate) done: Vec<Done>,
     pub(crate) conflicts: usize,
 }
@@ -367,15 +367,15 @@ pub(crate) fn interleave(
     programs: &[Program],
     order: &[usize],
     opened: bool,
-) -> Outcome {
-    enum Side {
+) -> RunEnd {
+    enum Running {
         Not,
         Transaction(Transaction),
         Snapshots(Vec<Table>),
         Over,
     }
     let live: Vec<&Table> = world.tables.iter().collect();
-    let mut sides: Vec<Side> = programs.iter().map(|_| Side::Not).collect();
+    let mut sides: Vec<Running> = programs.iter().map(|_| Running::Not).collect();
     let mut states: Vec<Done> = programs
         .iter()
         .map(|program| Done {
@@ -385,10 +385,10 @@ pub(crate) fn interleave(
             to: 0,
         })
         .collect();
-    let mut outcome = Outcome::default();
+    let mut outcome = RunEnd::default();
     for (time, &at) in (1..).zip(order) {
         let (program, state) = (&programs[at], &mut states[at]);
-        if let Side::Not = sides[at] {
+        if let Running::Not = sides[at] {
             state.from = time;
             sides[at] = match program.how {
                 How::Commit | How::Abort => {
@@ -398,32 +398,32 @@ pub(crate) fn interleave(
                             transaction.table(table).expect("nothing was read");
                         }
                     }
-                    Side::Transaction(transaction)
+                    Running::Transaction(transaction)
                 }
-                How::Plain => Side::Snapshots(world.tables.clone()),
+                How::Plain => Running::Snapshots(world.tables.clone()),
                 How::Snapshots => {
                     let taken = world.store.snapshots(&live).expect("live tables");
-                    Side::Snapshots(taken.iter().map(|taken| (**taken).clone()).collect())
+                    Running::Snapshots(taken.iter().map(|taken| (**taken).clone()).collect())
                 }
             };
         }
         state.to = time;
         let next = program.ops.get(state.results.len());
         let result = match (&sides[at], next) {
-            (Side::Over, _) => continue,
-            (Side::Transaction(transaction), Some(op)) => within(transaction, &live, op),
-            (Side::Snapshots(tables), Some(op)) => run(&tables.iter().collect::<Vec<_>>(), op),
+            (Running::Over, _) => continue,
+            (Running::Transaction(transaction), Some(op)) => within(transaction, &live, op),
+            (Running::Snapshots(tables), Some(op)) => run(&tables.iter().collect::<Vec<_>>(), op),
             (_, None) => Ok(vec![]),
-            (Side::Not, _) => unreachable!(),
+            (Running::Not, _) => unreachable!(),
         };
         match (result, next) {
             (Ok(result), Some(_)) => state.results.push(result),
             (Ok(_), None) => {
-                let ended = match std::mem::replace(&mut sides[at], Side::Over) {
-                    Side::Transaction(transaction) if program.how == How::Commit => {
+                let ended = match std::mem::replace(&mut sides[at], Running::Over) {
+                    Running::Transaction(transaction) if program.how == How::Commit => {
                         transaction.commit()
                     }
-                    Side::Transaction(_) => continue,
+                    Running::Transaction(_) => continue,
                     _ => Ok(()),
                 };
                 match ended {
@@ -433,7 +433,7 @@ pub(crate) fn interleave(
                 }
             }
             (Err(Error::Conflict { .. }), _) => {
-                sides[at] = Side::Over;
+                sides[at] = Running::Over;
                 outcome.conflicts += usize::from(program.how == How::Commit);
             }
             (Err(error), _) => panic!("{error:?} of {next:?}"),
