@@ -132,9 +132,8 @@ store_left_behind_lost  |                    | -p fyris --lib version::tests
 store_guards_passed     |                    | -p fyris --test histories
 store_commit_passes_guards |                 | -p fyris --test histories
 store_unguarded         |                    | -p fyris --test transactions
-store_foreign_cell_ignored |                 | -p fyris --test histories
 store_moved_on_unasked  |                    | -p fyris --test transactions
-store_swapped_beneath   |                    | -p fyris --test histories
+store_swapped_beneath   |                    | -p fyris --test transactions races::a_commit
 store_guards_passed     | --cfg loom --cfg fyris_small | -p fyris --lib transaction::model::a_key --profile quick
 store_saved_retired     |                    | -p fyris --test transactions basics::nested
 store_guard_unfenced    | --cfg loom --cfg fyris_small | -p fyris --lib transaction::model::a_key --profile quick
