@@ -248,6 +248,14 @@ impl CommitLog {
         place
     }
 
+    /// Swaps the content of a table, while no snapshot begins and no commit over several tables is decided. Returns what
+    /// `swap` does, and the place of the last commit after it: a snapshot sees the new content if it begins behind that.
+    pub(crate) fn swap_content<R>(&self, swap: impl FnOnce() -> R) -> (R, u64) {
+        let _turn = self.begins.lock().unwrap_or_else(|p| p.into_inner());
+        let _contents = self.swap_contents();
+        (swap(), self.clock())
+    }
+
     /// Lets go of the memory of a long commit that is done.
     pub(crate) fn trim(&self, keys: usize, pin: &impl Guard) {
         if keys > LONG {

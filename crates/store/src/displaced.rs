@@ -123,6 +123,20 @@ where
         if let Some(part) = writer.within {
             return self.write_within(part, key, writer, f);
         }
+        if let Some(watchers) = writer.watchers {
+            return self.write_watched(watchers, key, writer, &mut f);
+        }
+        self.write_now(key, writer, f)
+    }
+
+    /// Does so in the table, and tells nobody.
+    #[inline]
+    pub(crate) fn write_now<R>(
+        &self,
+        key: &K::Key,
+        writer: &Writer<'_>,
+        mut f: impl FnMut(Option<Content>) -> (Change, R),
+    ) -> R {
         loop {
             // With the slot protected it holds (`apply`)
             // * a content, or nothing: `f` decides on that;
@@ -307,8 +321,6 @@ where
             self.gain(now, new, true),
         );
         let (objects, bytes) = (after.0 - before.0, after.1 - before.1);
-        // The commit will bring back what the write takes out: counted already.
-        self.account(objects.max(0), 0);
         cell.get().part().drift(objects, bytes);
         cell.get().write_through(held, new);
     }
@@ -401,6 +413,7 @@ where
         self.displaced_cell(displaced.cell, writer);
         // The stamp first: a snapshot that is not listed when this looks does not see what went (LISTED).
         let died = cell.stamp();
+        writer.note_stamp(died);
         let is_gone = cell.content().is_none();
         self.supersede(older, owned, (died, is_gone), cell.key(), writer.pin);
     }
@@ -484,6 +497,10 @@ impl TableData<Exact, HashIndex<Slot<Exact>>> {
         if let Some(part) = writer.within {
             let (bytes, len) = (key.word.to_le_bytes(), key.len);
             return self.write_within(part, Exact::from_bytes(&bytes[..len]), writer, f);
+        }
+        if let Some(watchers) = writer.watchers {
+            let (bytes, len) = (key.word.to_le_bytes(), key.len);
+            return self.write_watched(watchers, Exact::from_bytes(&bytes[..len]), writer, &mut f);
         }
         let has_key = |slot: &Slot<Exact>| slot.has_short_key(key);
         loop {

@@ -83,6 +83,7 @@ mod transaction;
 mod typed;
 mod version;
 mod view;
+mod watch;
 mod writer;
 
 pub use error::{Error, EtsClass, Result};
@@ -113,3 +114,4 @@ pub use table::{
 pub use transaction::{Transaction, TransactionOptions};
 pub use typed::{TypedIter, TypedTable};
 pub use view::Step;
+pub use watch::{ObjectChange, SubscribeOptions, Subscription, WatchEvent, WatchFilter, WatchKind};

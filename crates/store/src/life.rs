@@ -53,16 +53,17 @@ const PROTECTED: u64 = 1;
 const PRIVATE: u64 = 2;
 const CLOSING: u64 = 4;
 
-/// The bits of modes, that say what writes have to do besides: the table is [fixed](crate::fix) or
-/// [versioned](crate::version).
+/// The bits of modes, that say what writes have to do besides: the table is [fixed](crate::fix),
+/// [versioned](crate::version) or [watched](crate::watch).
 const FIXED: u64 = 8;
 const VERSIONED: u64 = 16;
+const WATCHED: u64 = 32;
 
 /// The bits that do not matter to a read: a change that is only on its way has not happened, and modes are for writes.
-const UNSEEN: u64 = CLOSING | FIXED | VERSIONED;
+const UNSEEN: u64 = CLOSING | FIXED | VERSIONED | WATCHED;
 
 /// The name's number in a state: there are no more than 2^20 atoms.
-const NAME_SHIFT: u32 = 5;
+const NAME_SHIFT: u32 = 6;
 const NAME: u64 = ((1 << 20) - 1) << NAME_SHIFT;
 const _: () = assert!(fyris_term::atom::MAX_ATOMS as u64 - 1 <= NAME >> NAME_SHIFT);
 
@@ -132,6 +133,12 @@ impl State {
     #[inline]
     pub(crate) fn is_versioned(&self) -> bool {
         self.0 & VERSIONED != 0
+    }
+
+    /// Returns whether writes tell subscriptions what they change.
+    #[inline]
+    pub(crate) fn is_watched(self) -> bool {
+        self.0 & WATCHED != 0
     }
 
     /// Returns whether any process has fixed the table.
@@ -272,6 +279,14 @@ impl Life {
         }
     }
 
+    /// Waits for the changes under way, and for the writes as [`Life::wait_for_writes`] does.
+    pub(crate) fn wait_for_changes(&self, pin: &LocalGuard) {
+        if !cfg!(fyris_mutant = "store_clearing_unwaited") {
+            drop(self.turn());
+        }
+        self.wait_for_writes(pin);
+    }
+
     /// Says whether the table is fixed. Who says so waits for the writes that may not have seen it.
     pub(crate) fn set_fixed(&self, fixed: bool) {
         self.set_mode(FIXED, fixed);
@@ -281,6 +296,12 @@ impl Life {
     /// seen it.
     pub(crate) fn set_versioned(&self, versioned: bool) {
         self.set_mode(VERSIONED, versioned);
+    }
+
+    /// Says whether writes tell subscriptions what they change. Who says so waits for the writes that may not have seen
+    /// it.
+    pub(crate) fn set_watched(&self, watched: bool) {
+        self.set_mode(WATCHED, watched);
     }
 
     fn set_mode(&self, mode: u64, on: bool) {

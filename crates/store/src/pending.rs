@@ -28,14 +28,13 @@
 //! *before* the commit. With the slot protected it changes the cell's old content, which the key holds until the
 //! decision, and the slot keeps the cell. The content that the commit means to put there is
 //!
-//! * the same as before where it replaces whatever is there (`set` and `ordered_set`), so it does not matter if the
-//!   decision falls meanwhile: no reader is going to see the write;
+//! * the same as before where it replaces whatever is there (`set` and `ordered_set`);
 //! * made anew from the present content, in the bags;
 //! * nothing at all if the key was to be new, or a [transaction](crate::transaction) has read it: a writer that changes
 //!   it aborts the commit.
 //!
-//! In the last two cases the decision must not fall between the look at the state and the change: the writer *holds*
-//! it. The committer *seals* the commit before it decides: from then on no writer can hold it, and the committer waits
+//! The decision must not fall between the look at the state and the change, nor before the write is counted and
+//! [announced](crate::watch): the writer *holds* it. The committer *seals* the commit before it decides: from then on no writer can hold it, and the committer waits
 //! for the few dozen nanoseconds that its holders still need. A writer that comes then waits for the decision, which is
 //! the next step.
 //!
@@ -108,11 +107,6 @@ impl Terms {
     pub(crate) fn extends(self) -> bool {
         self != Terms::Guarded
     }
-
-    /// Returns whether a writer of the key must keep the decision from falling while it writes.
-    fn want_hold(self) -> bool {
-        self != Terms::Replace
-    }
 }
 
 /// The condition of each key of a commit in one table; where all have the same, there is one.
@@ -148,8 +142,8 @@ pub(crate) struct CommitPart {
     /// begin.
     records: Box<[RecordPtr]>,
     ends: Box<[usize]>,
-    /// By how much what the commit adds has changed since its cells were put in slots: additional objects, which are
-    /// counted at once; objects fewer; bytes.
+    /// By how much what the commit adds has changed since its cells were put in slots: additional objects; objects fewer;
+    /// bytes.
     drift: (AtomicI64, AtomicI64, AtomicI64),
 }
 
@@ -168,8 +162,6 @@ pub(crate) struct PartPlan {
 pub(crate) struct Decision {
     /// One of the four states, and above it how many writers hold the decision.
     state: AtomicU32,
-    /// Whether any cell has terms for which a writer holds the decision.
-    wants_seal: bool,
     /// The ticket of the transaction that commits, from 1; 0 of a list. Of two commits that cannot both be, the one
     /// with the lower ticket goes first.
     ticket: u64,
@@ -344,25 +336,16 @@ impl Pending {
             .store(new.map_or(0, Content::bits), Ordering::Relaxed);
     }
 
-    /// Keeps the commit undecided, if need be, while the value lives. `None` if it is about to be decided, or is.
+    /// Keeps the commit undecided while the value lives. `None` if it is about to be decided, or is.
     pub(crate) fn hold(&self) -> Option<CommitHold<'_>> {
         let commit = self.decision();
-        if !self.terms().want_hold() || cfg!(fyris_mutant = "store_through_unheld") {
-            return Some(CommitHold {
-                commit,
-                counted: false,
-            });
-        }
         let more = |state: u32| (state & STATE == UNDECIDED).then_some(state + HOLD);
         // Acquire: pairs with the Release where a `CommitHold` is dropped: what other holders have written comes
         // before.
         let held = commit
             .state
             .fetch_update(Ordering::Acquire, Ordering::Relaxed, more);
-        held.ok().map(|_| CommitHold {
-            commit,
-            counted: true,
-        })
+        held.ok().map(|_| CommitHold { commit })
     }
 
     /// Waits some microseconds for the decision, at most; whether it came. Called outside every slot.
@@ -381,10 +364,9 @@ impl Pending {
     }
 }
 
-/// The decision of a commit, held where that is needed.
+/// The decision of a commit, held.
 pub(crate) struct CommitHold<'c> {
     commit: &'c Decision,
-    counted: bool,
 }
 
 impl CommitHold<'_> {
@@ -396,10 +378,8 @@ impl CommitHold<'_> {
 
 impl Drop for CommitHold<'_> {
     fn drop(&mut self) {
-        if self.counted {
-            // Release: pairs with the Acquire in `hold` and in `Commit::seal`.
-            self.commit.state.fetch_sub(HOLD, Ordering::Release);
-        }
+        // Release: pairs with the Acquire in `hold` and in `Commit::seal`.
+        self.commit.state.fetch_sub(HOLD, Ordering::Release);
     }
 }
 
@@ -445,20 +425,20 @@ impl CommitPart {
             .ptr()
     }
 
-    /// Notes that the commit adds this many objects and bytes more than it did, for a writer of one of its keys
-    /// (THROUGH).
+    /// Notes that the commit adds this many objects and bytes more than it did, for a writer of one of its keys that
+    /// holds it.
     pub(crate) fn drift(&self, objects: i64, bytes: i64) {
-        // Relaxed, all: read when all slots have been gone over, each of which orders it (THROUGH).
+        // Relaxed, all: read when the commit is sealed, which orders what its holders have done.
         self.drift.0.fetch_add(objects.max(0), Ordering::Relaxed);
         self.drift.1.fetch_add(objects.min(0), Ordering::Relaxed);
         self.drift.2.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// Returns how many more objects, how many fewer and how many more bytes it adds than its cells said at first.
-    /// Called when every slot has been gone over.
+    /// Returns how many more objects, how many fewer and how many more bytes it adds than its cells said at first. The
+    /// commit is sealed.
     pub(crate) fn drifted(&self) -> (i64, i64, i64) {
         let (more, fewer, bytes) = &self.drift;
-        // Relaxed, all: every slot has been gone over, which orders what its writers noted in `drift` before (THROUGH).
+        // Relaxed, all: as in `drift`.
         let number = |of: &AtomicI64| of.load(Ordering::Relaxed);
         (number(more), number(fewer), number(bytes))
     }
@@ -585,7 +565,6 @@ impl Commit {
     pub(crate) fn of_transaction(plans: impl IntoIterator<Item = PartPlan>, ticket: u64) -> Commit {
         let block = Box::into_raw(Box::new(Decision {
             state: AtomicU32::new(UNDECIDED),
-            wants_seal: false,
             ticket,
             uses: AtomicU8::new(1),
             version: AtomicU64::new(0),
@@ -608,10 +587,8 @@ impl Commit {
             drift: Default::default(),
         };
         let parts: Box<[CommitPart]> = plans.into_iter().map(part).collect();
-        let wants_hold = |part: &CommitPart| part.terms.iter().any(|terms| terms.want_hold());
         // SAFETY: `block` is ours alone until a cell is put in a slot.
         unsafe {
-            (*block).wants_seal = parts.iter().any(wants_hold);
             (*block).parts = parts;
             Commit(NonNull::new_unchecked(block))
         }
@@ -657,9 +634,6 @@ impl Commit {
     /// Keeps writers from holding the decision any more. Returns `false` if a writer has aborted the commit.
     pub(crate) fn seal(&self) -> bool {
         let block = self.block();
-        if !block.wants_seal {
-            return true;
-        }
         let sealed = |state: u32| (state & STATE == UNDECIDED).then_some(state | SEALED);
         // Relaxed, both: what the holders have written is ordered by the Acquire below.
         let _ = block
@@ -675,6 +649,7 @@ impl Commit {
             match block.state.load(Ordering::Acquire) {
                 SEALED => return true,
                 state if state & STATE == ABORTED => return false,
+                _ if cfg!(fyris_mutant = "store_through_unheld") => return true,
                 _ => backoff.wait(),
             }
         }

@@ -9,7 +9,7 @@ use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use fyris_sync::reclaim::{Guard, pin};
+use fyris_sync::reclaim::{Guard, LocalGuard, pin};
 use fyris_term::{Atom, Term};
 
 use crate::catalog::{Directory, ENTRIES};
@@ -77,8 +77,9 @@ struct Removed {
 }
 
 impl Removed {
-    fn retire(self, pin: &impl Guard) {
+    fn retire(self, pin: &LocalGuard) {
         drop((self.attachment, self.heir));
+        self.shared.end_watching(pin);
         let shared = Arc::into_raw(self.shared).cast_mut();
         self.data.let_go(pin);
         // SAFETY: TABLE_STAYS: no thread that pins from now on finds the table, of which `reclaim` drops the registry's
@@ -545,6 +546,7 @@ impl Drop for Inner {
         for shared in tables.values() {
             if let Some(data) = shared.delete() {
                 data.let_go(&pin);
+                shared.end_watching(&pin);
             }
         }
     }

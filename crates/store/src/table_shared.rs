@@ -20,10 +20,10 @@
 //! of a table's life.
 
 use std::any::Any;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use fyris_sync::atomic::{AtomicPtr, Ordering};
-use fyris_sync::reclaim::{Guard, PROTECT, Retire};
+use fyris_sync::reclaim::{Guard, LocalGuard, PROTECT, Retire};
 use fyris_term::Atom;
 
 use crate::displaced::DisplacedData;
@@ -39,6 +39,7 @@ use crate::resource_ref::HeldTerm;
 use crate::snapshot::SnapshotInner;
 use crate::table_data::AnyTableData;
 use crate::version::Versioned;
+use crate::watch::Watchers;
 
 /// The heir of a table.
 #[derive(Clone)]
@@ -63,6 +64,8 @@ pub(crate) struct TableShared {
     pub(crate) store: Weak<Inner>,
     /// The value that a binding keeps with the table while it lives.
     pub(crate) attachment: Mutex<Option<Box<dyn Any + Send>>>,
+    /// Made when the table is first watched.
+    watchers: OnceLock<Box<Watchers>>,
     pub(crate) life: Life,
     data: AtomicPtr<AnyTableData>,
 }
@@ -84,6 +87,7 @@ impl TableShared {
             heir: Mutex::new(None),
             store,
             attachment: Mutex::new(None),
+            watchers: OnceLock::new(),
             life: Life::new(name, settings.protection, owner),
             data: AtomicPtr::new(Box::into_raw(Box::new(data))),
             settings,
@@ -143,6 +147,12 @@ impl TableShared {
         }
     }
 
+    /// Returns the subscriptions.
+    pub(crate) fn watchers(&self) -> &Watchers {
+        let new = || Box::new(Watchers::new(self.id, self.settings.keypos));
+        self.watchers.get_or_init(new)
+    }
+
     /// Returns whether the table is deleted.
     pub(crate) fn is_deleted(&self) -> bool {
         // Acquire: pairs with the AcqRel in `empty`.
@@ -158,12 +168,13 @@ impl TableShared {
         Error::NoSuchTable(self.reference())
     }
 
-    /// Puts fresh content in the place of the old, which is retired and returned.
+    /// Puts fresh content in the place of the old, which is retired and returned, with the place in the log from which on
+    /// snapshots see the fresh one.
     ///
     /// # Errors
     ///
     /// [`Error::NoSuchTable`] if the table is deleted; [`Error::LibraryIndex`].
-    pub(crate) fn empty<'g>(&self, pin: &'g impl Guard) -> Result<&'g AnyTableData> {
+    pub(crate) fn empty<'g>(&self, pin: &'g impl Guard) -> Result<(&'g AnyTableData, u64)> {
         fork::check()?;
         let log = self.any_data(pin).ok_or_else(|| self.gone())?.log().clone();
         let fresh = self.settings.content(0, &log)?;
@@ -176,14 +187,16 @@ impl TableShared {
                 drop(unsafe { Box::from_raw(fresh) });
                 return Err(self.gone());
             }
-            let _swap = log.swap_contents();
             // AcqRel: pairs with PROTECT in `any_data`, which sees the new data whole. Relaxed: a failure is retried.
-            let swapped =
+            let swap = || {
                 self.data
-                    .compare_exchange(old, fresh, Ordering::AcqRel, Ordering::Relaxed);
+                    .compare_exchange(old, fresh, Ordering::AcqRel, Ordering::Relaxed)
+            };
+            let (swapped, place) = log.swap_content(swap);
             if swapped.is_ok() {
                 // SAFETY: unreachable for threads that pin from now on, and only one swap takes it out.
-                return Ok(unsafe { DisplacedData::new(old) }.let_go(pin));
+                let old = unsafe { DisplacedData::new(old) }.let_go(pin);
+                return Ok((old, place));
             }
         }
     }
@@ -196,6 +209,14 @@ impl TableShared {
         let old = self.data.swap(std::ptr::null_mut(), Ordering::AcqRel);
         // SAFETY: unreachable for threads that pin from now on, and only one swap takes it out.
         (!old.is_null()).then(|| unsafe { DisplacedData::new(old) })
+    }
+
+    /// Tells the subscriptions that the table is deleted, after all that was written to it.
+    pub(crate) fn end_watching(&self, pin: &LocalGuard) {
+        if let Some(watchers) = self.watchers.get() {
+            self.life.wait_for_writes(pin);
+            watchers.end(pin);
+        }
     }
 
     pub(crate) fn name(&self) -> Atom {

@@ -9,8 +9,10 @@ use crate::fix::Fixes;
 use crate::life::State;
 use crate::record::RecordPtr;
 use crate::table_data::AnyTableData;
+use crate::table_shared::TableShared;
 use crate::transaction::TransactionPart;
 use crate::view::{Live, TableView};
+use crate::watch::Watchers;
 
 /// The pin of a write, and what the modes ask of it that its table had when its section began (see [`crate::life`]).
 pub(crate) struct Writer<'g> {
@@ -23,28 +25,42 @@ pub(crate) struct Writer<'g> {
     pub(crate) within: Option<&'g TransactionPart>,
     /// Whether that had ended before one of the writes.
     late: Cell<bool>,
+    /// Who is to be told of what it changes, if the table is watched.
+    pub(crate) watchers: Option<&'g Watchers>,
+    /// The stamp of the last version that it has left; 0 if there is none.
+    stamp: Cell<u64>,
 }
 
 impl<'g> Writer<'g> {
     #[inline]
-    pub(crate) fn new(pin: &'g LocalGuard, state: State, fixes: &'g Fixes) -> Writer<'g> {
+    pub(crate) fn new(pin: &'g LocalGuard, state: State, shared: &'g TableShared) -> Writer<'g> {
+        Writer {
+            fixes: state.is_fixed().then_some(&shared.fixes),
+            is_versioned: state.is_versioned(),
+            watchers: state.is_watched().then(|| shared.watchers()),
+            ..Writer::unasked(pin)
+        }
+    }
+
+    /// Returns a write of which nothing is asked.
+    #[inline]
+    fn unasked(pin: &'g LocalGuard) -> Writer<'g> {
         Writer {
             pin,
-            fixes: state.is_fixed().then_some(fixes),
-            is_versioned: state.is_versioned(),
+            fixes: None,
+            is_versioned: false,
             within: None,
             late: Cell::new(false),
+            watchers: None,
+            stamp: Cell::new(0),
         }
     }
 
     /// Returns a write of a transaction.
     pub(crate) fn within(pin: &'g LocalGuard, part: &'g TransactionPart) -> Writer<'g> {
         Writer {
-            pin,
-            fixes: None,
-            is_versioned: false,
             within: Some(part),
-            late: Cell::new(false),
+            ..Writer::unasked(pin)
         }
     }
 
@@ -62,12 +78,15 @@ impl<'g> Writer<'g> {
     /// Returns a write of which a table without modes asks nothing.
     #[cfg(test)]
     pub(crate) fn plain(pin: &'g LocalGuard) -> Writer<'g> {
+        Writer::unasked(pin)
+    }
+
+    /// Returns a write to a table that a process has fixed.
+    #[cfg(test)]
+    pub(crate) fn fixed(pin: &'g LocalGuard, fixes: &'g Fixes) -> Writer<'g> {
         Writer {
-            pin,
-            fixes: None,
-            is_versioned: false,
-            within: None,
-            late: Cell::new(false),
+            fixes: Some(fixes),
+            ..Writer::unasked(pin)
         }
     }
 
@@ -78,6 +97,16 @@ impl<'g> Writer<'g> {
             is_versioned: true,
             ..Writer::plain(pin)
         }
+    }
+
+    /// Notes the stamp of the version that it has left.
+    pub(crate) fn note_stamp(&self, stamp: u64) {
+        self.stamp.set(stamp);
+    }
+
+    /// Returns the stamp that was noted since the last time, or 0.
+    pub(crate) fn take_stamp(&self) -> u64 {
+        self.stamp.take()
     }
 
     /// Notes that the transaction had ended before a write.

@@ -1,10 +1,12 @@
 //! Deleting objects of a chain, and putting others in their places.
 
+use std::collections::HashSet;
+
 use fyris_sync::reclaim::Guard;
 use smallvec::SmallVec;
 
 use super::cell::{Figures, figures};
-use super::{CellPtr, Member, cell, objects, push, push_known, run, walk};
+use super::{CellPtr, Member, above, cell, objects, push, push_known, run, walk};
 use crate::record::RecordPtr;
 use crate::slot::Content;
 
@@ -152,6 +154,16 @@ fn size_of_cells(top: Option<Content>, bottom: Option<Content>) -> usize {
 }
 
 impl Edited {
+    /// Returns the records that the new chain has and the old one has not, the newest first.
+    pub(crate) fn came(&self) -> Vec<RecordPtr> {
+        let before: HashSet<u64> = above(Some(self.old), self.shared)
+            .map(RecordPtr::bits)
+            .collect();
+        above(self.new, self.shared)
+            .filter(|record| !before.contains(&record.bits()))
+            .collect()
+    }
+
     /// Returns the number of objects that the new chain has fewer.
     pub(crate) fn fewer(&self) -> usize {
         self.old.count() - self.new.map_or(0, Content::count)

@@ -182,6 +182,16 @@ pub(crate) fn newest_first(content: Option<Content>) -> impl Iterator<Item = Rec
     objects(content).map(|object| object.record)
 }
 
+/// Returns the records of a chain down to a lower part of it, which are not in that, from the newest on.
+pub(crate) fn above(
+    top: Option<Content>,
+    bottom: Option<Content>,
+) -> impl Iterator<Item = RecordPtr> {
+    walk(top, bottom)
+        .filter_map(|step| step.object)
+        .map(|object| object.record)
+}
+
 /// Returns the records in insertion order.
 pub(crate) fn oldest_first(content: Content) -> Vec<RecordPtr> {
     let mut records = Vec::with_capacity(content.count());

@@ -16,6 +16,7 @@ use crate::record::{NewRecord, RecordPtr};
 use crate::slot::{Content, Held, Settled, Slot};
 use crate::table_data::TableData;
 use crate::version::VersionPtr;
+use crate::watch::{CommitAnnouncement, CommitWatch};
 use crate::writer::Writer;
 
 /// Cells that one step has taken out of slots: about as many as neighbours lie together.
@@ -100,13 +101,6 @@ pub(crate) struct Placed {
     bytes: i64,
 }
 
-impl Placed {
-    /// Returns the number of objects that come.
-    pub(crate) fn more(&self) -> i64 {
-        self.more
-    }
-}
-
 /// The end of a step of placing cells.
 enum Placing {
     All,
@@ -162,7 +156,15 @@ where
         admission: &impl Admission,
     ) -> Result<Outcome> {
         let outcome = match placing {
-            Ok(Outcome::Committed) => self.decide(&commit, placed, admission),
+            Ok(Outcome::Committed) => {
+                let decided = self.decide(&commit, placed, admission);
+                decided.map(|(outcome, announced)| {
+                    if let Some(announced) = announced {
+                        announced.tell(commit.block());
+                    }
+                    outcome
+                })
+            }
             other => other,
         };
         let done = outcome == Ok(Outcome::Committed);
@@ -181,35 +183,43 @@ where
         outcome
     }
 
-    /// Lets a commit over this content happen, whose cells are all in their slots.
-    fn decide(
+    /// Lets a commit over this content happen, whose cells are all in their slots. Returns what is to be told of it, too.
+    fn decide<'c>(
         &self,
-        commit: &Commit,
+        commit: &'c Commit,
         placed: &Placed,
         admission: &impl Admission,
-    ) -> Result<Outcome> {
+    ) -> Result<(Outcome, Option<CommitAnnouncement<'c>>)> {
         let decided = admission.step(|writer| {
-            // Before they can be seen.
-            self.account(placed.more, 0);
-            let done =
-                self.passes_guards(commit.part(0), commit.block(), writer.pin) && commit.seal();
-            if done {
-                self.commits.log.append(commit, writer.pin);
-            } else {
-                self.account(-placed.more, 0);
+            let part = commit.part(0);
+            let mut watch = CommitWatch::default();
+            self.watch_part(part, writer, &mut watch);
+            if !self.passes_guards(part, commit.block(), writer.pin) || !commit.seal() {
+                return (Outcome::Failed, None);
             }
-            done
+            let announced = watch.announce();
+            self.count_coming(placed, part);
+            self.commits.log.append(commit, writer.pin);
+            self.count_gone(placed, part);
+            (Outcome::Committed, announced)
         })?;
-        Ok(match decided {
-            Some(true) => Outcome::Committed,
-            Some(false) => Outcome::Failed,
-            None => Outcome::Moved,
-        })
+        Ok(decided.unwrap_or((Outcome::Moved, None)))
     }
 
-    /// Clears up after the decision: puts what won in the places of cells, and accounts for it. Writers that met a
-    /// decided cell have done so before, for their keys; what they wrote through a cell before the decision is in the
-    /// part's drift.
+    /// Counts the objects that a commit adds, which is sealed: before they can be seen.
+    pub(crate) fn count_coming(&self, placed: &Placed, part: &CommitPart) {
+        self.account(placed.more + part.drifted().0, 0);
+    }
+
+    /// Counts the objects that a commit takes away, and the bytes, which is in the log. In the section of the decision:
+    /// who waits for that and then counts finds the number right.
+    pub(crate) fn count_gone(&self, placed: &Placed, part: &CommitPart) {
+        let (_, fewer, bytes) = part.drifted();
+        self.account(placed.fewer + fewer, placed.bytes + bytes);
+    }
+
+    /// Clears up after the decision: puts what won in the places of the cells of some keys. Writers that met a decided
+    /// cell have done so before, for their keys.
     pub(crate) fn conclude(
         &self,
         work: &Writes,
@@ -219,13 +229,8 @@ where
         admission: &impl Admission,
     ) {
         self.unfold(&work.keys[..placed.keys], part, admission);
-        // The changes that were written through the cells: each cell is out of its slot.
-        let (more, fewer, bytes) = part.drifted();
         if done {
-            self.account(placed.fewer + fewer, placed.bytes + bytes);
             admission.tidy(|writer| self.retire_repeats(part, writer));
-        } else {
-            self.account(-more, 0);
         }
     }
 

@@ -221,8 +221,12 @@ fn a_commit_over_two_tables_is_one() {
             assert_eq!(placing, Ok(Outcome::Committed));
         }
         assert!(commit.seal());
+        for i in [0, 1] {
+            tables[i].count_coming(&placed[i], commit.part(i));
+        }
         log.append(&commit, &pin);
         for i in [0, 1] {
+            tables[i].count_gone(&placed[i], commit.part(i));
             tables[i].conclude(&works[i], commit.part(i), &placed[i], true, &admission);
         }
         // SAFETY: out of the slots now.

@@ -230,7 +230,7 @@ mod tests {
         let life = Life::new(Atom::new("t").expect("an atom"), Protection::Public, None);
         let bytes = || data.key_of(key.ptr()).bytes();
         fixes.fix(&life, ProcessId(1), None);
-        let writer = &Writer::new(&pin, life.state(), &fixes);
+        let writer = &Writer::fixed(&pin, &fixes);
         assert!(data.remove(data.key_of(key.ptr()), writer).is_none());
         data.delete_object(&record(1), writer);
         assert!(!fixes.knows(bytes()), "it never was there");

@@ -233,7 +233,7 @@ fn rejects(spec: &MatchSpec, object: &Object<'_>) -> bool {
 }
 
 /// Returns the machine of the caller, or the default one if there is none.
-pub(super) fn machine_or_default(machine: &Option<Machine>) -> &Machine {
+pub(crate) fn machine_or_default(machine: &Option<Machine>) -> &Machine {
     static NOBODY: LazyLock<Machine> = LazyLock::new(Machine::default);
     machine.as_ref().unwrap_or(&NOBODY)
 }

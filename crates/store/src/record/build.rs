@@ -49,6 +49,17 @@ impl NewRecord {
         NewRecord::new(parts, &mut Vec::new())
     }
 
+    /// Makes the same object as a single one that is stored. The caller is pinned.
+    pub(crate) fn copy_of(content: Content) -> NewRecord {
+        NewRecord(match content.is_inline() {
+            true => content,
+            false => match content.newest().word() {
+                Some(word) => Content::word(word),
+                None => Content::one(content.newest().copied()),
+            },
+        })
+    }
+
     /// Returns the record, still owned here. The caller is pinned for as long as it uses it (VIEW).
     #[inline]
     pub(crate) fn ptr(&self) -> RecordPtr {

@@ -34,7 +34,7 @@ impl Admission for Steps<'_> {
     fn tidy<R>(&self, f: impl FnOnce(&Writer<'_>) -> R) -> R {
         let shared = &self.table.shared;
         let (_section, state) = shared.life.enter(self.pin);
-        f(&Writer::new(self.pin, state, &shared.fixes))
+        f(&Writer::new(self.pin, state, shared))
     }
 }
 
@@ -67,7 +67,7 @@ impl Table {
     ) -> Result<(Section<'g>, Writer<'g>)> {
         let (section, state) = self.shared.life.enter(pin);
         self.data(state, right, pin)?;
-        Ok((section, Writer::new(pin, state, &self.shared.fixes)))
+        Ok((section, Writer::new(pin, state, &self.shared)))
     }
 
     /// Inserts all objects for a transaction, one after another: the whole is atomic.

@@ -384,7 +384,7 @@ impl Table {
         }
         let (_section, state) = self.shared.life.enter(pin);
         let data = self.data(state, Right::Write, pin)?;
-        let result = f(data, &Writer::new(pin, state, &self.shared.fixes));
+        let result = f(data, &Writer::new(pin, state, &self.shared));
         if state.is_versioned() {
             self.shared.end_versions_if_idle();
         }

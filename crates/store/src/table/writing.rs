@@ -1,11 +1,12 @@
 //! Writing: insert, take, delete, update.
 
-use fyris_sync::reclaim::pin;
+use fyris_sync::reclaim::{LocalGuard, pin};
 use fyris_term::Term;
 use fyris_term::key::KeyBuf;
 
 use super::Table;
 use crate::error::{Error, Result};
+use crate::ids::Right;
 use crate::keys::AsKey;
 use crate::native_terms::record_of;
 use crate::ops::{CounterOp, Patience, terms};
@@ -211,7 +212,7 @@ impl Table {
     /// ```
     pub fn delete_all_objects(&self) -> Result<()> {
         self.check_live("delete_all_objects")?;
-        self.write(|_, writer| self.delete_all(writer).map(|_| ()))
+        self.delete_all(&pin()).map(|_| ())
     }
 
     /// Empties the table in one atomic and isolated step; returns how many objects there were.
@@ -221,18 +222,35 @@ impl Table {
     /// at once would wait for each other.
     pub(crate) fn delete_and_count_all(&self) -> Result<usize> {
         let pin = pin();
-        let old = self.write_under(&pin, |_, writer| self.delete_all(writer))?;
+        let old = self.delete_all(&pin)?;
         if !cfg!(fyris_mutant = "store_counts_at_once") {
             self.shared.life.wait_for_writes(&pin);
         }
         Ok(old.len())
     }
 
-    /// Empties the table; returns the old content, to which others may still be writing. The caller has checked the
-    /// right.
-    fn delete_all<'g>(&self, writer: &Writer<'g>) -> Result<&'g AnyTableData> {
-        writer.note_all();
-        self.shared.empty(writer.pin)
+    /// Empties the table; returns the old content, to which others may still be writing.
+    fn delete_all<'g>(&'g self, pin: &'g LocalGuard) -> Result<&'g AnyTableData> {
+        let empty = |writer: &Writer<'g>| {
+            writer.note_all();
+            self.shared.empty(pin)
+        };
+        let done = self.write_under(pin, |_, writer| match writer.watchers {
+            None => empty(writer).map(Some),
+            Some(_) => Ok(None),
+        })?;
+        if let Some((old, _)) = done {
+            return Ok(old);
+        }
+        // It is watched: what others write to the old content comes before, for who is told of both.
+        let closed = self.shared.life.close(pin);
+        let state = self.shared.life.state();
+        self.data(state, Right::Write, pin)?;
+        let clearing = self.shared.watchers().announce_clearing(pin);
+        let (old, place) = empty(&Writer::new(pin, state, &self.shared))?;
+        drop(closed);
+        clearing.tell(old.len(), place);
+        Ok(old)
     }
 
     /// `update_element/3`: replaces elements, given as pairs of position and value, in one atomic step;

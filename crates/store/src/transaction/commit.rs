@@ -19,6 +19,7 @@ use crate::slot::Before;
 use crate::snapshot::SnapshotInner;
 use crate::table_data::{AnyTableData, with_data};
 use crate::version::guards::{Reads, Standing};
+use crate::watch::{CommitAnnouncement, CommitWatch};
 
 /// What is committed in one table.
 struct PartWork<'g> {
@@ -96,7 +97,12 @@ impl Transaction {
             };
             outcome = self.validate(&works, &standing, &commit, pin);
             if outcome.is_ok() {
-                outcome = self.decide(&works, &commit, pin);
+                let decided = self.decide(&works, &commit, pin);
+                outcome = decided.map(|announced| {
+                    if let Some(announced) = announced {
+                        announced.tell(commit.block());
+                    }
+                });
             }
             if outcome.is_err() {
                 commit.abort();
@@ -167,8 +173,13 @@ impl Transaction {
         Ok(())
     }
 
-    /// Lets it happen, if all tables are as they were and no other commit is in the way.
-    fn decide(&self, works: &[PartWork<'_>], commit: &Commit, pin: &LocalGuard) -> Result<()> {
+    /// Lets it happen, if all tables are as they were and no other commit is in the way. Returns what is to be told of it.
+    fn decide<'c>(
+        &self,
+        works: &[PartWork<'_>],
+        commit: &'c Commit,
+        pin: &LocalGuard,
+    ) -> Result<Option<CommitAnnouncement<'c>>> {
         // In the sections of all tables none of them gets another name, owner or protection meanwhile.
         let mut sections = Vec::with_capacity(works.len());
         for work in works {
@@ -189,21 +200,28 @@ impl Transaction {
         }
         let entered = works.iter().zip(&sections);
         let entered = entered.filter(|(work, _)| work.writes.is_some());
+        let mut watch = CommitWatch::default();
         for (part, (work, (_, writer))) in commit.block().parts().iter().zip(entered) {
             let me = commit.block();
             if !with_data!(work.content, data => data.passes_guards(part, me, pin)) {
                 return Err(self.conflict(&work.part.table, None));
             }
             part.note_removed(writer);
+            with_data!(work.content, data => data.watch_part(part, writer, &mut watch));
         }
-        // Before they can be seen.
-        written(works).for_each(|work| work.count(true));
-        if commit.seal() {
-            log.append(commit, pin);
-            return Ok(());
+        if !commit.seal() {
+            return Err(self.conflict(&works[0].part.table, None));
         }
-        written(works).for_each(|work| work.count(false));
-        Err(self.conflict(&works[0].part.table, None))
+        let counted = || written(works).zip(commit.block().parts());
+        let announced = watch.announce();
+        for (work, part) in counted() {
+            with_data!(work.content, data => data.count_coming(&work.placed, part));
+        }
+        log.append(commit, pin);
+        for (work, part) in counted() {
+            with_data!(work.content, data => data.count_gone(&work.placed, part));
+        }
+        Ok(announced)
     }
 }
 
@@ -268,11 +286,5 @@ impl<'g> PartWork<'g> {
     fn guard(&self, commit: &Commit) -> Standing<'_> {
         let snapshots = self.content.snapshots();
         snapshots.guard(self.snapshot().listed(), self.reads.take(), commit.block())
-    }
-
-    /// Counts the objects that come, or takes that back.
-    fn count(&self, come: bool) {
-        let more = self.placed.more();
-        with_data!(self.content, data => data.account(if come { more } else { -more }, 0));
     }
 }

@@ -77,12 +77,12 @@ fn commit(
         let standing = standing.unwrap_or_else(|| guard(reads));
         done = done && table.passes_guards(commit.part(0), me, &pin);
         last();
-        table.account(placed.more(), 0);
         done = done && commit.seal();
         if done {
+            table.count_coming(&placed, commit.part(0));
             table.commits.log.append(&commit, &pin);
+            table.count_gone(&placed, commit.part(0));
         } else {
-            table.account(-placed.more(), 0);
             commit.abort();
         }
         drop(standing);

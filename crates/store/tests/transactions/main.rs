@@ -8,3 +8,4 @@ mod races;
 mod random;
 mod serial;
 mod walks;
+mod watched;

@@ -12,7 +12,7 @@ use crate::serial::{
     Done, How, Model, Op, Program, World, interleave, is_serial, kinds_of, run, store, within,
 };
 
-const TYPES: [TableType; 4] = [
+pub(crate) const TYPES: [TableType; 4] = [
     TableType::Set,
     TableType::OrderedSet,
     TableType::Bag,
@@ -20,16 +20,16 @@ const TYPES: [TableType; 4] = [
 ];
 
 /// The keys of programs: few, so that they meet.
-const KEYS: i64 = 5;
+pub(crate) const KEYS: i64 = 5;
 
-fn seed() -> u64 {
+pub(crate) fn seed() -> u64 {
     std::env::var("SEED")
         .ok()
         .and_then(|seed| seed.parse().ok())
         .unwrap_or(1)
 }
 
-fn millis() -> u64 {
+pub(crate) fn millis() -> u64 {
     std::env::var("MILLIS")
         .ok()
         .and_then(|millis| millis.parse().ok())
@@ -76,7 +76,7 @@ fn op(rng: &mut StdRng, kind: TableType, plain: bool) -> Op {
     }
 }
 
-fn program(rng: &mut StdRng, kind: TableType) -> Program {
+pub(crate) fn program(rng: &mut StdRng, kind: TableType) -> Program {
     let how = match rng.random_range(0..8) {
         0 | 1 => How::Plain,
         2 => How::Snapshots,
@@ -141,7 +141,7 @@ fn fill(rng: &mut StdRng, begin: &mut Model) {
     }
 }
 
-fn model(rng: &mut StdRng) -> Model {
+pub(crate) fn model(rng: &mut StdRng) -> Model {
     let mut model = Model::new();
     for _ in 0..rng.random_range(0..8) {
         let at = (rng.random_range(0..2), rng.random_range(0..KEYS));
@@ -194,7 +194,11 @@ fn interleaved_programs_are_serial() {
 }
 
 /// Runs a program, and returns what it has done, `None` if it met a conflict, or was given up.
-fn work(world: &World, program: &Program, clock: &AtomicU64) -> Result<Option<Done>, String> {
+pub(crate) fn work(
+    world: &World,
+    program: &Program,
+    clock: &AtomicU64,
+) -> Result<Option<Done>, String> {
     let live: Vec<&Table> = world.tables.iter().collect();
     let from = clock.fetch_add(1, Ordering::SeqCst);
     let done = |results| {

@@ -154,7 +154,7 @@ pub(crate) fn object(key: i64, value: i64) -> Term {
     term!({ (key), (value) })
 }
 
-fn pair(object: &Term) -> (i64, i64) {
+pub(crate) fn pair(object: &Term) -> (i64, i64) {
     match object {
         Term::Tuple(elements) => match elements[..] {
             [Term::Int(key), Term::Int(value)] => (key, value),

@@ -366,6 +366,8 @@ fn one_decision_is_for_all_tables() {
         assert!(matches!(before, Some(None)));
     }
     for i in [0, 1] {
+        tables[i].count_coming(&placed[i], commit.part(i));
+        tables[i].count_gone(&placed[i], commit.part(i));
         tables[i].conclude(
             &lists[i],
             commit.part(i),

@@ -1,0 +1,157 @@
+//! What writes and commits say to the subscriptions of their tables.
+
+use std::sync::Arc;
+
+use fyris_index::{Entry, Index};
+use smallvec::SmallVec;
+
+use super::difference::{Difference, of_cell, of_write};
+use super::queue::{Announced, Told, ToldChange};
+use super::watchers::{Queues, Watchers};
+use crate::displaced::Change;
+use crate::ids::TableId;
+use crate::key_kind::KeyKind;
+use crate::pending::{CommitPart, Decision};
+use crate::slot::{Content, Slot};
+use crate::table_data::TableData;
+use crate::writer::Writer;
+
+/// An event that has its place in queues. It is told when it is dropped, if it was not before (TOLD).
+pub(crate) struct Announcement {
+    event: Arc<Announced>,
+    queues: Queues,
+}
+
+impl Announcement {
+    pub(super) fn new(queues: Queues, weight: usize) -> Announcement {
+        let event = Arc::new(Announced::new(weight));
+        queues.iter().for_each(|queue| queue.announce(&event));
+        Announcement { event, queues }
+    }
+
+    /// Says what the event was. Outside of all slots: it wakes who waits for it.
+    pub(super) fn tell(self, told: Told) {
+        self.event.tell(told);
+    }
+}
+
+impl Drop for Announcement {
+    fn drop(&mut self) {
+        self.event.tell(Told::Nothing);
+        for queue in &self.queues {
+            if let Some(waker) = queue.woken() {
+                waker.wake();
+            }
+        }
+    }
+}
+
+/// Leaves each queue in the list once.
+pub(super) fn each_once(queues: &mut Queues) {
+    queues.sort_unstable_by_key(Arc::as_ptr);
+    queues.dedup_by(|a, b| Arc::ptr_eq(a, b));
+}
+
+impl<K, I> TableData<K, I>
+where
+    K: KeyKind,
+    I: Index<Slot<K>>,
+    Slot<K>: Entry<Key = K::Key>,
+{
+    /// Writes as [`TableData::write`] does, to a table that is watched, and tells of it.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn write_watched<R>(
+        &self,
+        watchers: &Watchers,
+        key: &K::Key,
+        writer: &Writer<'_>,
+        f: &mut dyn FnMut(Option<Content>) -> (Change, R),
+    ) -> R {
+        let mut announced = None;
+        let result = self.write_now(key, writer, |old| {
+            let (change, result) = f(old);
+            let difference = of_write(old, &change);
+            let mut queues = Queues::new();
+            if !difference.is_empty() {
+                watchers.of_change(K::bytes(key), &difference, writer.pin, &mut queues);
+            }
+            if !queues.is_empty() {
+                let announcement = Announcement::new(queues, difference.len());
+                announced = Some((announcement, difference));
+            }
+            (change, result)
+        });
+        if let Some((announcement, difference)) = announced {
+            announcement.tell(Told::Changes {
+                stamp: writer.take_stamp(),
+                changes: told(&difference, watchers.table).collect(),
+            });
+        }
+        result
+    }
+
+    /// Adds the part of a commit that is going to be decided in a section of the table to what is told of it.
+    pub(crate) fn watch_part<'c>(
+        &self,
+        part: &'c CommitPart,
+        writer: &Writer<'_>,
+        watch: &mut CommitWatch<'c>,
+    ) {
+        if let Some(watchers) = writer.watchers {
+            watch.parts.push((watchers.table, part));
+            watch.weight += part.cells().len();
+            let keys = part.cells().iter().map(|cell| self.bytes_of(cell.key()));
+            watchers.of_keys(keys, writer.pin, &mut watch.queues);
+        }
+    }
+}
+
+fn told(difference: &Difference, table: TableId) -> impl Iterator<Item = ToldChange> {
+    difference.iter().map(move |change| change.told(table))
+}
+
+/// What a commit over one or several tables is going to tell.
+#[derive(Default)]
+pub(crate) struct CommitWatch<'c> {
+    /// The parts in watched tables.
+    parts: SmallVec<[(TableId, &'c CommitPart); 1]>,
+    queues: Queues,
+    weight: usize,
+}
+
+impl<'c> CommitWatch<'c> {
+    /// Gives the commit, which is sealed, its place in the queues of who is to be told.
+    pub(crate) fn announce(mut self) -> Option<CommitAnnouncement<'c>> {
+        if self.queues.is_empty() {
+            return None;
+        }
+        each_once(&mut self.queues);
+        Some(CommitAnnouncement {
+            announcement: Announcement::new(self.queues, self.weight),
+            parts: self.parts,
+        })
+    }
+}
+
+/// A commit that has its place in queues.
+pub(crate) struct CommitAnnouncement<'c> {
+    parts: SmallVec<[(TableId, &'c CommitPart); 1]>,
+    announcement: Announcement,
+}
+
+impl CommitAnnouncement<'_> {
+    /// Tells what the commit has changed, which is in the log. The caller has been pinned since before.
+    pub(crate) fn tell(self, decision: &Decision) {
+        let mut changes = Vec::new();
+        for (table, part) in self.parts {
+            for cell in part.cells() {
+                changes.extend(told(&of_cell(cell), table));
+            }
+        }
+        self.announcement.tell(Told::Changes {
+            stamp: decision.version(),
+            changes: changes.into(),
+        });
+    }
+}

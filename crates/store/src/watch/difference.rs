@@ -1,0 +1,132 @@
+//! What objects a change of a key adds, replaces and takes away.
+
+use std::collections::HashMap;
+
+use smallvec::{SmallVec, smallvec};
+
+use super::queue::ToldChange;
+use crate::chain;
+use crate::displaced::Change;
+use crate::ids::TableId;
+use crate::pending::Pending;
+use crate::record::{NewRecord, RecordPtr};
+use crate::slot::Content;
+
+/// The change of one object: single objects, never chains, of which one is there.
+#[derive(Clone, Copy)]
+pub(super) struct ObjectDiff {
+    pub(super) old: Option<Content>,
+    pub(super) new: Option<Content>,
+}
+
+impl ObjectDiff {
+    fn came(record: RecordPtr) -> ObjectDiff {
+        ObjectDiff {
+            old: None,
+            new: Some(Content::one(record)),
+        }
+    }
+
+    fn went(record: RecordPtr) -> ObjectDiff {
+        ObjectDiff {
+            old: Some(Content::one(record)),
+            new: None,
+        }
+    }
+
+    /// Returns a copy that lasts. The caller is pinned.
+    pub(super) fn told(self, table: TableId) -> ToldChange {
+        ToldChange {
+            table,
+            old: self.old.map(NewRecord::copy_of),
+            new: self.new.map(NewRecord::copy_of),
+        }
+    }
+}
+
+/// The changes of the objects of a key: in a bag what goes, and then what comes, each in the order of insertion.
+pub(super) type Difference = SmallVec<[ObjectDiff; 1]>;
+
+/// Returns what a write changes.
+pub(super) fn of_write(old: Option<Content>, change: &Change) -> Difference {
+    match change {
+        Change::Keep => Difference::new(),
+        Change::Put(new) => between(old, Some(*new)),
+        Change::Remove => between(old, None),
+        Change::Push(new) => came(chain::above(Some(*new), old)),
+        Change::Edit(edited) => {
+            let mut difference = went(edited.gone.iter().map(|object| object.record));
+            difference.extend(came(edited.came()));
+            difference
+        }
+    }
+}
+
+/// Returns what a decided commit changes under one of its keys.
+pub(super) fn of_cell(cell: &Pending) -> Difference {
+    let (old, new) = (cell.before(), cell.after());
+    match cell.part().adds() {
+        true => came(chain::above(new, old)),
+        false => between(old, new),
+    }
+}
+
+/// Returns what records came, given with the newest first.
+fn came(records: impl IntoIterator<Item = RecordPtr>) -> Difference {
+    let mut difference: Difference = records.into_iter().map(ObjectDiff::came).collect();
+    difference.reverse();
+    difference
+}
+
+/// Returns what records went, given with the newest first.
+fn went(records: impl IntoIterator<Item = RecordPtr>) -> Difference {
+    let mut difference: Difference = records.into_iter().map(ObjectDiff::went).collect();
+    difference.reverse();
+    difference
+}
+
+/// Returns what is different in any two contents of a key. An object that is in both has not changed.
+fn between(old: Option<Content>, new: Option<Content>) -> Difference {
+    let is_chain = |content: Option<Content>| content.is_some_and(Content::is_chain);
+    if is_chain(old) || is_chain(new) {
+        return between_chains(old, new);
+    }
+    match (old, new) {
+        (None, None) => Difference::new(),
+        (Some(old), Some(new)) if is_same(old, new) => Difference::new(),
+        (old, new) => smallvec![ObjectDiff { old, new }],
+    }
+}
+
+/// Returns whether two contents of one object each are the same object.
+fn is_same(old: Content, new: Content) -> bool {
+    old == new || (!old.is_inline() || !new.is_inline()) && old.newest().same_object(new.newest())
+}
+
+/// Does so for bags: O(objects of the key).
+fn between_chains(old: Option<Content>, new: Option<Content>) -> Difference {
+    let mut left: HashMap<u64, SmallVec<[RecordPtr; 1]>> = HashMap::new();
+    for record in chain::newest_first(new) {
+        left.entry(record.fingerprint()).or_default().push(record);
+    }
+    let has_gone = |record: &RecordPtr| {
+        let same = left.get_mut(&record.fingerprint());
+        let at = same
+            .as_ref()
+            .and_then(|same| same.iter().position(|new| new.same_object(*record)));
+        at.zip(same)
+            .map(|(at, same)| same.swap_remove(at))
+            .is_none()
+    };
+    let mut difference = went(
+        chain::newest_first(old)
+            .filter(has_gone)
+            .collect::<Vec<_>>(),
+    );
+    let is_left = |record: &RecordPtr| {
+        left.get(&record.fingerprint())
+            .is_some_and(|left| left.contains(record))
+    };
+    difference.extend(came(chain::newest_first(new).filter(is_left)));
+    difference
+}

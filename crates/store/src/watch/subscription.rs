@@ -1,0 +1,624 @@
+//! Subscriptions, as who is told of changes has them.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
+
+use futures_core::Stream;
+use fyris_sync::reclaim::{LocalGuard, pin};
+use fyris_term::Term;
+
+use super::difference::ObjectDiff;
+use super::filter::{KeyFilter, WatchFilter};
+use super::initial::InitialObjects;
+use super::queue::{Queued, Told, ToldChange, WatchQueue};
+use crate::error::{Error, Result};
+use crate::fork;
+use crate::ids::{Right, TableId, TableRef, TableType};
+use crate::record::{NewRecord, newest};
+use crate::slot::Content;
+use crate::snapshot;
+use crate::store::Store;
+use crate::table::Table;
+
+/// How a subscription begins, and what it has room for.
+///
+/// ```
+/// use fyris::SubscribeOptions;
+///
+/// let all = SubscribeOptions::new().from_snapshot().queue(1_000_000);
+/// assert_ne!(all, SubscribeOptions::new());
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SubscribeOptions {
+    queue: usize,
+    from_snapshot: bool,
+}
+
+/// The number of changes that a queue has room for where no other is asked for.
+const QUEUE: usize = 65_536;
+
+impl Default for SubscribeOptions {
+    fn default() -> SubscribeOptions {
+        SubscribeOptions {
+            queue: QUEUE,
+            from_snapshot: false,
+        }
+    }
+}
+
+impl SubscribeOptions {
+    /// Returns the options for changes from now on, with room for 65,536 of them.
+    ///
+    /// ```
+    /// assert_eq!(fyris::SubscribeOptions::new(), fyris::SubscribeOptions::default());
+    /// ```
+    pub fn new() -> SubscribeOptions {
+        SubscribeOptions::default()
+    }
+
+    /// Sets the number of changes that wait to be read, at most; at least one step of changes always has room.
+    ///
+    /// ```
+    /// use fyris::{Options, Store, SubscribeOptions, WatchFilter, WatchKind, term};
+    ///
+    /// let owner = Store::new().owner();
+    /// let table = owner.new_table("t", &Options::set())?;
+    /// let few = SubscribeOptions::new().queue(2);
+    /// let mut changes = table.subscribe(&WatchFilter::all(), &few)?;
+    /// table.insert_many((0..5).map(|n| term!({n})))?;
+    /// let kinds: Vec<WatchKind> = std::iter::from_fn(|| changes.try_next()).map(|event| event.kind).collect();
+    /// assert_eq!(kinds.len(), 3);
+    /// assert_eq!(kinds[2], WatchKind::Overflow { lost: 3 });
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    pub fn queue(self, changes: usize) -> SubscribeOptions {
+        SubscribeOptions {
+            queue: changes,
+            ..self
+        }
+    }
+
+    /// Asks for the objects first that are there now, at one moment of all tables, and then for all changes since: none
+    /// is missing, and none comes twice.
+    ///
+    /// ```
+    /// use fyris::{Options, Store, SubscribeOptions, WatchFilter, WatchKind, term};
+    ///
+    /// let owner = Store::new().owner();
+    /// let table = owner.new_table("t", &Options::set())?;
+    /// table.insert(&term!({1}))?;
+    /// let from = SubscribeOptions::new().from_snapshot();
+    /// let mut changes = table.subscribe(&WatchFilter::all(), &from)?;
+    /// table.insert(&term!({2}))?;
+    /// let kinds: Vec<WatchKind> = std::iter::from_fn(|| changes.try_next()).map(|event| event.kind).collect();
+    /// let objects = vec![term!({1})];
+    /// assert_eq!(kinds[0], WatchKind::Objects { table: table.reference(), objects });
+    /// assert_eq!(kinds[1], WatchKind::Current);
+    /// assert!(matches!(&kinds[2], WatchKind::Changes(changes) if changes[0].new == Some(term!({2}))));
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    pub fn from_snapshot(self) -> SubscribeOptions {
+        SubscribeOptions {
+            from_snapshot: true,
+            ..self
+        }
+    }
+}
+
+/// What a subscription is told.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WatchEvent {
+    /// The number of the event, from 1; what was lost counts as well.
+    pub seq: u64,
+    /// What happened.
+    pub kind: WatchKind,
+}
+
+impl WatchEvent {
+    /// Returns the changes of objects; none of other events.
+    ///
+    /// ```
+    /// use fyris::{WatchEvent, WatchKind};
+    ///
+    /// let event = WatchEvent { seq: 1, kind: WatchKind::Current };
+    /// assert!(event.changes().is_empty());
+    /// ```
+    pub fn changes(&self) -> &[ObjectChange] {
+        match &self.kind {
+            WatchKind::Changes(changes) => changes,
+            _ => &[],
+        }
+    }
+}
+
+/// The kinds of events.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum WatchKind {
+    /// Objects that were there when the subscription began, some of them.
+    Objects {
+        /// Their table.
+        table: TableRef,
+        /// The objects.
+        objects: Vec<Term>,
+    },
+    /// All objects that were there have been told; from now on changes come.
+    Current,
+    /// What one call, or one transaction, has changed, of what was asked for; not empty.
+    Changes(Vec<ObjectChange>),
+    /// All objects of a table went at once.
+    Cleared {
+        /// The table.
+        table: TableRef,
+        /// How many there were.
+        objects: usize,
+    },
+    /// A table was deleted; nothing more is told of it.
+    Deleted {
+        /// The table.
+        table: TableRef,
+    },
+    /// Changes did not fit into the queue, here: what is known of the tables by this subscription is not what they hold
+    /// any more.
+    Overflow {
+        /// How many, at most: also of those that only might have been wanted.
+        lost: u64,
+    },
+}
+
+/// The change of one object: `old` is what was there, `new` what is there since.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ObjectChange {
+    /// The table.
+    pub table: TableRef,
+    /// The object that is not there any more; `None` of one that came.
+    pub old: Option<Term>,
+    /// The object that is there; `None` of one that was deleted.
+    pub new: Option<Term>,
+}
+
+/// What changes in one or several tables, from [`Store::subscribe`] on: an iterator that waits, a [`Stream`] for async
+/// programs, or [`Subscription::try_next`] for who looks now and then.
+///
+/// # Order and consistency
+///
+/// What one call or one transaction changes in the tables is one event, which is whole, and comes after the change can be
+/// seen. Events come in the order of the changes of each key, and of calls that do not overlap; so does what a
+/// transaction changes, with respect to all that it has read. Changes of different keys by calls that overlap come in some
+/// order, which another subscription may see in another way. In one event the changes come in the order of tables, and
+/// in these of keys.
+///
+/// A write that puts an object where the same object is, or deletes what is not there, changes nothing, and is no event.
+///
+/// # Cost
+///
+/// Writers of a watched table pay for finding who wants to know, and where somebody does, for two short locks of the queue
+/// and copies of the objects. They never wait for a reader: what does not fit into the queue is lost, and the queue says so
+/// ([`WatchKind::Overflow`]).
+///
+/// It lasts until it is dropped, whatever becomes of the rights to the tables.
+///
+/// ```
+/// use fyris::{Options, Store, SubscribeOptions, WatchFilter, term};
+///
+/// let store = Store::new();
+/// let owner = store.owner();
+/// let orders = owner.new_table("orders", &Options::set())?;
+/// let changes = orders.subscribe(&WatchFilter::all(), &SubscribeOptions::new())?;
+/// let counter = std::thread::spawn(move || {
+///     // Ends with the table.
+///     changes.flat_map(|event| event.changes().to_vec()).filter(|change| change.old.is_none()).count()
+/// });
+/// orders.insert(&term!({1, :new}))?;
+/// orders.insert(&term!({1, :paid}))?;
+/// orders.insert(&term!({2, :new}))?;
+/// orders.delete()?;
+/// assert_eq!(counter.join().unwrap(), 2);
+/// # Ok::<(), fyris::Error>(())
+/// ```
+pub struct Subscription {
+    queue: Arc<WatchQueue>,
+    tables: Vec<Watching>,
+    /// What of it was told before the snapshot that it began with (FROM).
+    from: Option<From>,
+    initial: Option<InitialObjects>,
+    told: u64,
+}
+
+/// A table that is watched.
+struct Watching {
+    table: Table,
+    filter: KeyFilter,
+    ended: bool,
+}
+
+/// Where a snapshot is, with which a subscription begins.
+#[derive(Clone, Copy)]
+struct From {
+    place: u64,
+    /// The number of events that were announced before it was taken, and perhaps a few more.
+    announced: u64,
+}
+
+impl Store {
+    /// Subscribes to what changes in tables of this store.
+    ///
+    /// ```
+    /// use fyris::{Options, Store, SubscribeOptions, WatchFilter, term};
+    ///
+    /// let store = Store::new();
+    /// let owner = store.owner();
+    /// let from = owner.new_table("from", &Options::set())?;
+    /// let to = owner.new_table("to", &Options::set())?;
+    /// from.insert(&term!({1}))?;
+    /// let mut changes = store.subscribe(&[&from, &to], &WatchFilter::all(), &SubscribeOptions::new())?;
+    /// store.transaction(|tx| {
+    ///     tx.table(&from)?.delete_key(&1)?;
+    ///     tx.table(&to)?.insert(&term!({1}))
+    /// })?;
+    /// let event = changes.try_next().expect("it was committed");
+    /// assert_eq!(event.changes().len(), 2);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchTable`]; [`Error::NoAccess`] without the right to read; [`Error::WrongType`] for a range of a table
+    /// without an order of keys; [`Error::ReadOnly`] and [`Error::InTransaction`] for handles of snapshots and
+    /// transactions; [`Error::BadArgument`] for a table of another store, one that is given twice, and for none.
+    pub fn subscribe(
+        &self,
+        tables: &[&Table],
+        filter: &WatchFilter,
+        options: &SubscribeOptions,
+    ) -> Result<Subscription> {
+        if let Some(other) = tables.iter().find(|table| !table.is_in(self)) {
+            return refuse(format!("{other:?} is of another store"));
+        }
+        Subscription::new(tables, filter, options)
+    }
+}
+
+impl Table {
+    /// Subscribes to what changes in the table: as [`Store::subscribe`].
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, SubscribeOptions, WatchFilter, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.insert(&term!({:a, 1}))?;
+    /// let mut changes = table.subscribe(&WatchFilter::all(), &SubscribeOptions::new())?;
+    /// table.insert(&term!({:a, 2}))?;
+    /// table.delete_key(&term!(:a))?;
+    /// let event = changes.try_next().expect("the insert");
+    /// let change = &event.changes()[0];
+    /// assert_eq!((event.seq, &change.old, &change.new), (1, &Some(term!({:a, 1})), &Some(term!({:a, 2}))));
+    /// assert_eq!(changes.try_next().expect("the delete").changes()[0].new, None);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Store::subscribe`].
+    pub fn subscribe(
+        &self,
+        filter: &WatchFilter,
+        options: &SubscribeOptions,
+    ) -> Result<Subscription> {
+        Subscription::new(&[self], filter, options)
+    }
+}
+
+fn refuse<T>(what: String) -> Result<T> {
+    Err(Error::BadArgument(what))
+}
+
+/// What is to be had of a subscription at once.
+enum Next {
+    Event(WatchEvent),
+    /// Nothing yet.
+    Later,
+    /// Nothing any more.
+    Ended,
+}
+
+impl Subscription {
+    fn new(
+        tables: &[&Table],
+        filter: &WatchFilter,
+        options: &SubscribeOptions,
+    ) -> Result<Subscription> {
+        fork::check()?;
+        if tables.is_empty() {
+            return refuse("no table to subscribe to".to_owned());
+        }
+        let mut watching: Vec<Watching> = Vec::with_capacity(tables.len());
+        for table in tables {
+            table.check_live("subscribe")?;
+            table.live(Right::Read, &pin())?;
+            if watching.iter().any(|other| other.table.id() == table.id()) {
+                return refuse(format!("{table:?} is given twice"));
+            }
+            watching.push(Watching {
+                table: Table::clone(table),
+                filter: filter.of(table)?,
+                ended: true,
+            });
+        }
+        let mut new = Subscription {
+            queue: WatchQueue::new(options.queue),
+            tables: watching,
+            from: None,
+            initial: None,
+            told: 0,
+        };
+        // If one fails, the drop of `new` takes back the others.
+        for watching in &mut new.tables {
+            let shared = watching.table.shared();
+            watching.ended = !shared
+                .watchers()
+                .enter(&new.queue, &watching.filter, &shared.life);
+            // Who has deleted it may not have found the watchers; `enter` has waited, with a barrier.
+            if watching.ended || shared.is_deleted() {
+                return Err(shared.gone());
+            }
+        }
+        if options.from_snapshot {
+            new.begin_with_objects(tables, filter)?;
+        }
+        Ok(new)
+    }
+
+    /// Takes the snapshot that it begins with (FROM).
+    fn begin_with_objects(&mut self, tables: &[&Table], filter: &WatchFilter) -> Result<()> {
+        let taken = snapshot::take_within(tables)?;
+        self.from = Some(From {
+            place: taken[0].place(),
+            announced: self.queue.announced(),
+        });
+        let handles = tables
+            .iter()
+            .zip(taken)
+            .map(|(table, taken)| table.at(taken));
+        self.initial = Some(InitialObjects::new(handles, filter));
+        Ok(())
+    }
+
+    /// Returns the next event, if there is one now; `None` if there is none yet, or there are no more.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, SubscribeOptions, WatchFilter, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// let mut changes = table.subscribe(&WatchFilter::all(), &SubscribeOptions::new())?;
+    /// assert!(changes.try_next().is_none());
+    /// table.insert(&term!({1}))?;
+    /// assert!(changes.try_next().is_some());
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    pub fn try_next(&mut self) -> Option<WatchEvent> {
+        match self.step(None) {
+            Next::Event(event) => Some(event),
+            Next::Later | Next::Ended => None,
+        }
+    }
+
+    /// Waits for the next event, for some time; `None` if none came, or there are no more.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, SubscribeOptions, WatchFilter, term};
+    /// # use std::time::Duration;
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// let mut changes = table.subscribe(&WatchFilter::all(), &SubscribeOptions::new())?;
+    /// assert!(changes.next_within(Duration::from_millis(1)).is_none());
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    pub fn next_within(&mut self, time: Duration) -> Option<WatchEvent> {
+        self.wait(Instant::now().checked_add(time))
+    }
+
+    /// Returns whether all its tables are deleted, and all was told.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, SubscribeOptions, WatchFilter};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// let mut changes = table.subscribe(&WatchFilter::all(), &SubscribeOptions::new())?;
+    /// table.delete()?;
+    /// assert!(!changes.has_ended());
+    /// assert!(changes.next().is_some() && changes.has_ended());
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    pub fn has_ended(&self) -> bool {
+        fork::is_child() || self.tables.iter().all(|watching| watching.ended)
+    }
+
+    /// Returns the next event; if there is none yet, the context's waker is woken when there may be. The waker is woken
+    /// by who writes to a table: it must not wait, nor use the store. One waker waits at a time.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, SubscribeOptions, WatchFilter};
+    /// # use std::task::{Context, Poll, Waker};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// let mut changes = table.subscribe(&WatchFilter::all(), &SubscribeOptions::new())?;
+    /// assert_eq!(changes.poll_event(&mut Context::from_waker(Waker::noop())), Poll::Pending);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    pub fn poll_event(&mut self, context: &mut Context<'_>) -> Poll<Option<WatchEvent>> {
+        match self.step(Some(context.waker())) {
+            Next::Event(event) => Poll::Ready(Some(event)),
+            Next::Ended => Poll::Ready(None),
+            Next::Later => Poll::Pending,
+        }
+    }
+
+    fn wait(&mut self, end: Option<Instant>) -> Option<WatchEvent> {
+        let waker = Waker::from(Arc::new(Unpark(thread::current())));
+        loop {
+            match self.step(Some(&waker)) {
+                Next::Event(event) => return Some(event),
+                Next::Ended => return None,
+                Next::Later => {}
+            }
+            match end.map(|end| end.saturating_duration_since(Instant::now())) {
+                None => thread::park(),
+                Some(Duration::ZERO) => return None,
+                Some(left) => thread::park_timeout(left),
+            }
+        }
+    }
+
+    fn step(&mut self, waker: Option<&Waker>) -> Next {
+        if self.has_ended() {
+            return Next::Ended;
+        }
+        if let Some(initial) = &mut self.initial {
+            let kind = match initial.next_part() {
+                Some((table, objects)) => WatchKind::Objects { table, objects },
+                None => {
+                    self.initial = None;
+                    WatchKind::Current
+                }
+            };
+            return Next::Event(self.numbered(kind, 1));
+        }
+        let pin = pin();
+        loop {
+            let kind = match self.queue.pop(waker) {
+                None => return Next::Later,
+                Some(Queued::Lost(lost)) => {
+                    return Next::Event(self.numbered(WatchKind::Overflow { lost }, lost));
+                }
+                Some(Queued::Event(at, event)) => {
+                    event.told().and_then(|told| self.kind(told, at, &pin))
+                }
+            };
+            if let Some(kind) = kind {
+                return Next::Event(self.numbered(kind, 1));
+            }
+        }
+    }
+
+    fn numbered(&mut self, kind: WatchKind, counts: u64) -> WatchEvent {
+        let seq = self.told + 1;
+        self.told += counts;
+        WatchEvent { seq, kind }
+    }
+
+    /// Returns what is to be told of an event; `None` if nothing of it was asked for.
+    fn kind(&mut self, told: &Told, at: u64, pin: &LocalGuard) -> Option<WatchKind> {
+        let from = self.from;
+        let is_late = |stamp| {
+            from.is_none_or(|from| {
+                stamp >= from.place || cfg!(fyris_mutant = "store_watch_from_all")
+            })
+        };
+        let is_later = |stamp| match stamp {
+            0 => from.is_none_or(|from| at >= from.announced),
+            stamp => is_late(stamp),
+        };
+        match told {
+            Told::Changes { stamp, changes } if is_later(*stamp) => {
+                let wanted = changes.iter().filter_map(|change| self.change(change, pin));
+                let wanted: Vec<ObjectChange> = wanted.collect();
+                (!wanted.is_empty()).then_some(WatchKind::Changes(wanted))
+            }
+            Told::Cleared {
+                table,
+                stamp,
+                objects,
+            } if is_late(*stamp) => Some(WatchKind::Cleared {
+                table: self.watching(*table)?.table.reference(),
+                objects: *objects,
+            }),
+            Told::Deleted(table) => {
+                let watching = self
+                    .tables
+                    .iter_mut()
+                    .find(|watching| watching.table.id() == *table)?;
+                watching.ended = true;
+                let table = watching.table.reference();
+                Some(WatchKind::Deleted { table })
+            }
+            _ => None,
+        }
+    }
+
+    fn watching(&self, table: TableId) -> Option<&Watching> {
+        self.tables
+            .iter()
+            .find(|watching| watching.table.id() == table)
+    }
+
+    fn change(&self, change: &ToldChange, _pin: &LocalGuard) -> Option<ObjectChange> {
+        let Watching { table, filter, .. } = self.watching(change.table)?;
+        let keypos = table.keypos();
+        let content = |record: &Option<NewRecord>| record.as_ref().map(NewRecord::content);
+        let diff = ObjectDiff {
+            old: content(&change.old),
+            new: content(&change.new),
+        };
+        let in_order = table.table_type() == TableType::OrderedSet;
+        let object = |content: Content| newest(content, keypos).to_term();
+        filter.has(diff, in_order, keypos).then(|| ObjectChange {
+            table: table.reference(),
+            old: diff.old.map(object),
+            new: diff.new.map(object),
+        })
+    }
+}
+
+impl Drop for Subscription {
+    fn drop(&mut self) {
+        // A forked child has the locks as other threads had left them.
+        if fork::is_child() {
+            return;
+        }
+        for watching in self.tables.iter().filter(|watching| !watching.ended) {
+            let shared = watching.table.shared();
+            shared
+                .watchers()
+                .leave(&self.queue, &watching.filter, &shared.life);
+        }
+        self.queue.close();
+    }
+}
+
+/// Waits for each event; ends when all tables are deleted.
+impl Iterator for Subscription {
+    type Item = WatchEvent;
+
+    fn next(&mut self) -> Option<WatchEvent> {
+        self.wait(None)
+    }
+}
+
+/// As [`Subscription::poll_event`].
+impl Stream for Subscription {
+    type Item = WatchEvent;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<WatchEvent>> {
+        self.get_mut().poll_event(context)
+    }
+}
+
+impl std::fmt::Debug for Subscription {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let tables = self.tables.iter().map(|watching| &watching.table);
+        f.debug_list().entries(tables).finish()
+    }
+}
+
+/// Wakes a thread that waits.
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}

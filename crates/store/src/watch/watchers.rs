@@ -1,0 +1,232 @@
+//! Who watches a table, and of what.
+
+use std::sync::Arc;
+
+use fyris_index::{Action, BytesMap};
+use fyris_sync::atomic::{AtomicPtr, Ordering};
+use fyris_sync::lock::{Mutex, MutexGuard};
+use fyris_sync::reclaim::{Guard, PROTECT, Retire, pin};
+use smallvec::SmallVec;
+
+use super::announce::Announcement;
+use super::difference::Difference;
+use super::filter::KeyFilter;
+use super::queue::{Told, WatchQueue};
+use crate::ids::TableId;
+use crate::life::Life;
+
+/// Queues that are told of one event.
+pub(super) type Queues = SmallVec<[Arc<WatchQueue>; 2]>;
+
+/// The subscriptions of a table.
+pub(crate) struct Watchers {
+    pub(super) table: TableId,
+    pub(super) keypos: usize,
+    /// Those of single keys, by the bytes of these.
+    by_key: BytesMap<Queues>,
+    /// The others; null if there are none.
+    others: AtomicPtr<Others>,
+    turn: Mutex<Turn>,
+}
+
+/// Subscriptions that are asked one by one.
+struct Others(Vec<Watcher>);
+
+#[derive(Clone)]
+struct Watcher {
+    queue: Arc<WatchQueue>,
+    filter: KeyFilter,
+}
+
+/// What who changes the subscriptions needs.
+#[derive(Default)]
+struct Turn {
+    subscriptions: usize,
+    /// Whether the table is deleted.
+    ended: bool,
+}
+
+impl Watchers {
+    pub(crate) fn new(table: TableId, keypos: usize) -> Watchers {
+        Watchers {
+            table,
+            keypos,
+            by_key: BytesMap::new(),
+            others: AtomicPtr::new(std::ptr::null_mut()),
+            turn: Mutex::default(),
+        }
+    }
+
+    fn turn(&self) -> MutexGuard<'_, Turn> {
+        // Nothing is left half done by a panic.
+        self.turn.lock().unwrap_or_else(|p| p.into_inner())
+    }
+
+    /// Lets a queue be told of what the filter wants (ANNOUNCED). Returns `false` if the table is deleted.
+    pub(super) fn enter(&self, queue: &Arc<WatchQueue>, filter: &KeyFilter, life: &Life) -> bool {
+        let pin = pin();
+        {
+            let mut turn = self.turn();
+            if turn.ended {
+                return false;
+            }
+            turn.subscriptions += 1;
+            match filter {
+                KeyFilter::Key(key) => {
+                    self.change_key(key, &pin, |queues| queues.push(queue.clone()))
+                }
+                _ => self.change_others(&pin, |others| {
+                    others.push(Watcher {
+                        queue: queue.clone(),
+                        filter: filter.clone(),
+                    });
+                }),
+            }
+            life.set_watched(true);
+        }
+        if !cfg!(fyris_mutant = "store_watch_unwaited") {
+            life.wait_for_changes(&pin);
+        }
+        true
+    }
+
+    /// Lets it be told of nothing more.
+    pub(super) fn leave(&self, queue: &Arc<WatchQueue>, filter: &KeyFilter, life: &Life) {
+        let (pin, mut turn) = (pin(), self.turn());
+        let is_other = |other: &Arc<WatchQueue>| !Arc::ptr_eq(other, queue);
+        match filter {
+            KeyFilter::Key(key) => {
+                self.change_key(key, &pin, |queues| queues.retain(|q| is_other(q)))
+            }
+            _ => self.change_others(&pin, |others| others.retain(|other| is_other(&other.queue))),
+        }
+        turn.subscriptions -= 1;
+        if turn.subscriptions == 0 {
+            life.set_watched(false);
+        }
+    }
+
+    fn change_key(&self, key: &[u8], pin: &impl Guard, change: impl Fn(&mut Queues)) {
+        self.by_key.compute(key, pin, |queues| {
+            let mut queues = queues.cloned().unwrap_or_default();
+            change(&mut queues);
+            match queues.is_empty() {
+                true => Action::Remove,
+                false => Action::Put(queues),
+            }
+        });
+    }
+
+    /// Replaces the list of those that are asked one by one. The caller has the turn.
+    fn change_others(&self, pin: &impl Guard, change: impl FnOnce(&mut Vec<Watcher>)) {
+        let mut list = self.others(pin).to_vec();
+        change(&mut list);
+        let new = match list.is_empty() {
+            true => std::ptr::null_mut(),
+            false => Box::into_raw(Box::new(Others(list))),
+        };
+        // AcqRel: pairs with PROTECT in `others`.
+        let old = self.others.swap(new, Ordering::AcqRel);
+        if !old.is_null() {
+            // SAFETY: from a Box, and replaced once.
+            unsafe { pin.retire(old) };
+        }
+    }
+
+    fn others<'g>(&self, _pin: &'g impl Guard) -> &'g [Watcher] {
+        // PROTECT: pairs with the AcqRel in `change_others`.
+        let others = self.others.load(PROTECT);
+        // SAFETY: null, or retired after it was replaced (RECLAIM).
+        unsafe { others.as_ref() }.map_or(&[], |others| &others.0)
+    }
+
+    /// Adds those to `queues` that want to know of a change of a key. Runs with a slot protected.
+    pub(super) fn of_change(
+        &self,
+        key: &[u8],
+        difference: &Difference,
+        pin: &impl Guard,
+        queues: &mut Queues,
+    ) {
+        self.of_key(key, pin, queues);
+        for watcher in self.others(pin) {
+            if watcher.filter.wants(key, difference, self.keypos) {
+                queues.push(watcher.queue.clone());
+            }
+        }
+    }
+
+    /// Adds those that may want to know of changes of many keys: of a commit.
+    pub(super) fn of_keys<'k>(
+        &self,
+        keys: impl Iterator<Item = &'k [u8]>,
+        pin: &impl Guard,
+        queues: &mut Queues,
+    ) {
+        if !self.by_key.is_empty() {
+            keys.for_each(|key| self.of_key(key, pin, queues));
+        }
+        queues.extend(self.others(pin).iter().map(|watcher| watcher.queue.clone()));
+    }
+
+    fn of_key(&self, key: &[u8], pin: &impl Guard, queues: &mut Queues) {
+        if let Some(of_key) = self.by_key.get(key, pin) {
+            queues.extend(of_key.iter().cloned());
+        }
+    }
+
+    fn all(&self, pin: &impl Guard) -> Queues {
+        let mut queues: Queues = self
+            .others(pin)
+            .iter()
+            .map(|watcher| watcher.queue.clone())
+            .collect();
+        queues.extend(self.by_key.values(pin).flatten().cloned());
+        super::announce::each_once(&mut queues);
+        queues
+    }
+
+    /// Announces that the table is going to be emptied, to which nobody writes.
+    pub(crate) fn announce_clearing(&self, pin: &impl Guard) -> Clearing {
+        Clearing(Announcement::new(self.all(pin), 1), self.table)
+    }
+
+    /// Tells that the table is deleted, and lets nobody in any more.
+    pub(crate) fn end(&self, pin: &impl Guard) {
+        self.turn().ended = true;
+        Announcement::new(self.all(pin), 1).tell(Told::Deleted(self.table));
+    }
+}
+
+/// The emptying of a table that has its place in queues.
+pub(crate) struct Clearing(Announcement, TableId);
+
+impl Clearing {
+    /// Tells that it has happened: how many objects there were, and the place in the log from which on snapshots do not
+    /// see them.
+    pub(crate) fn tell(self, objects: usize, stamp: u64) {
+        self.0.tell(Told::Cleared {
+            table: self.1,
+            stamp,
+            objects,
+        });
+    }
+}
+
+impl Drop for Watchers {
+    fn drop(&mut self) {
+        // Relaxed: `&mut self` is ordered after everything.
+        let others = self.others.load(Ordering::Relaxed);
+        if !others.is_null() {
+            // SAFETY: from a Box, and not retired, as it was not replaced.
+            drop(unsafe { Box::from_raw(others) });
+        }
+    }
+}
+
+impl Retire for Others {
+    unsafe fn reclaim(ptr: *mut Others) {
+        // SAFETY: from a Box, reclaimed once.
+        drop(unsafe { Box::from_raw(ptr) });
+    }
+}

@@ -1,0 +1,250 @@
+//! Subscriptions follow tables that threads write to in all ways: each change goes on from what the ones before have left,
+//! and at the end they have what the tables have.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use fyris::{
+    Options, SubscribeOptions, Subscription, Table, TableRef, Term, WatchFilter, WatchKind, term,
+};
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+
+use crate::random::{KEYS, TYPES, millis, model, program, seed, work};
+use crate::serial::{Model, World, kinds_of, pair, store};
+
+/// A copy of both tables of a world, kept by a subscription.
+struct Copy {
+    name: &'static str,
+    changes: Subscription,
+    tables: [TableRef; 2],
+    model: Model,
+    /// Which objects it has: of this key, or of at least this value.
+    key: Option<i64>,
+    least: Option<i64>,
+    seq: u64,
+    is_current: bool,
+}
+
+impl Copy {
+    fn new(name: &'static str, world: &World, filter: WatchFilter, from_snapshot: bool) -> Copy {
+        let options = SubscribeOptions::new().queue(usize::MAX);
+        let options = match from_snapshot {
+            true => options.from_snapshot(),
+            false => options,
+        };
+        let tables: Vec<&Table> = world.tables.iter().collect();
+        let changes = world
+            .store
+            .subscribe(&tables, &filter, &options)
+            .expect("live tables");
+        Copy {
+            name,
+            changes,
+            tables: [0, 1].map(|at| world.tables[at].reference()),
+            model: Model::new(),
+            key: None,
+            least: None,
+            seq: 0,
+            is_current: !from_snapshot,
+        }
+    }
+
+    fn at(&self, table: TableRef) -> usize {
+        self.tables
+            .iter()
+            .position(|&known| known == table)
+            .expect("one of two")
+    }
+
+    /// Returns whether an object is one of those that it is told of by itself.
+    fn has(&self, (key, value): (i64, i64)) -> bool {
+        self.key.is_none_or(|of| of == key) && self.least.is_none_or(|least| value >= least)
+    }
+
+    fn add(&mut self, table: usize, object: &Term) {
+        let (key, value) = pair(object);
+        if self.has((key, value)) {
+            self.model.entry((table, key)).or_default().push(value);
+        }
+    }
+
+    /// Takes an object out, which must be there.
+    fn take(&mut self, table: usize, object: &Term) -> Result<(), String> {
+        let (key, value) = pair(object);
+        if !self.has((key, value)) {
+            return Ok(());
+        }
+        let values = self.model.entry((table, key)).or_default();
+        let at = values.iter().position(|&there| there == value);
+        let at =
+            at.ok_or_else(|| format!("{}: {object:?} was not there but {values:?}", self.name))?;
+        values.remove(at);
+        if values.is_empty() {
+            self.model.remove(&(table, key));
+        }
+        Ok(())
+    }
+
+    /// Takes over what there is to be told.
+    fn follow(&mut self) -> Result<u64, String> {
+        let mut events = 0;
+        while let Some(event) = self.changes.try_next() {
+            events += 1;
+            self.seq += 1;
+            if event.seq != self.seq {
+                return Err(format!(
+                    "{}: event {} after {}",
+                    self.name,
+                    event.seq,
+                    self.seq - 1
+                ));
+            }
+            match event.kind {
+                WatchKind::Objects { table, objects } if !self.is_current => {
+                    let table = self.at(table);
+                    objects.iter().for_each(|object| self.add(table, object));
+                }
+                WatchKind::Current if !self.is_current => self.is_current = true,
+                WatchKind::Changes(changes) if self.is_current => {
+                    for change in &changes {
+                        let table = self.at(change.table);
+                        if let Some(old) = &change.old {
+                            self.take(table, old)?;
+                        }
+                        if let Some(new) = &change.new {
+                            self.add(table, new);
+                        }
+                        if change.old.is_none() && change.new.is_none() {
+                            return Err(format!("{}: nothing has changed", self.name));
+                        }
+                    }
+                }
+                WatchKind::Cleared { table, objects } if self.is_current => {
+                    let table = self.at(table);
+                    let mine = self.model.iter().filter(|((t, _), _)| *t == table);
+                    let mine: usize = mine.map(|(_, values)| values.len()).sum();
+                    if self.key.is_none() && self.least.is_none() && mine != objects {
+                        return Err(format!("{}: {objects} went, not {mine}", self.name));
+                    }
+                    self.model.retain(|(t, _), _| *t != table);
+                }
+                other => return Err(format!("{}: {other:?}", self.name)),
+            }
+        }
+        Ok(events)
+    }
+
+    /// Compares with what the tables hold.
+    fn check(&self, content: &Model) -> Result<(), String> {
+        let mut content = content.clone();
+        for (&(_, key), values) in &mut content {
+            values.retain(|&value| self.has((key, value)));
+        }
+        content.retain(|_, values| !values.is_empty());
+        let mut mine = self.model.clone();
+        mine.values_mut().for_each(|values| values.sort_unstable());
+        match mine == content {
+            true => Ok(()),
+            false => Err(format!(
+                "{}: {mine:?}\nbut the tables hold {content:?}",
+                self.name
+            )),
+        }
+    }
+}
+
+fn copies(world: &World, round: u64) -> Vec<Copy> {
+    let key = round as i64 % KEYS;
+    let least = term!([{{:"_", :"$1"}, [{:">=", :"$1", 4}], [true]}]);
+    let least = fyris::MatchSpec::new(&least).expect("right");
+    let mut copies = vec![
+        Copy::new("all", world, WatchFilter::all(), true),
+        Copy {
+            key: Some(key),
+            ..Copy::new("of a key", world, WatchFilter::key(term!((key))), true)
+        },
+        Copy {
+            least: Some(4),
+            ..Copy::new("of a pattern", world, WatchFilter::matching(least), true)
+        },
+    ];
+    if world.kind() == fyris::TableType::OrderedSet {
+        let range = WatchFilter::range(term!((key))..=term!((key)));
+        copies.push(Copy {
+            key: Some(key),
+            ..Copy::new("of a range", world, range, true)
+        });
+    }
+    copies
+}
+
+/// One round: threads write, and copies are begun before that and in the midst of it.
+fn round(kind: &Options, round: u64, time: Duration) -> Result<u64, String> {
+    let mut rng = StdRng::seed_from_u64(seed() + round);
+    let world = World::new(&store(), kind, &model(&mut rng));
+    let mut first = copies(&world, round);
+    let (stop, clock, failed) = (
+        AtomicBool::new(false),
+        AtomicU64::new(0),
+        AtomicBool::new(false),
+    );
+    let mut followed = Ok(0);
+    let mut late = Vec::new();
+    std::thread::scope(|s| {
+        for me in 0..3 {
+            let (world, stop, clock, failed) = (&world, &stop, &clock, &failed);
+            let mut rng = StdRng::seed_from_u64(seed() + round * 3 + me);
+            s.spawn(move || {
+                while !stop.load(Ordering::Relaxed) {
+                    let program = program(&mut rng, world.kind());
+                    let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                        work(world, &program, clock)
+                    }));
+                    if !matches!(done, Ok(Ok(_))) {
+                        failed.store(true, Ordering::Relaxed);
+                        stop.store(true, Ordering::Relaxed);
+                    }
+                }
+            });
+        }
+        let until = Instant::now() + time;
+        while Instant::now() < until && followed.is_ok() && !stop.load(Ordering::Relaxed) {
+            if late.len() < 12 {
+                late.extend(copies(&world, round + 1));
+            }
+            for copy in first.iter_mut().chain(&mut late) {
+                match (copy.follow(), &mut followed) {
+                    (Ok(more), Ok(all)) => *all += more,
+                    (Err(wrong), _) => followed = Err(wrong),
+                    _ => {}
+                }
+            }
+        }
+        stop.store(true, Ordering::Relaxed);
+    });
+    let mut all = followed?;
+    if failed.load(Ordering::Relaxed) {
+        return Err("a writer failed".to_owned());
+    }
+    let content = world.content();
+    for copy in first.iter_mut().chain(&mut late) {
+        all += copy.follow()?;
+        copy.check(&content)?;
+    }
+    Ok(all)
+}
+
+#[test]
+fn what_is_followed_is_what_is_there() {
+    let kinds = kinds_of(&TYPES);
+    let time = Duration::from_millis(millis() * 3 / kinds.len() as u64);
+    let mut all = 0;
+    for (at, kind) in kinds.iter().enumerate() {
+        match round(kind, at as u64, time) {
+            Ok(events) => all += events,
+            Err(wrong) => panic!("{kind:?}: {wrong}"),
+        }
+    }
+    println!("{all} events");
+}
