@@ -125,7 +125,14 @@ store_commit_not_undone |                    | -p fyris --test lists
 store_commit_untold     | --cfg loom         | -p fyris --lib ops::model --profile quick
 store_list_waits_inside |                    | -p fyris --test concurrent lists_end
 store_list_unmoved      |                    | -p fyris --test concurrent what_is_deleted
-store_watch_unwaited    |                    | -p fyris --test life a_watch
+store_watch_unwaited    |                    | -p fyris --test transactions watched
+store_clearing_unwaited |                    | -p fyris --test transactions watched
+store_cleared_beside    |                    | -p fyris --test transactions watched
+store_announced_unsealed |                   | -p fyris --test transactions watched
+store_commit_announced_late |                | -p fyris --test transactions watched
+store_watch_from_all    |                    | -p fyris --test transactions watched
+store_overflow_untold   |                    | -p fyris --test watch an_overflow
+store_through_unheld    |                    | -p fyris --test transactions watched
 store_read_passed       |                    | -p fyris --lib ops::commit
 store_waits_for_ever    |                    | -p fyris --test held_snapshots
 store_left_behind_lost  |                    | -p fyris --lib version::tests

@@ -153,6 +153,13 @@ impl TableShared {
         self.watchers.get_or_init(new)
     }
 
+    /// Returns the number of subscriptions.
+    pub(crate) fn subscriptions(&self) -> usize {
+        self.watchers
+            .get()
+            .map_or(0, |watchers| watchers.subscriptions())
+    }
+
     /// Returns whether the table is deleted.
     pub(crate) fn is_deleted(&self) -> bool {
         // Acquire: pairs with the AcqRel in `empty`.

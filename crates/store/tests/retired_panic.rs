@@ -4,7 +4,10 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use fyris::{MatchSpec, Options, ResourceRefs, Store, Table, Term, set_resource_refs};
+use fyris::{
+    MatchSpec, Options, ResourceRefs, Store, SubscribeOptions, Table, Term, WatchFilter,
+    set_resource_refs,
+};
 use fyris_term::{Atom, Blob, Reference};
 
 const KEEPER: &[u8] = b"keeper";
@@ -38,9 +41,18 @@ fn check(options: &Options, write: impl Fn(&Table)) {
     let owner = Store::new().owner();
     let table = owner.new_table("t", options).expect("a table");
     table.insert(&object(1)).expect("inserts");
+    let told = table.subscribe(&WatchFilter::all(), &SubscribeOptions::new());
+    let mut told = told.expect("a live table");
     PANICS.store(true, Ordering::Relaxed);
     catch_unwind(AssertUnwindSafe(|| write(&table))).expect_err("the binding fails");
     assert_eq!(table.lookup(&Term::Int(1)), Ok(vec![object(2)]));
+    let event = told.try_next().expect("it is told");
+    let news = event
+        .changes()
+        .iter()
+        .filter_map(|change| change.new.clone());
+    assert_eq!(news.collect::<Vec<_>>(), [object(2)]);
+    drop((event, told));
     let before = GONE.load(Ordering::Relaxed);
     table.delete_key(&1).expect("deletes");
     assert_eq!(

@@ -194,10 +194,12 @@ where
             let part = commit.part(0);
             let mut watch = CommitWatch::default();
             self.watch_part(part, writer, &mut watch);
+            let unsealed = cfg!(fyris_mutant = "store_announced_unsealed")
+                .then(|| std::mem::take(&mut watch).announce());
             if !self.passes_guards(part, commit.block(), writer.pin) || !commit.seal() {
                 return (Outcome::Failed, None);
             }
-            let announced = watch.announce();
+            let announced = unsealed.unwrap_or_else(|| watch.announce());
             self.count_coming(placed, part);
             self.commits.log.append(commit, writer.pin);
             self.count_gone(placed, part);

@@ -293,7 +293,7 @@ impl Table {
     /// (a walk over the whole table), `stats`, `index`, and `index_info`: what [`Table::figures`] returns, as a list of
     /// pairs; and `snapshots`: a map of the number `alive`, the age of the `oldest` in milliseconds (`none`, if none
     /// is), whether the table is `versioned`, the number of versions that are `retained`, and the `bytes` that these
-    /// take.
+    /// take; and `subscriptions`: how many watch the table.
     ///
     /// ```
     /// # use fyris::{InfoValue, Options, Store, term};
@@ -319,6 +319,7 @@ impl Table {
             "binary" => InfoValue::Term(self.binaries()),
             "stats" => boolean(false),
             "snapshots" => return Ok(self.snapshots_info().map(InfoValue::Term)),
+            "subscriptions" => InfoValue::Term(Term::Int(self.shared.subscriptions() as i64)),
             "consistent" => boolean(self.shared.settings.consistent),
             "snapshot_ttl" => InfoValue::Term(match self.shared.settings.snapshot_ttl {
                 Some(age) => Term::Int(age.as_millis() as i64),

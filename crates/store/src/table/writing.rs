@@ -243,7 +243,8 @@ impl Table {
             return Ok(old);
         }
         // It is watched: what others write to the old content comes before, for who is told of both.
-        let closed = self.shared.life.close(pin);
+        let beside = cfg!(fyris_mutant = "store_cleared_beside");
+        let closed = (!beside).then(|| self.shared.life.close(pin));
         let state = self.shared.life.state();
         self.data(state, Right::Write, pin)?;
         let clearing = self.shared.watchers().announce_clearing(pin);

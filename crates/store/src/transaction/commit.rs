@@ -213,11 +213,19 @@ impl Transaction {
             return Err(self.conflict(&works[0].part.table, None));
         }
         let counted = || written(works).zip(commit.block().parts());
-        let announced = watch.announce();
+        let late = cfg!(fyris_mutant = "store_commit_announced_late");
+        let mut announced = if late {
+            None
+        } else {
+            std::mem::take(&mut watch).announce()
+        };
         for (work, part) in counted() {
             with_data!(work.content, data => data.count_coming(&work.placed, part));
         }
         log.append(commit, pin);
+        if late {
+            announced = watch.announce();
+        }
         for (work, part) in counted() {
             with_data!(work.content, data => data.count_gone(&work.placed, part));
         }

@@ -68,26 +68,27 @@ where
         writer: &Writer<'_>,
         f: &mut dyn FnMut(Option<Content>) -> (Change, R),
     ) -> R {
-        let mut announced = None;
-        let result = self.write_now(key, writer, |old| {
-            let (change, result) = f(old);
-            let difference = of_write(old, &change);
+        // With the slot protected, so that events of a key come in its order. What `f` has decided on is going to be.
+        let announce = |old, change: &Change| {
+            let difference = of_write(old, change);
             let mut queues = Queues::new();
             if !difference.is_empty() {
                 watchers.of_change(K::bytes(key), &difference, writer.pin, &mut queues);
             }
-            if !queues.is_empty() {
-                let announcement = Announcement::new(queues, difference.len());
-                announced = Some((announcement, difference));
-            }
+            (!queues.is_empty()).then(|| WrittenChange {
+                announcement: Some(Announcement::new(queues, difference.len())),
+                table: watchers.table,
+                difference,
+                writer,
+            })
+        };
+        let mut announced = None;
+        let result = self.write_now(key, writer, |old| {
+            let (change, result) = f(old);
+            announced = announce(old, &change);
             (change, result)
         });
-        if let Some((announcement, difference)) = announced {
-            announcement.tell(Told::Changes {
-                stamp: writer.take_stamp(),
-                changes: told(&difference, watchers.table).collect(),
-            });
-        }
+        drop(announced);
         result
     }
 
@@ -103,6 +104,25 @@ where
             watch.weight += part.cells().len();
             let keys = part.cells().iter().map(|cell| self.bytes_of(cell.key()));
             watchers.of_keys(keys, writer.pin, &mut watch.queues);
+        }
+    }
+}
+
+/// The change of a write, which is told when this is dropped: also if it panics at what it has displaced (TOLD).
+struct WrittenChange<'w> {
+    announcement: Option<Announcement>,
+    table: TableId,
+    difference: Difference,
+    writer: &'w Writer<'w>,
+}
+
+impl Drop for WrittenChange<'_> {
+    fn drop(&mut self) {
+        if let Some(announcement) = self.announcement.take() {
+            announcement.tell(Told::Changes {
+                stamp: self.writer.take_stamp(),
+                changes: told(&self.difference, self.table).collect(),
+            });
         }
     }
 }

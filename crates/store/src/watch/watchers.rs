@@ -62,6 +62,11 @@ impl Watchers {
         self.turn.lock().unwrap_or_else(|p| p.into_inner())
     }
 
+    /// Returns the number of subscriptions.
+    pub(crate) fn subscriptions(&self) -> usize {
+        self.turn().subscriptions
+    }
+
     /// Lets a queue be told of what the filter wants (ANNOUNCED). Returns `false` if the table is deleted.
     pub(super) fn enter(&self, queue: &Arc<WatchQueue>, filter: &KeyFilter, life: &Life) -> bool {
         let pin = pin();
