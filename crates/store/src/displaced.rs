@@ -123,8 +123,10 @@ where
         if let Some(part) = writer.within {
             return self.write_within(part, key, writer, f);
         }
-        if let Some(watchers) = writer.watchers {
-            return self.write_watched(watchers, key, writer, &mut f);
+        if let Some(watchers) = writer.watchers
+            && let Some(interest) = watchers.interest(K::bytes(key), writer.pin)
+        {
+            return self.write_watched(&interest, key, writer, &mut f);
         }
         self.write_now(key, writer, f)
     }
@@ -500,7 +502,10 @@ impl TableData<Exact, HashIndex<Slot<Exact>>> {
         }
         if let Some(watchers) = writer.watchers {
             let (bytes, len) = (key.word.to_le_bytes(), key.len);
-            return self.write_watched(watchers, Exact::from_bytes(&bytes[..len]), writer, &mut f);
+            if let Some(interest) = watchers.interest(&bytes[..len], writer.pin) {
+                let key = Exact::from_bytes(&bytes[..len]);
+                return self.write_watched(&interest, key, writer, &mut f);
+            }
         }
         let has_key = |slot: &Slot<Exact>| slot.has_short_key(key);
         loop {

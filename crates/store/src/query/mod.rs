@@ -78,4 +78,4 @@ pub use continuation::{Chunk, Continuation};
 pub use list::match_spec_run;
 pub use plan::Explanation;
 pub use query::Query;
-pub(crate) use work::machine_or_default;
+pub(crate) use work::{machine_or_default, rejects};

@@ -228,7 +228,7 @@ impl Work {
 
 /// Returns whether an inline object is turned away by the integers that it is made of, before it is materialized.
 #[inline(always)]
-fn rejects(spec: &MatchSpec, object: &Object<'_>) -> bool {
+pub(crate) fn rejects(spec: &MatchSpec, object: &Object<'_>) -> bool {
     object.is_inline() && spec.rejects(object.arity(), |n| object.word_int(n))
 }
 

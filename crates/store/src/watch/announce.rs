@@ -6,8 +6,8 @@ use fyris_index::{Entry, Index};
 use smallvec::SmallVec;
 
 use super::difference::{Difference, of_cell, of_write};
-use super::queue::{Announced, Told, ToldChange};
-use super::watchers::{Queues, Watchers};
+use super::queue::{Announced, Told, ToldChange, ToldChanges};
+use super::watchers::{Interest, Queues};
 use crate::displaced::Change;
 use crate::ids::TableId;
 use crate::key_kind::KeyKind;
@@ -38,11 +38,7 @@ impl Announcement {
 impl Drop for Announcement {
     fn drop(&mut self) {
         self.event.tell(Told::Nothing);
-        for queue in &self.queues {
-            if let Some(waker) = queue.woken() {
-                waker.wake();
-            }
-        }
+        self.queues.iter().for_each(|queue| queue.wake());
     }
 }
 
@@ -58,12 +54,11 @@ where
     I: Index<Slot<K>>,
     Slot<K>: Entry<Key = K::Key>,
 {
-    /// Writes as [`TableData::write`] does, to a table that is watched, and tells of it.
-    #[cold]
+    /// Writes as [`TableData::write`] does, to a key that is watched, and tells of it.
     #[inline(never)]
     pub(crate) fn write_watched<R>(
         &self,
-        watchers: &Watchers,
+        interest: &Interest<'_>,
         key: &K::Key,
         writer: &Writer<'_>,
         f: &mut dyn FnMut(Option<Content>) -> (Change, R),
@@ -71,13 +66,13 @@ where
         // With the slot protected, so that events of a key come in its order. What `f` has decided on is going to be.
         let announce = |old, change: &Change| {
             let difference = of_write(old, change);
-            let mut queues = Queues::new();
-            if !difference.is_empty() {
-                watchers.of_change(K::bytes(key), &difference, writer.pin, &mut queues);
-            }
+            let queues = match difference.is_empty() {
+                true => Queues::new(),
+                false => interest.in_change(K::bytes(key), &difference),
+            };
             (!queues.is_empty()).then(|| WrittenChange {
                 announcement: Some(Announcement::new(queues, difference.len())),
-                table: watchers.table,
+                table: interest.watchers.table,
                 difference,
                 writer,
             })
@@ -163,7 +158,7 @@ pub(crate) struct CommitAnnouncement<'c> {
 impl CommitAnnouncement<'_> {
     /// Tells what the commit has changed, which is in the log. The caller has been pinned since before.
     pub(crate) fn tell(self, decision: &Decision) {
-        let mut changes = Vec::new();
+        let mut changes = ToldChanges::new();
         for (table, part) in self.parts {
             for cell in part.cells() {
                 changes.extend(told(&of_cell(cell), table));
@@ -171,7 +166,7 @@ impl CommitAnnouncement<'_> {
         }
         self.announcement.tell(Told::Changes {
             stamp: decision.version(),
-            changes: changes.into(),
+            changes,
         });
     }
 }

@@ -12,7 +12,7 @@ use super::difference::{Difference, ObjectDiff};
 use crate::error::{Error, Result};
 use crate::ids::Right;
 use crate::ops::Span;
-use crate::query::machine_or_default;
+use crate::query::{machine_or_default, rejects};
 use crate::record::newest;
 use crate::slot::Content;
 use crate::table::{ObjectIter, Table, span_of};
@@ -199,18 +199,25 @@ pub(super) enum KeyFilter {
 }
 
 impl KeyFilter {
+    /// Returns whether a change of a key may be wanted.
+    pub(super) fn may_want(&self, key: &[u8]) -> bool {
+        match self {
+            KeyFilter::All | KeyFilter::Matching(_) => true,
+            KeyFilter::Key(wanted) => **wanted == *key,
+            KeyFilter::Range(span) => span.has(key),
+        }
+    }
+
     /// Returns whether a change of a key is wanted. Runs with a slot protected.
     pub(super) fn wants(&self, key: &[u8], difference: &Difference, keypos: usize) -> bool {
         match self {
-            KeyFilter::All => true,
-            KeyFilter::Key(wanted) => **wanted == *key,
-            KeyFilter::Range(span) => span.has(key),
             KeyFilter::Matching(spec) => {
                 let matches = |content: Content| is_true(spec, content, keypos);
                 let has =
                     |one: &ObjectDiff| one.old.is_some_and(matches) || one.new.is_some_and(matches);
                 difference.iter().any(has)
             }
+            _ => self.may_want(key),
         }
     }
 
@@ -229,5 +236,6 @@ impl KeyFilter {
 }
 
 fn is_true(spec: &MatchSpec, content: Content, keypos: usize) -> bool {
-    spec.matches_true(&newest(content, keypos).view(), machine_or_default(&None))
+    let object = newest(content, keypos);
+    !rejects(spec, &object) && spec.matches_true(&object.view(), machine_or_default(&None))
 }

@@ -4,7 +4,9 @@ use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
 use std::task::Waker;
 
+use fyris_sync::atomic::{AtomicBool, Ordering, fence};
 use fyris_sync::lock::{Mutex, MutexGuard};
+use smallvec::SmallVec;
 
 use crate::ids::TableId;
 use crate::record::NewRecord;
@@ -21,7 +23,7 @@ pub(super) enum Told {
     /// Changes of objects; the stamp of the version that they left, or the place of their commit; 0 if there is none.
     Changes {
         stamp: u64,
-        changes: Box<[ToldChange]>,
+        changes: ToldChanges,
     },
     /// A table was emptied, before a place of the log.
     Cleared {
@@ -33,6 +35,9 @@ pub(super) enum Told {
     /// Whoever was to say it has panicked, or nothing has changed.
     Nothing,
 }
+
+/// Most often one.
+pub(super) type ToldChanges = SmallVec<[ToldChange; 1]>;
 
 /// The change of one object.
 pub(super) struct ToldChange {
@@ -77,6 +82,8 @@ pub(crate) struct WatchQueue {
     /// The number of changes that it has room for.
     bound: usize,
     state: Mutex<QueueState>,
+    /// Whether somebody waits to be woken.
+    waits: AtomicBool,
 }
 
 #[derive(Default)]
@@ -85,21 +92,13 @@ struct QueueState {
     /// The number of changes in the entries.
     changes: usize,
     announced: u64,
-    /// Who waits for the first entry to be told.
+    /// Who waits for the first entry to be there, and told.
     waker: Option<Waker>,
     /// Whether nobody reads it any more.
     closed: bool,
 }
 
 impl QueueState {
-    fn is_first_told(&self) -> bool {
-        match self.entries.front() {
-            Some(Queued::Event(_, event)) => event.told().is_some(),
-            Some(Queued::Lost(_)) => true,
-            None => false,
-        }
-    }
-
     fn lose(&mut self, changes: u64) {
         match self.entries.back_mut() {
             Some(Queued::Lost(lost)) => *lost += changes,
@@ -113,6 +112,7 @@ impl WatchQueue {
         Arc::new(WatchQueue {
             bound,
             state: Mutex::default(),
+            waits: AtomicBool::new(false),
         })
     }
 
@@ -142,27 +142,50 @@ impl WatchQueue {
         self.state().announced
     }
 
-    /// Returns who waits for the first entry, if it has been told.
-    pub(super) fn woken(&self) -> Option<Waker> {
-        let mut state = self.state();
-        match state.is_first_told() {
-            true => state.waker.take(),
-            false => None,
+    /// Wakes who waits, after an event was told (TOLD).
+    pub(super) fn wake(&self) {
+        // SeqCst: pairs with the fence in `wait`: who waits sees the event told, or is seen here.
+        fence(Ordering::SeqCst);
+        // Relaxed: the fence orders it.
+        if !self.waits.load(Ordering::Relaxed) {
+            return;
+        }
+        let waker = {
+            let mut state = self.state();
+            self.waits.store(false, Ordering::Relaxed);
+            state.waker.take()
+        };
+        if let Some(waker) = waker {
+            waker.wake();
         }
     }
 
-    /// Takes the first entry, if it has been told; else the waker is woken when it may be (TOLD).
-    pub(super) fn pop(&self, waker: Option<&Waker>) -> Option<Queued> {
+    /// Lets a waker be woken when an event is told. The caller then looks again.
+    pub(super) fn wait(&self, waker: &Waker) {
+        {
+            let mut state = self.state();
+            state.waker = Some(waker.clone());
+            // Relaxed: the fence orders it.
+            self.waits.store(true, Ordering::Relaxed);
+        }
+        // SeqCst: pairs with the fence in `wake`.
+        if !cfg!(fyris_mutant = "store_wait_unfenced") {
+            fence(Ordering::SeqCst);
+        }
+    }
+
+    /// Moves the next entries to `taken`, some at a time.
+    pub(super) fn take(&self, taken: &mut VecDeque<Queued>) {
         let mut state = self.state();
-        if !state.is_first_told() {
-            state.waker = waker.cloned();
-            return None;
+        let some = state.entries.len().min(TAKEN);
+        let mut changes = 0;
+        for entry in state.entries.drain(..some) {
+            if let Queued::Event(_, event) = &entry {
+                changes += event.weight;
+            }
+            taken.push_back(entry);
         }
-        let first = state.entries.pop_front();
-        if let Some(Queued::Event(_, event)) = &first {
-            state.changes -= event.weight;
-        }
-        first
+        state.changes -= changes;
     }
 
     /// Takes no more.
@@ -177,3 +200,6 @@ impl WatchQueue {
         drop(left);
     }
 }
+
+/// Entries that are taken at a time: so that who reads and who writes seldom meet at the lock.
+const TAKEN: usize = 64;

@@ -1,5 +1,6 @@
 //! Subscriptions, as who is told of changes has them.
 
+use std::collections::VecDeque;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
@@ -7,6 +8,7 @@ use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
 use futures_core::Stream;
+use fyris_sync::lock::Backoff;
 use fyris_sync::reclaim::{LocalGuard, pin};
 use fyris_term::Term;
 
@@ -221,6 +223,8 @@ pub struct ObjectChange {
 /// ```
 pub struct Subscription {
     queue: Arc<WatchQueue>,
+    /// The next ones of it.
+    taken: VecDeque<Queued>,
     tables: Vec<Watching>,
     /// What of it was told before the snapshot that it began with (FROM).
     from: Option<From>,
@@ -350,6 +354,7 @@ impl Subscription {
         }
         let mut new = Subscription {
             queue: WatchQueue::new(options.queue),
+            taken: VecDeque::new(),
             tables: watching,
             from: None,
             initial: None,
@@ -458,6 +463,15 @@ impl Subscription {
     }
 
     fn wait(&mut self, end: Option<Instant>) -> Option<WatchEvent> {
+        // Most often the next event comes soon; to sleep, and to be woken, costs more than to look again.
+        let mut backoff = Backoff::new();
+        while !backoff.is_long() {
+            match self.step(None) {
+                Next::Event(event) => return Some(event),
+                Next::Ended => return None,
+                Next::Later => backoff.wait(),
+            }
+        }
         let waker = Waker::from(Arc::new(Unpark(thread::current())));
         loop {
             match self.step(Some(&waker)) {
@@ -489,7 +503,16 @@ impl Subscription {
         }
         let pin = pin();
         loop {
-            let kind = match self.queue.pop(waker) {
+            if !self.has_next() {
+                let Some(waker) = waker else {
+                    return Next::Later;
+                };
+                self.queue.wait(waker);
+                if !self.has_next() {
+                    return Next::Later;
+                }
+            }
+            let kind = match self.taken.pop_front() {
                 None => return Next::Later,
                 Some(Queued::Lost(lost)) => {
                     return Next::Event(self.numbered(WatchKind::Overflow { lost }, lost));
@@ -501,6 +524,18 @@ impl Subscription {
             if let Some(kind) = kind {
                 return Next::Event(self.numbered(kind, 1));
             }
+        }
+    }
+
+    /// Returns whether the next entry is there, and told.
+    fn has_next(&mut self) -> bool {
+        if self.taken.is_empty() {
+            self.queue.take(&mut self.taken);
+        }
+        match self.taken.front() {
+            Some(Queued::Event(_, event)) => event.told().is_some(),
+            Some(Queued::Lost(_)) => true,
+            None => false,
         }
     }
 

@@ -145,20 +145,16 @@ impl Watchers {
         unsafe { others.as_ref() }.map_or(&[], |others| &others.0)
     }
 
-    /// Adds those to `queues` that want to know of a change of a key. Runs with a slot protected.
-    pub(super) fn of_change(
-        &self,
-        key: &[u8],
-        difference: &Difference,
-        pin: &impl Guard,
-        queues: &mut Queues,
-    ) {
-        self.of_key(key, pin, queues);
-        for watcher in self.others(pin) {
-            if watcher.filter.wants(key, difference, self.keypos) {
-                queues.push(watcher.queue.clone());
-            }
-        }
+    /// Returns who may want to know of changes of a key; `None` if nobody does.
+    #[inline(never)]
+    pub(crate) fn interest<'g>(&'g self, key: &[u8], pin: &'g impl Guard) -> Option<Interest<'g>> {
+        let interest = Interest {
+            watchers: self,
+            of_key: self.by_key.get(key, pin).map_or(&[], |queues| queues),
+            others: self.others(pin),
+        };
+        let may_want = |watcher: &Watcher| watcher.filter.may_want(key);
+        (!interest.of_key.is_empty() || interest.others.iter().any(may_want)).then_some(interest)
     }
 
     /// Adds those that may want to know of changes of many keys: of a commit.
@@ -169,15 +165,10 @@ impl Watchers {
         queues: &mut Queues,
     ) {
         if !self.by_key.is_empty() {
-            keys.for_each(|key| self.of_key(key, pin, queues));
+            let of_key = keys.filter_map(|key| self.by_key.get(key, pin));
+            queues.extend(of_key.flatten().cloned());
         }
         queues.extend(self.others(pin).iter().map(|watcher| watcher.queue.clone()));
-    }
-
-    fn of_key(&self, key: &[u8], pin: &impl Guard, queues: &mut Queues) {
-        if let Some(of_key) = self.by_key.get(key, pin) {
-            queues.extend(of_key.iter().cloned());
-        }
     }
 
     fn all(&self, pin: &impl Guard) -> Queues {
@@ -215,6 +206,26 @@ impl Clearing {
             stamp,
             objects,
         });
+    }
+}
+
+/// Who may want to know of changes of a key.
+pub(crate) struct Interest<'g> {
+    pub(super) watchers: &'g Watchers,
+    of_key: &'g [Arc<WatchQueue>],
+    others: &'g [Watcher],
+}
+
+impl Interest<'_> {
+    /// Returns the queues of those that want to know of a change. Runs with a slot protected.
+    pub(super) fn in_change(&self, key: &[u8], difference: &Difference) -> Queues {
+        let mut queues = Queues::from(self.of_key);
+        for watcher in self.others {
+            if watcher.filter.wants(key, difference, self.watchers.keypos) {
+                queues.push(watcher.queue.clone());
+            }
+        }
+        queues
     }
 }
 
