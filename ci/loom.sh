@@ -11,7 +11,7 @@ with loom -p fyris-sync --lib lock::
 with loom -p fyris-index --test loom
 with loom -p fyris-classic --test loom_lists --test loom_linear --test loom_skip --test loom_ravl
 with loom -p fyris-judy --test loom_judy
-with loom -p fyris --lib -- ops::model version::model transaction::model
+with loom -p fyris --lib -- ops::model version::model transaction::model watch::model
 with loom -p fyris-segment --test loom
 with shuttle -p fyris-sync --lib lock::
 with shuttle -p fyris-index --test shuttle

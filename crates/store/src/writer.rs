@@ -90,6 +90,15 @@ impl<'g> Writer<'g> {
         }
     }
 
+    /// Returns a write to a table that is watched.
+    #[cfg(all(test, loom))]
+    pub(crate) fn watched(pin: &'g LocalGuard, watchers: &'g Watchers) -> Writer<'g> {
+        Writer {
+            watchers: Some(watchers),
+            ..Writer::unasked(pin)
+        }
+    }
+
     /// Returns a write to a table that snapshots have.
     #[cfg(test)]
     pub(crate) fn versioned(pin: &'g LocalGuard) -> Writer<'g> {

@@ -1,5 +1,6 @@
 //! What writes and commits say to the subscriptions of their tables.
 
+use std::iter::once;
 use std::sync::Arc;
 
 use fyris_index::{Entry, Index};
@@ -12,6 +13,7 @@ use crate::displaced::Change;
 use crate::ids::TableId;
 use crate::key_kind::KeyKind;
 use crate::pending::{CommitPart, Decision};
+use crate::record::RecordPtr;
 use crate::slot::{Content, Slot};
 use crate::table_data::TableData;
 use crate::writer::Writer;
@@ -23,9 +25,16 @@ pub(crate) struct Announcement {
 }
 
 impl Announcement {
-    pub(super) fn new(queues: Queues, weight: usize) -> Announcement {
+    /// `keys` are those that it is about; none of an event that is about a whole table.
+    pub(super) fn new<'k>(
+        queues: Queues,
+        weight: usize,
+        keys: impl Iterator<Item = (TableId, &'k [u8])> + Clone,
+    ) -> Announcement {
         let event = Arc::new(Announced::new(weight));
-        queues.iter().for_each(|queue| queue.announce(&event));
+        for queue in &queues {
+            queue.announce(&event, keys.clone());
+        }
         Announcement { event, queues }
     }
 
@@ -71,7 +80,11 @@ where
                 false => interest.in_change(K::bytes(key), &difference),
             };
             (!queues.is_empty()).then(|| WrittenChange {
-                announcement: Some(Announcement::new(queues, difference.len())),
+                announcement: Some(Announcement::new(
+                    queues,
+                    difference.len(),
+                    once((interest.watchers.table, K::bytes(key))),
+                )),
                 table: interest.watchers.table,
                 difference,
                 writer,
@@ -95,7 +108,7 @@ where
         watch: &mut CommitWatch<'c>,
     ) {
         if let Some(watchers) = writer.watchers {
-            watch.parts.push((watchers.table, part));
+            watch.parts.push((watchers.table, part, bytes_of::<K>));
             watch.weight += part.cells().len();
             let keys = part.cells().iter().map(|cell| self.bytes_of(cell.key()));
             watchers.of_keys(keys, writer.pin, &mut watch.queues);
@@ -126,11 +139,20 @@ fn told(difference: &Difference, table: TableId) -> impl Iterator<Item = ToldCha
     difference.iter().map(move |change| change.told(table))
 }
 
+/// Tables, the parts of a commit in them, and what their keys are told apart by.
+type WatchedParts<'c> = SmallVec<[(TableId, &'c CommitPart, fn(RecordPtr) -> &'c [u8]); 1]>;
+
+/// Returns the bytes of the key of a cell's record, under the pin of its commit.
+fn bytes_of<'c, K: KeyKind>(record: RecordPtr) -> &'c [u8] {
+    // SAFETY: the record is not freed while that pin lives.
+    unsafe { K::part(record) }
+}
+
 /// What a commit over one or several tables is going to tell.
 #[derive(Default)]
 pub(crate) struct CommitWatch<'c> {
     /// The parts in watched tables.
-    parts: SmallVec<[(TableId, &'c CommitPart); 1]>,
+    parts: WatchedParts<'c>,
     queues: Queues,
     weight: usize,
 }
@@ -142,8 +164,13 @@ impl<'c> CommitWatch<'c> {
             return None;
         }
         each_once(&mut self.queues);
+        let keys = self.parts.iter().flat_map(|&(table, part, bytes)| {
+            part.cells()
+                .iter()
+                .map(move |cell| (table, bytes(cell.key())))
+        });
         Some(CommitAnnouncement {
-            announcement: Announcement::new(self.queues, self.weight),
+            announcement: Announcement::new(self.queues, self.weight, keys),
             parts: self.parts,
         })
     }
@@ -151,7 +178,7 @@ impl<'c> CommitWatch<'c> {
 
 /// A commit that has its place in queues.
 pub(crate) struct CommitAnnouncement<'c> {
-    parts: SmallVec<[(TableId, &'c CommitPart); 1]>,
+    parts: WatchedParts<'c>,
     announcement: Announcement,
 }
 
@@ -159,7 +186,7 @@ impl CommitAnnouncement<'_> {
     /// Tells what the commit has changed, which is in the log. The caller has been pinned since before.
     pub(crate) fn tell(self, decision: &Decision) {
         let mut changes = ToldChanges::new();
-        for (table, part) in self.parts {
+        for (table, part, _) in self.parts {
             for cell in part.cells() {
                 changes.extend(told(&of_cell(cell), table));
             }

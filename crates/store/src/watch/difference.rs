@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 
 use super::queue::ToldChange;
 use crate::chain;
@@ -34,12 +34,29 @@ impl ObjectDiff {
         }
     }
 
+    /// Returns whether anything changes.
+    pub(super) fn is_change(&self) -> bool {
+        match (self.old, self.new) {
+            (Some(old), Some(new)) => !is_same(old, new),
+            (old, new) => old.or(new).is_some(),
+        }
+    }
+
     /// Returns a copy that lasts. The caller is pinned.
     pub(super) fn told(self, table: TableId) -> ToldChange {
         ToldChange {
             table,
             old: self.old.map(NewRecord::copy_of),
             new: self.new.map(NewRecord::copy_of),
+        }
+    }
+}
+
+impl ToldChange {
+    pub(super) fn diff(&self) -> ObjectDiff {
+        ObjectDiff {
+            old: self.old.as_ref().map(NewRecord::content),
+            new: self.new.as_ref().map(NewRecord::content),
         }
     }
 }
@@ -51,7 +68,11 @@ pub(super) type Difference = SmallVec<[ObjectDiff; 1]>;
 pub(super) fn of_write(old: Option<Content>, change: &Change) -> Difference {
     match change {
         Change::Keep => Difference::new(),
-        Change::Put(new) => between(old, Some(*new)),
+        Change::Put(new) => {
+            let mut difference = between(old, Some(*new));
+            difference.retain(|one| one.is_change());
+            difference
+        }
         Change::Remove => between(old, None),
         Change::Push(new) => came(chain::above(Some(*new), old)),
         Change::Edit(edited) => {
@@ -62,7 +83,8 @@ pub(super) fn of_write(old: Option<Content>, change: &Change) -> Difference {
     }
 }
 
-/// Returns what a decided commit changes under one of its keys.
+/// Returns what a decided commit changes under one of its keys; of a table with one object a key, the object also where
+/// it stays as it is.
 pub(super) fn of_cell(cell: &Pending) -> Difference {
     let (old, new) = (cell.before(), cell.after());
     match cell.part().adds() {
@@ -85,17 +107,15 @@ fn went(records: impl IntoIterator<Item = RecordPtr>) -> Difference {
     difference
 }
 
-/// Returns what is different in any two contents of a key. An object that is in both has not changed.
+/// Returns what is different in any two contents of a key. An object that is in both has not changed, but is told where
+/// it is the only one.
 fn between(old: Option<Content>, new: Option<Content>) -> Difference {
     let is_chain = |content: Option<Content>| content.is_some_and(Content::is_chain);
     if is_chain(old) || is_chain(new) {
         return between_chains(old, new);
     }
-    match (old, new) {
-        (None, None) => Difference::new(),
-        (Some(old), Some(new)) if is_same(old, new) => Difference::new(),
-        (old, new) => smallvec![ObjectDiff { old, new }],
-    }
+    let one = old.or(new).map(|_| ObjectDiff { old, new });
+    one.into_iter().collect()
 }
 
 /// Returns whether two contents of one object each are the same object.

@@ -6,7 +6,6 @@ use fyris_query::{MatchSpec, Wanted};
 use fyris_sync::reclaim::pin;
 use fyris_term::Term;
 use fyris_term::key::KeyBuf;
-use smallvec::smallvec;
 
 use super::difference::{Difference, ObjectDiff};
 use crate::error::{Error, Result};
@@ -219,19 +218,6 @@ impl KeyFilter {
             }
             _ => self.may_want(key),
         }
-    }
-
-    /// Returns whether the change of one object is wanted. The caller is pinned.
-    pub(super) fn has(&self, change: ObjectDiff, in_order: bool, keypos: usize) -> bool {
-        let Some(content) = change.new.or(change.old) else {
-            return false;
-        };
-        let one = newest(content, keypos);
-        let key = match in_order {
-            true => one.key_order(),
-            false => one.key_bytes(),
-        };
-        self.wants(key, &smallvec![change], keypos)
     }
 }
 

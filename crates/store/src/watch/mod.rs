@@ -28,13 +28,20 @@
 
 mod announce;
 mod difference;
+mod event;
 mod filter;
 mod initial;
+mod latest;
+#[cfg(all(test, loom))]
+mod model;
+mod options;
 mod queue;
 mod subscription;
 mod watchers;
 
 pub(crate) use announce::{CommitAnnouncement, CommitWatch};
+pub use event::{ObjectChange, WatchEvent, WatchKind};
 pub use filter::WatchFilter;
-pub use subscription::{ObjectChange, SubscribeOptions, Subscription, WatchEvent, WatchKind};
+pub use options::SubscribeOptions;
+pub use subscription::Subscription;
 pub(crate) use watchers::Watchers;

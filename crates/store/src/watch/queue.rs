@@ -8,6 +8,8 @@ use fyris_sync::atomic::{AtomicBool, Ordering, fence};
 use fyris_sync::lock::{Mutex, MutexGuard};
 use smallvec::SmallVec;
 
+use super::filter::KeyFilter;
+use super::latest::{Latest, LatestChange};
 use crate::ids::TableId;
 use crate::record::NewRecord;
 
@@ -51,6 +53,17 @@ unsafe impl Send for ToldChange {}
 // SAFETY: as above.
 unsafe impl Sync for ToldChange {}
 
+impl Queued {
+    /// Returns whether it is known what it tells.
+    pub(super) fn is_told(&self) -> bool {
+        match self {
+            Queued::Event(_, event) => event.told().is_some(),
+            Queued::Latest(change) => change.is_told(),
+            Queued::Lost(_) => true,
+        }
+    }
+}
+
 impl Announced {
     pub(super) fn new(weight: usize) -> Announced {
         Announced {
@@ -71,6 +84,8 @@ impl Announced {
 
 /// An entry of a queue.
 pub(super) enum Queued {
+    /// Changes of one key, in a queue that keeps the newest alone.
+    Latest(LatestChange),
     /// With the number of those that were announced before.
     Event(u64, Arc<Announced>),
     /// This many changes did not fit in here.
@@ -81,6 +96,8 @@ pub(super) enum Queued {
 pub(crate) struct WatchQueue {
     /// The number of changes that it has room for.
     bound: usize,
+    /// What its subscription wants to know of each table.
+    filters: Vec<(TableId, KeyFilter)>,
     state: Mutex<QueueState>,
     /// Whether somebody waits to be woken.
     waits: AtomicBool,
@@ -88,7 +105,7 @@ pub(crate) struct WatchQueue {
 
 #[derive(Default)]
 struct QueueState {
-    entries: VecDeque<Queued>,
+    entries: Entries,
     /// The number of changes in the entries.
     changes: usize,
     announced: u64,
@@ -98,19 +115,64 @@ struct QueueState {
     closed: bool,
 }
 
+/// The entries of a queue.
+enum Entries {
+    All(VecDeque<Queued>),
+    /// The newest change of each key alone.
+    Latest(Latest),
+}
+
+impl Default for Entries {
+    fn default() -> Entries {
+        Entries::All(VecDeque::new())
+    }
+}
+
+impl Entries {
+    fn push(&mut self, entry: Queued) {
+        match self {
+            Entries::All(entries) => entries.push_back(entry),
+            Entries::Latest(latest) => latest.push(entry),
+        }
+    }
+
+    fn pop(&mut self) -> Option<Queued> {
+        match self {
+            Entries::All(entries) => entries.pop_front(),
+            Entries::Latest(latest) => latest.pop(),
+        }
+    }
+
+    fn last_mut(&mut self) -> Option<&mut Queued> {
+        match self {
+            Entries::All(entries) => entries.back_mut(),
+            Entries::Latest(latest) => latest.last_mut(),
+        }
+    }
+}
+
 impl QueueState {
+    /// Returns whether so many changes have room. What is alone has, however large it is: a commit is whole.
+    fn has_room(&self, changes: usize, bound: usize) -> bool {
+        self.changes == 0 || self.changes + changes <= bound
+    }
+
     fn lose(&mut self, changes: u64) {
-        match self.entries.back_mut() {
+        if cfg!(fyris_mutant = "store_overflow_untold") {
+            return;
+        }
+        match self.entries.last_mut() {
             Some(Queued::Lost(lost)) => *lost += changes,
-            _ => self.entries.push_back(Queued::Lost(changes)),
+            _ => self.entries.push(Queued::Lost(changes)),
         }
     }
 }
 
 impl WatchQueue {
-    pub(super) fn new(bound: usize) -> Arc<WatchQueue> {
+    pub(super) fn new(bound: usize, filters: Vec<(TableId, KeyFilter)>) -> Arc<WatchQueue> {
         Arc::new(WatchQueue {
             bound,
+            filters,
             state: Mutex::default(),
             waits: AtomicBool::new(false),
         })
@@ -121,20 +183,74 @@ impl WatchQueue {
         self.state.lock().unwrap_or_else(|p| p.into_inner())
     }
 
-    /// Gives an event its place, if there is room. What is alone has room, however large it is: a commit is whole.
-    pub(super) fn announce(&self, event: &Arc<Announced>) {
+    /// Gives an event its place, if there is room. `keys` are those that it is about; none of one that is about a whole
+    /// table.
+    pub(super) fn announce<'k>(
+        &self,
+        event: &Arc<Announced>,
+        keys: impl Iterator<Item = (TableId, &'k [u8])>,
+    ) {
         let mut state = self.state();
         if state.closed {
             return;
         }
         let at = state.announced;
         state.announced += 1;
-        if state.changes == 0 || state.changes + event.weight <= self.bound {
+        if matches!(state.entries, Entries::Latest(_))
+            && self.replace_latest(&mut state, event, keys)
+        {
+            return;
+        }
+        if state.has_room(event.weight, self.bound) {
             state.changes += event.weight;
-            state.entries.push_back(Queued::Event(at, event.clone()));
-        } else if !cfg!(fyris_mutant = "store_overflow_untold") {
+            state.entries.push(Queued::Event(at, event.clone()));
+        } else {
             state.lose(event.weight as u64);
         }
+    }
+
+    /// Puts an event in the places of what waits of the same keys. Returns `false` if it is about none.
+    fn replace_latest<'k>(
+        &self,
+        state: &mut QueueState,
+        event: &Arc<Announced>,
+        keys: impl Iterator<Item = (TableId, &'k [u8])>,
+    ) -> bool {
+        let mut any = false;
+        let wants = |table, key: &[u8]| {
+            let mut filters = self.filters.iter();
+            filters.any(|(of, filter)| *of == table && filter.may_want(key))
+        };
+        for (table, key) in keys {
+            any = true;
+            let Entries::Latest(latest) = &mut state.entries else {
+                continue;
+            };
+            let key = (table, Box::from(key));
+            if !wants(table, &key.1) || latest.replace(&key, event) {
+                continue;
+            }
+            if state.changes < self.bound.max(1) {
+                latest.add(key, event);
+                state.changes += 1;
+            } else {
+                state.lose(1);
+            }
+        }
+        if let (false, Entries::Latest(latest)) = (any, &mut state.entries) {
+            latest.begin_anew();
+        }
+        any
+    }
+
+    /// Keeps the newest change of each key alone, from now on.
+    pub(super) fn conflate(&self) {
+        let mut state = self.state();
+        let mut latest = Latest::default();
+        while let Some(entry) = state.entries.pop() {
+            latest.push(entry);
+        }
+        state.entries = Entries::Latest(latest);
     }
 
     /// Returns the number of events that were announced.
@@ -177,15 +293,17 @@ impl WatchQueue {
     /// Moves the next entries to `taken`, some at a time.
     pub(super) fn take(&self, taken: &mut VecDeque<Queued>) {
         let mut state = self.state();
-        let some = state.entries.len().min(TAKEN);
-        let mut changes = 0;
-        for entry in state.entries.drain(..some) {
-            if let Queued::Event(_, event) = &entry {
-                changes += event.weight;
-            }
+        for _ in 0..TAKEN {
+            let Some(entry) = state.entries.pop() else {
+                break;
+            };
+            state.changes -= match &entry {
+                Queued::Event(_, event) => event.weight,
+                Queued::Latest(_) => 1,
+                Queued::Lost(_) => 0,
+            };
             taken.push_back(entry);
         }
-        state.changes -= changes;
     }
 
     /// Takes no more.

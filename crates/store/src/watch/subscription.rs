@@ -10,177 +10,23 @@ use std::time::{Duration, Instant};
 use futures_core::Stream;
 use fyris_sync::lock::Backoff;
 use fyris_sync::reclaim::{LocalGuard, pin};
-use fyris_term::Term;
+use smallvec::smallvec;
 
 use super::difference::ObjectDiff;
+use super::event::{ObjectChange, WatchEvent, WatchKind};
 use super::filter::{KeyFilter, WatchFilter};
 use super::initial::InitialObjects;
-use super::queue::{Queued, Told, ToldChange, WatchQueue};
+use super::latest::{LatestChange, WatchedKey};
+use super::options::SubscribeOptions;
+use super::queue::{Announced, Queued, Told, ToldChange, WatchQueue};
 use crate::error::{Error, Result};
 use crate::fork;
-use crate::ids::{Right, TableId, TableRef, TableType};
-use crate::record::{NewRecord, newest};
+use crate::ids::{Right, TableId, TableType};
+use crate::record::newest;
 use crate::slot::Content;
 use crate::snapshot;
 use crate::store::Store;
 use crate::table::Table;
-
-/// How a subscription begins, and what it has room for.
-///
-/// ```
-/// use fyris::SubscribeOptions;
-///
-/// let all = SubscribeOptions::new().from_snapshot().queue(1_000_000);
-/// assert_ne!(all, SubscribeOptions::new());
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SubscribeOptions {
-    queue: usize,
-    from_snapshot: bool,
-}
-
-/// The number of changes that a queue has room for where no other is asked for.
-const QUEUE: usize = 65_536;
-
-impl Default for SubscribeOptions {
-    fn default() -> SubscribeOptions {
-        SubscribeOptions {
-            queue: QUEUE,
-            from_snapshot: false,
-        }
-    }
-}
-
-impl SubscribeOptions {
-    /// Returns the options for changes from now on, with room for 65,536 of them.
-    ///
-    /// ```
-    /// assert_eq!(fyris::SubscribeOptions::new(), fyris::SubscribeOptions::default());
-    /// ```
-    pub fn new() -> SubscribeOptions {
-        SubscribeOptions::default()
-    }
-
-    /// Sets the number of changes that wait to be read, at most; at least one step of changes always has room.
-    ///
-    /// ```
-    /// use fyris::{Options, Store, SubscribeOptions, WatchFilter, WatchKind, term};
-    ///
-    /// let owner = Store::new().owner();
-    /// let table = owner.new_table("t", &Options::set())?;
-    /// let few = SubscribeOptions::new().queue(2);
-    /// let mut changes = table.subscribe(&WatchFilter::all(), &few)?;
-    /// table.insert_many((0..5).map(|n| term!({n})))?;
-    /// let kinds: Vec<WatchKind> = std::iter::from_fn(|| changes.try_next()).map(|event| event.kind).collect();
-    /// assert_eq!(kinds.len(), 3);
-    /// assert_eq!(kinds[2], WatchKind::Overflow { lost: 3 });
-    /// # Ok::<(), fyris::Error>(())
-    /// ```
-    pub fn queue(self, changes: usize) -> SubscribeOptions {
-        SubscribeOptions {
-            queue: changes,
-            ..self
-        }
-    }
-
-    /// Asks for the objects first that are there now, at one moment of all tables, and then for all changes since: none
-    /// is missing, and none comes twice.
-    ///
-    /// ```
-    /// use fyris::{Options, Store, SubscribeOptions, WatchFilter, WatchKind, term};
-    ///
-    /// let owner = Store::new().owner();
-    /// let table = owner.new_table("t", &Options::set())?;
-    /// table.insert(&term!({1}))?;
-    /// let from = SubscribeOptions::new().from_snapshot();
-    /// let mut changes = table.subscribe(&WatchFilter::all(), &from)?;
-    /// table.insert(&term!({2}))?;
-    /// let kinds: Vec<WatchKind> = std::iter::from_fn(|| changes.try_next()).map(|event| event.kind).collect();
-    /// let objects = vec![term!({1})];
-    /// assert_eq!(kinds[0], WatchKind::Objects { table: table.reference(), objects });
-    /// assert_eq!(kinds[1], WatchKind::Current);
-    /// assert!(matches!(&kinds[2], WatchKind::Changes(changes) if changes[0].new == Some(term!({2}))));
-    /// # Ok::<(), fyris::Error>(())
-    /// ```
-    pub fn from_snapshot(self) -> SubscribeOptions {
-        SubscribeOptions {
-            from_snapshot: true,
-            ..self
-        }
-    }
-}
-
-/// What a subscription is told.
-#[derive(Clone, Debug, PartialEq)]
-pub struct WatchEvent {
-    /// The number of the event, from 1; what was lost counts as well.
-    pub seq: u64,
-    /// What happened.
-    pub kind: WatchKind,
-}
-
-impl WatchEvent {
-    /// Returns the changes of objects; none of other events.
-    ///
-    /// ```
-    /// use fyris::{WatchEvent, WatchKind};
-    ///
-    /// let event = WatchEvent { seq: 1, kind: WatchKind::Current };
-    /// assert!(event.changes().is_empty());
-    /// ```
-    pub fn changes(&self) -> &[ObjectChange] {
-        match &self.kind {
-            WatchKind::Changes(changes) => changes,
-            _ => &[],
-        }
-    }
-}
-
-/// The kinds of events.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub enum WatchKind {
-    /// Objects that were there when the subscription began, some of them.
-    Objects {
-        /// Their table.
-        table: TableRef,
-        /// The objects.
-        objects: Vec<Term>,
-    },
-    /// All objects that were there have been told; from now on changes come.
-    Current,
-    /// What one call, or one transaction, has changed, of what was asked for; not empty.
-    Changes(Vec<ObjectChange>),
-    /// All objects of a table went at once.
-    Cleared {
-        /// The table.
-        table: TableRef,
-        /// How many there were.
-        objects: usize,
-    },
-    /// A table was deleted; nothing more is told of it.
-    Deleted {
-        /// The table.
-        table: TableRef,
-    },
-    /// Changes did not fit into the queue, here: what is known of the tables by this subscription is not what they hold
-    /// any more.
-    Overflow {
-        /// How many, at most: also of those that only might have been wanted.
-        lost: u64,
-    },
-}
-
-/// The change of one object: `old` is what was there, `new` what is there since.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ObjectChange {
-    /// The table.
-    pub table: TableRef,
-    /// The object that is not there any more; `None` of one that came.
-    pub old: Option<Term>,
-    /// The object that is there; `None` of one that was deleted.
-    pub new: Option<Term>,
-}
 
 /// What changes in one or several tables, from [`Store::subscribe`] on: an iterator that waits, a [`Stream`] for async
 /// programs, or [`Subscription::try_next`] for who looks now and then.
@@ -271,7 +117,7 @@ impl Store {
     /// # Errors
     ///
     /// [`Error::NoSuchTable`]; [`Error::NoAccess`] without the right to read; [`Error::WrongType`] for a range of a table
-    /// without an order of keys; [`Error::ReadOnly`] and [`Error::InTransaction`] for handles of snapshots and
+    /// without an order of keys, and to conflate a bag; [`Error::ReadOnly`] and [`Error::InTransaction`] for handles of snapshots and
     /// transactions; [`Error::BadArgument`] for a table of another store, one that is given twice, and for none.
     pub fn subscribe(
         &self,
@@ -346,14 +192,23 @@ impl Subscription {
             if watching.iter().any(|other| other.table.id() == table.id()) {
                 return refuse(format!("{table:?} is given twice"));
             }
+            if options.conflate && table.table_type().is_bag() {
+                return Err(Error::WrongType {
+                    operation: "conflate",
+                    found: table.table_type(),
+                });
+            }
             watching.push(Watching {
                 table: Table::clone(table),
                 filter: filter.of(table)?,
                 ended: true,
             });
         }
+        let filters = watching
+            .iter()
+            .map(|watching| (watching.table.id(), watching.filter.clone()));
         let mut new = Subscription {
-            queue: WatchQueue::new(options.queue),
+            queue: WatchQueue::new(options.queue, filters.collect()),
             taken: VecDeque::new(),
             tables: watching,
             from: None,
@@ -373,6 +228,10 @@ impl Subscription {
         }
         if options.from_snapshot {
             new.begin_with_objects(tables, filter)?;
+        }
+        // Not before: what the snapshot has must not become one with what comes later.
+        if options.conflate {
+            new.queue.conflate();
         }
         Ok(new)
     }
@@ -520,6 +379,7 @@ impl Subscription {
                 Some(Queued::Event(at, event)) => {
                     event.told().and_then(|told| self.kind(told, at, &pin))
                 }
+                Some(Queued::Latest(change)) => self.latest(&change, &pin),
             };
             if let Some(kind) = kind {
                 return Next::Event(self.numbered(kind, 1));
@@ -532,11 +392,7 @@ impl Subscription {
         if self.taken.is_empty() {
             self.queue.take(&mut self.taken);
         }
-        match self.taken.front() {
-            Some(Queued::Event(_, event)) => event.told().is_some(),
-            Some(Queued::Lost(_)) => true,
-            None => false,
-        }
+        self.taken.front().is_some_and(Queued::is_told)
     }
 
     fn numbered(&mut self, kind: WatchKind, counts: u64) -> WatchEvent {
@@ -584,24 +440,60 @@ impl Subscription {
         }
     }
 
+    /// Returns what is to be told of changes of one key.
+    fn latest(&self, change: &LatestChange, pin: &LocalGuard) -> Option<WatchKind> {
+        let watching = self.watching(change.key.0)?;
+        let of_key = |event: &Arc<Announced>| match event.told() {
+            Some(Told::Changes { changes, .. }) => {
+                let found = changes
+                    .iter()
+                    .find(|told| watching.is_about(told, &change.key));
+                found.map(ToldChange::diff)
+            }
+            _ => None,
+        };
+        // An event without the key is a commit that has found nothing there and left it so.
+        let diff = ObjectDiff {
+            old: of_key(&change.first).and_then(|first| first.old),
+            new: of_key(&change.last).and_then(|last| last.new),
+        };
+        Some(WatchKind::Changes(vec![watching.change(diff, pin)?]))
+    }
+
     fn watching(&self, table: TableId) -> Option<&Watching> {
         self.tables
             .iter()
             .find(|watching| watching.table.id() == table)
     }
 
-    fn change(&self, change: &ToldChange, _pin: &LocalGuard) -> Option<ObjectChange> {
-        let Watching { table, filter, .. } = self.watching(change.table)?;
-        let keypos = table.keypos();
-        let content = |record: &Option<NewRecord>| record.as_ref().map(NewRecord::content);
-        let diff = ObjectDiff {
-            old: content(&change.old),
-            new: content(&change.new),
-        };
-        let in_order = table.table_type() == TableType::OrderedSet;
+    fn change(&self, change: &ToldChange, pin: &LocalGuard) -> Option<ObjectChange> {
+        self.watching(change.table)?.change(change.diff(), pin)
+    }
+}
+
+impl Watching {
+    /// Returns whether a change is one of a key.
+    fn is_about(&self, change: &ToldChange, key: &WatchedKey) -> bool {
+        let content = change.diff().new.or(change.diff().old);
+        change.table == key.0 && content.is_some_and(|content| *self.key_of(content) == *key.1)
+    }
+
+    fn key_of<'g>(&self, content: Content) -> &'g [u8] {
+        let object = newest(content, self.table.keypos());
+        match self.table.table_type() {
+            TableType::OrderedSet => object.key_order(),
+            _ => object.key_bytes(),
+        }
+    }
+
+    /// Returns the change of an object, if it is wanted, and is one.
+    fn change(&self, diff: ObjectDiff, _pin: &LocalGuard) -> Option<ObjectChange> {
+        let keypos = self.table.keypos();
+        let key = self.key_of(diff.new.or(diff.old)?);
         let object = |content: Content| newest(content, keypos).to_term();
-        filter.has(diff, in_order, keypos).then(|| ObjectChange {
-            table: table.reference(),
+        let is_wanted = diff.is_change() && self.filter.wants(key, &smallvec![diff], keypos);
+        is_wanted.then(|| ObjectChange {
+            table: self.table.reference(),
             old: diff.old.map(object),
             new: diff.new.map(object),
         })

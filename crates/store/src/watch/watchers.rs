@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use fyris_index::{Action, BytesMap};
-use fyris_sync::atomic::{AtomicPtr, Ordering};
+use fyris_sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use fyris_sync::lock::{Mutex, MutexGuard};
 use fyris_sync::reclaim::{Guard, PROTECT, Retire, pin};
 use smallvec::SmallVec;
@@ -24,6 +24,8 @@ pub(crate) struct Watchers {
     pub(super) keypos: usize,
     /// Those of single keys, by the bytes of these.
     by_key: BytesMap<Queues>,
+    /// The number of these keys: where there is none, none is looked for.
+    keyed: AtomicUsize,
     /// The others; null if there are none.
     others: AtomicPtr<Others>,
     turn: Mutex<Turn>,
@@ -52,6 +54,7 @@ impl Watchers {
             table,
             keypos,
             by_key: BytesMap::new(),
+            keyed: AtomicUsize::new(0),
             others: AtomicPtr::new(std::ptr::null_mut()),
             turn: Mutex::default(),
         }
@@ -111,6 +114,7 @@ impl Watchers {
         }
     }
 
+    /// Changes who watches a key. The caller has the turn.
     fn change_key(&self, key: &[u8], pin: &impl Guard, change: impl Fn(&mut Queues)) {
         self.by_key.compute(key, pin, |queues| {
             let mut queues = queues.cloned().unwrap_or_default();
@@ -120,6 +124,8 @@ impl Watchers {
                 false => Action::Put(queues),
             }
         });
+        // Relaxed: as in `of_key`.
+        self.keyed.store(self.by_key.exact_len(), Ordering::Relaxed);
     }
 
     /// Replaces the list of those that are asked one by one. The caller has the turn.
@@ -150,7 +156,7 @@ impl Watchers {
     pub(crate) fn interest<'g>(&'g self, key: &[u8], pin: &'g impl Guard) -> Option<Interest<'g>> {
         let interest = Interest {
             watchers: self,
-            of_key: self.by_key.get(key, pin).map_or(&[], |queues| queues),
+            of_key: self.of_key(key, pin),
             others: self.others(pin),
         };
         let may_want = |watcher: &Watcher| watcher.filter.may_want(key);
@@ -164,11 +170,19 @@ impl Watchers {
         pin: &impl Guard,
         queues: &mut Queues,
     ) {
-        if !self.by_key.is_empty() {
-            let of_key = keys.filter_map(|key| self.by_key.get(key, pin));
-            queues.extend(of_key.flatten().cloned());
+        // Relaxed: as in `of_key`.
+        if self.keyed.load(Ordering::Relaxed) > 0 {
+            queues.extend(keys.flat_map(|key| self.of_key(key, pin)).cloned());
         }
         queues.extend(self.others(pin).iter().map(|watcher| watcher.queue.clone()));
+    }
+
+    fn of_key<'g>(&'g self, key: &[u8], pin: &'g impl Guard) -> &'g [Arc<WatchQueue>] {
+        // Relaxed: who adds one then waits for the writes that may not have seen it (ANNOUNCED).
+        match self.keyed.load(Ordering::Relaxed) {
+            0 => &[],
+            _ => self.by_key.get(key, pin).map_or(&[], |queues| queues),
+        }
     }
 
     fn all(&self, pin: &impl Guard) -> Queues {
@@ -184,13 +198,16 @@ impl Watchers {
 
     /// Announces that the table is going to be emptied, to which nobody writes.
     pub(crate) fn announce_clearing(&self, pin: &impl Guard) -> Clearing {
-        Clearing(Announcement::new(self.all(pin), 1), self.table)
+        Clearing(
+            Announcement::new(self.all(pin), 1, std::iter::empty()),
+            self.table,
+        )
     }
 
     /// Tells that the table is deleted, and lets nobody in any more.
     pub(crate) fn end(&self, pin: &impl Guard) {
         self.turn().ended = true;
-        Announcement::new(self.all(pin), 1).tell(Told::Deleted(self.table));
+        Announcement::new(self.all(pin), 1, std::iter::empty()).tell(Told::Deleted(self.table));
     }
 }
 

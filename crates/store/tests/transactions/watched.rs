@@ -27,12 +27,11 @@ struct Copy {
 }
 
 impl Copy {
-    fn new(name: &'static str, world: &World, filter: WatchFilter, from_snapshot: bool) -> Copy {
-        let options = SubscribeOptions::new().queue(usize::MAX);
-        let options = match from_snapshot {
-            true => options.from_snapshot(),
-            false => options,
-        };
+    fn new(name: &'static str, world: &World, filter: WatchFilter) -> Copy {
+        let mut options = SubscribeOptions::new().queue(usize::MAX).from_snapshot();
+        if name.starts_with("newest") {
+            options = options.conflate();
+        }
         let tables: Vec<&Table> = world.tables.iter().collect();
         let changes = world
             .store
@@ -46,7 +45,7 @@ impl Copy {
             key: None,
             least: None,
             seq: 0,
-            is_current: !from_snapshot,
+            is_current: false,
         }
     }
 
@@ -159,21 +158,28 @@ fn copies(world: &World, round: u64) -> Vec<Copy> {
     let least = term!([{{:"_", :"$1"}, [{:">=", :"$1", 4}], [true]}]);
     let least = fyris::MatchSpec::new(&least).expect("right");
     let mut copies = vec![
-        Copy::new("all", world, WatchFilter::all(), true),
+        Copy::new("all", world, WatchFilter::all()),
         Copy {
             key: Some(key),
-            ..Copy::new("of a key", world, WatchFilter::key(term!((key))), true)
+            ..Copy::new("of a key", world, WatchFilter::key(term!((key))))
         },
         Copy {
             least: Some(4),
-            ..Copy::new("of a pattern", world, WatchFilter::matching(least), true)
+            ..Copy::new("of a pattern", world, WatchFilter::matching(least))
         },
     ];
     if world.kind() == fyris::TableType::OrderedSet {
         let range = WatchFilter::range(term!((key))..=term!((key)));
         copies.push(Copy {
             key: Some(key),
-            ..Copy::new("of a range", world, range, true)
+            ..Copy::new("of a range", world, range)
+        });
+    }
+    if !world.kind().is_bag() {
+        copies.push(Copy::new("newest", world, WatchFilter::all()));
+        copies.push(Copy {
+            key: Some(key),
+            ..Copy::new("newest of a key", world, WatchFilter::key(term!((key))))
         });
     }
     copies
@@ -210,7 +216,7 @@ fn round(kind: &Options, round: u64, time: Duration) -> Result<u64, String> {
         }
         let until = Instant::now() + time;
         while Instant::now() < until && followed.is_ok() && !stop.load(Ordering::Relaxed) {
-            if late.len() < 12 {
+            if late.len() < 18 {
                 late.extend(copies(&world, round + 1));
             }
             for copy in first.iter_mut().chain(&mut late) {
