@@ -7,17 +7,16 @@ use std::task::{Wake, Waker};
 
 use fyris_sync::reclaim::{check, pin};
 use fyris_sync::thread::spawn;
-use fyris_term::{Atom, Term};
+use fyris_term::Atom;
 
 use super::announce::Announcement;
 use super::filter::KeyFilter;
 use super::queue::{Queued, Told, WatchQueue};
 use super::watchers::{Queues, Watchers};
 use crate::ids::{Protection, TableId, TableType};
+use crate::key_kind::{Exact, KeyKind};
 use crate::life::Life;
-use crate::model::{insert_list, look, record, table};
-use crate::record::{NewRecord, newest};
-use crate::slot::Content;
+use crate::model::{Table, insert_list, key, look, record, table, value};
 use crate::writer::Writer;
 
 struct Woken(AtomicUsize);
@@ -55,17 +54,10 @@ fn who_waits_for_an_event_is_woken() {
     });
 }
 
-/// Returns what the events in a queue have changed under a key, in their order.
-fn changes(queue: &WatchQueue, key: i64) -> Vec<(Option<i64>, Option<i64>)> {
-    let (pin, mut taken, mut all) = (pin(), VecDeque::new(), Vec::new());
+/// Returns what the events in a queue have changed under the first key, in their order.
+fn changes(table: &Table, queue: &WatchQueue) -> Vec<(Option<i64>, Option<i64>)> {
+    let (_pin, mut taken, mut all) = (pin(), VecDeque::new(), Vec::new());
     queue.take(&mut taken);
-    let value = |content: Content| {
-        let object = newest(content, 1);
-        match (object.element(1), object.element(2)) {
-            (Some(Term::Int(key)), Some(Term::Int(value))) => (key, value),
-            other => panic!("{other:?}"),
-        }
-    };
     for entry in taken {
         let Queued::Event(_, event) = entry else {
             panic!("there is room");
@@ -74,14 +66,14 @@ fn changes(queue: &WatchQueue, key: i64) -> Vec<(Option<i64>, Option<i64>)> {
             panic!("all writes have ended");
         };
         for change in changes {
-            let of = |side: &Option<NewRecord>| side.as_ref().map(|new| value(new.content()));
-            let (old, new) = (of(&change.old), of(&change.new));
-            if old.or(new).is_some_and(|(of, _)| of == key) {
-                all.push((old.map(|old| old.1), new.map(|new| new.1)));
+            let diff = change.diff();
+            let content = diff.new.or(diff.old).expect("one of two");
+            if *table.key_of(content.newest()) == *Exact::of(&key(1)) {
+                let value = |content| value(table, content);
+                all.push((diff.old.map(value), diff.new.map(value)));
             }
         }
     }
-    drop(pin);
     all
 }
 
@@ -113,7 +105,7 @@ fn a_list_and_a_write_through_it_are_told_in_their_order() {
             ));
         }
         writer.join().expect("no panic");
-        let told = changes(&queue, 1);
+        let told = changes(&table, &queue);
         assert_eq!((told.len(), told[0].0, told[0].1), (2, Some(0), told[1].0));
         assert_eq!(told[1].1.into_iter().collect::<Vec<_>>(), look(&table, 1));
     });
