@@ -145,6 +145,7 @@ store_moved_on_unasked  |                    | -p fyris --test transactions
 store_swapped_beneath   |                    | -p fyris --test transactions races::a_commit
 store_guards_passed     | --cfg loom --cfg fyris_small | -p fyris --lib transaction::model::a_key --profile quick
 store_saved_retired     |                    | -p fyris --test transactions basics::nested
+store_batch_checks_late |                    | -p fyris --test transactions batch::checks_see
 store_guard_unfenced    | --cfg loom --cfg fyris_small | -p fyris --lib transaction::model::a_key --profile quick
 store_commit_unfenced   | --cfg loom --cfg fyris_small | -p fyris --lib transaction::model::each --profile quick
 store_guard_after_look  | --cfg loom --cfg fyris_small | -p fyris --lib transaction::model::a_key --profile quick

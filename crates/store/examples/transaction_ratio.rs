@@ -1,5 +1,6 @@
 //! Measures transactions: reads and writes of a few keys against the same single calls and against a map under a lock,
-//! transfers by two threads, a key that all read, and reads beside writers. Interleaved rounds, medians, ratios.
+//! transfers by two threads, a key that all read, reads beside writers, and batches against what they stand for.
+//! Interleaved rounds, medians, ratios.
 //!
 //! `cargo run --release -p fyris --example transaction_ratio`
 
@@ -10,7 +11,7 @@ use std::sync::{Mutex, RwLock};
 use std::thread::scope;
 use std::time::Instant;
 
-use fyris::{CounterOp, Options, Result, Store, Table, pin, term};
+use fyris::{BatchCheck, BatchOp, CounterOp, Options, Result, Store, Table, Term, pin, term};
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 
@@ -42,6 +43,8 @@ fn main() -> Result<()> {
         transfers(&store, &table, accounts)?;
     }
     common_key(&store, &table)?;
+    let other = owner.new_table("other", &Options::set().public())?;
+    batches(&store, &table, &other)?;
     reads_beside_writers(&store, &table)
 }
 
@@ -175,6 +178,98 @@ fn common_key(store: &Store, table: &Table) -> Result<()> {
         vec![
             ("transaction", Box::new(|| by_two(false))),
             ("and it reads a common key", Box::new(|| by_two(true))),
+        ],
+    )
+}
+
+/// Batches against the calls, or the transaction, that do the same.
+fn batches(store: &Store, table: &Table, other: &Table) -> Result<()> {
+    let pair = |n: u32, k: i64| term!({((i64::from(n) * 7919 + k * 31) % OBJECTS), n});
+    let each = |f: &dyn Fn(u32) -> Result<()>| (0..COUNT).try_for_each(f);
+    let batch = |ops: &[BatchOp<'_>]| {
+        store
+            .write_batch(ops)
+            .map(|replies| drop(black_box(replies)))
+    };
+    let one = |n: u32| table.insert(&pair(n, 0));
+    let one_by_batch = |n: u32| batch(&[BatchOp::Insert(table, &[pair(n, 0)])]);
+    compare(
+        "an insert",
+        vec![
+            ("insert", Box::new(|| each(&one))),
+            ("a batch of it", Box::new(|| each(&one_by_batch))),
+        ],
+    )?;
+    let (add, key) = ([CounterOp::add(1)], |n: u32| {
+        Term::Int(i64::from(n) * 7919 % OBJECTS)
+    });
+    let count = |n: u32| table.update_counter(&key(n), &add).map(drop);
+    let count_by_batch = |n: u32| batch(&[BatchOp::UpdateCounter(table, &key(n), &add, None)]);
+    compare(
+        "a counter",
+        vec![
+            ("update_counter", Box::new(|| each(&count))),
+            ("a batch of it", Box::new(|| each(&count_by_batch))),
+        ],
+    )?;
+    let hundred = |n: u32| -> Vec<Term> { (0..100).map(|k| pair(n, k)).collect() };
+    let list = |n: u32| table.insert_list(&hundred(n));
+    let list_by_batch = |n: u32| {
+        let objects = hundred(n);
+        let ops: Vec<_> = objects
+            .chunks(1)
+            .map(|one| BatchOp::Insert(table, one))
+            .collect();
+        batch(&ops)
+    };
+    let rarely = |f: &dyn Fn(u32) -> Result<()>| (0..COUNT / 20).try_for_each(f);
+    compare(
+        "100 inserts into one table (20 times as long as it says)",
+        vec![
+            ("insert_list", Box::new(|| rarely(&list))),
+            ("a batch of 100", Box::new(|| rarely(&list_by_batch))),
+        ],
+    )?;
+    let single = |n: u32| {
+        table
+            .insert(&pair(n, 0))
+            .and_then(|()| other.insert(&pair(n, 0)))
+    };
+    let transaction = |n: u32| {
+        store.transaction(|tx| {
+            tx.table(table)?.insert(&pair(n, 0))?;
+            tx.table(other)?.insert(&pair(n, 0))
+        })
+    };
+    let both = |n: u32| {
+        let object = [pair(n, 0)];
+        batch(&[
+            BatchOp::Insert(table, &object),
+            BatchOp::Insert(other, &object),
+        ])
+    };
+    compare(
+        "an insert into each of two tables",
+        vec![
+            ("two single calls", Box::new(|| each(&single))),
+            ("transaction", Box::new(|| each(&transaction))),
+            ("a batch", Box::new(|| each(&both))),
+        ],
+    )?;
+    let swap = |n: u32| {
+        let old = table.lookup(&key(n))?.remove(0);
+        table.cas(&old, &pair(n, 0)).map(drop)
+    };
+    let checked = |n: u32| {
+        let (key, old) = (key(n), table.lookup(&key(n))?);
+        let check = BatchOp::Check(table, &key, BatchCheck::Objects(&old));
+        batch(&[check, BatchOp::Insert(table, &[pair(n, 0)])])
+    };
+    compare(
+        "a lookup, and an object if it is still so",
+        vec![
+            ("cas", Box::new(|| each(&swap))),
+            ("a batch with a check", Box::new(|| each(&checked))),
         ],
     )
 }

@@ -215,6 +215,20 @@ pub enum Error {
         /// The key, where one is known. In a box: results carry errors, so these are to be small.
         key: Option<Box<Term>>,
     },
+    /// A check of a batch does not hold: see [`Store::write_batch`](crate::Store::write_batch).
+    #[error("operation {at} of the batch, a check, does not hold")]
+    CheckFailed {
+        /// Its place in the batch, from 0.
+        at: usize,
+    },
+    /// An operation of a batch was refused, and the batch with it.
+    #[error("operation {at} of the batch: {why}")]
+    InBatch {
+        /// Its place in the batch, from 0.
+        at: usize,
+        /// What the call of the table returns. In a box: results carry errors, so these are to be small.
+        why: Box<Error>,
+    },
     /// The transaction was committed or aborted.
     #[error("the transaction has ended")]
     TransactionEnded,
@@ -244,6 +258,7 @@ impl Error {
             | Error::ObjectTooLarge(_)
             | Error::Atom(_)
             | Error::TooManyTables(_) => EtsClass::SystemLimit,
+            Error::InBatch { why, .. } => why.ets_class(),
             _ => EtsClass::Badarg,
         }
     }

@@ -111,7 +111,9 @@ pub use table::{
     Batch, Cursor, Elements, Generated, Info, InfoValue, Iter, Loader, Prefix, RangeCursor,
     RangeOptions, Setting, Table,
 };
-pub use transaction::{Transaction, TransactionOptions};
+pub use transaction::{
+    BatchArgs, BatchCheck, BatchOp, BatchReply, Transaction, TransactionOptions,
+};
 pub use typed::{TypedIter, TypedTable};
 pub use view::Step;
 pub use watch::{ObjectChange, SubscribeOptions, Subscription, WatchEvent, WatchFilter, WatchKind};

@@ -136,6 +136,25 @@ impl CounterOp {
         Ok(op)
     }
 
+    /// Reads an increment, one operation or a list of operations, as [`CounterOp::parse`]; says whether it is a list.
+    pub(crate) fn parse_all(ops: &Term) -> Result<(Vec<CounterOp>, bool)> {
+        match ops {
+            Term::Int(_) | Term::Big(_) => {
+                let increment = ops.clone();
+                let op = CounterOp {
+                    increment,
+                    ..CounterOp::add(0)
+                };
+                Ok((vec![op], false))
+            }
+            Term::List(list) => {
+                let ops: Result<_> = list.iter().map(CounterOp::parse).collect();
+                Ok((ops?, true))
+            }
+            one => Ok((vec![CounterOp::parse(one)?], false)),
+        }
+    }
+
     /// Refuses what is no integer.
     fn check(&self) -> Result<()> {
         let limit = self.limit.iter().flat_map(|(t, v)| [t, v]);
@@ -195,6 +214,17 @@ impl From<SmallOp> for CounterOp {
             position: op.position,
             increment: Term::Int(op.increment),
             limit: threshold.map(Term::Int).zip(value.map(Term::Int)),
+        }
+    }
+}
+
+/// Returns the results of operations of a counter, as Erlang has them: of a list of operations a list.
+pub(crate) fn counter_reply(mut values: Vec<Term>, is_list: bool) -> Term {
+    match values.pop() {
+        Some(value) if !is_list => value,
+        last => {
+            values.extend(last);
+            Term::list(values)
         }
     }
 }

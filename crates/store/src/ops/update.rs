@@ -7,7 +7,7 @@ use crate::displaced::Change;
 use crate::error::{Error, Result};
 use crate::key_kind::KeyKind;
 use crate::native_terms::record_of;
-use crate::record::{NewRecord, RecordPtr, all_overwritten, edited, overwritten};
+use crate::record::{NewRecord, RecordPtr, all_overwritten, brief, edited, overwritten};
 use crate::slot::{Content, Slot};
 use crate::table_data::TableData;
 use crate::writer::Writer;
@@ -126,6 +126,27 @@ where
     pub(crate) fn record_of(&self, elements: Vec<Term>) -> Result<NewRecord> {
         record_of(&Term::tuple(elements), self.keypos)
     }
+}
+
+/// Reads `{Pos, Value}` or a list of them.
+pub(crate) fn edits_of(edits: &Term) -> Result<Vec<(usize, Term)>> {
+    let parse = |edit: &Term| match edit {
+        Term::Tuple(pair) => match &pair[..] {
+            [Term::Int(position), value] => {
+                Ok((usize::try_from(*position).unwrap_or(0), value.clone()))
+            }
+            _ => Err(bad_edit(edit)),
+        },
+        _ => Err(bad_edit(edit)),
+    };
+    match edits {
+        Term::List(list) => list.iter().map(parse).collect(),
+        other => parse(other).map(|edit| vec![edit]),
+    }
+}
+
+fn bad_edit(edit: &Term) -> Error {
+    Error::BadArgument(format!("no element update: {}", brief(edit)))
 }
 
 /// Refuses positions outside the tuple, and the key's.

@@ -93,7 +93,7 @@ impl Table {
 
     /// Inserts all objects in one atomic and isolated step; with `only_new` none if the key of any is there. Returns
     /// whether it did; `None` if it gave up on another list. A caller that may not write is told that first.
-    pub(super) fn insert_records(
+    pub(crate) fn insert_records(
         &self,
         records: Result<Vec<NewRecord>>,
         only_new: bool,

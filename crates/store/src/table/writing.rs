@@ -5,12 +5,14 @@ use fyris_term::Term;
 use fyris_term::key::KeyBuf;
 
 use super::Table;
-use crate::error::{Error, Result};
+#[cfg(doc)]
+use crate::error::Error;
+use crate::error::Result;
 use crate::ids::Right;
 use crate::keys::AsKey;
 use crate::native_terms::record_of;
-use crate::ops::{CounterOp, Patience, terms};
-use crate::record::{NewRecord, brief, with_key};
+use crate::ops::{CounterOp, Patience, counter_reply, edits_of, terms};
+use crate::record::{NewRecord, with_key};
 use crate::table_data::{AnyTableData, with_data};
 use crate::view::View;
 use crate::writer::Writer;
@@ -303,15 +305,24 @@ impl Table {
     }
 
     fn update(&self, key: &Term, edits: &[(usize, Term)], default: Option<&Term>) -> Result<bool> {
-        self.check_unique("update_element")?;
-        let default = default
-            .map(|d| with_key(d, self.keypos(), key))
-            .transpose()?;
+        let default = self.default_of("update_element", key, default)?;
         key.with(|buf| {
             self.write(|data, writer| {
                 with_data!(data, b => b.update_element(b.key(buf), edits, default.as_deref(), writer))
             })
         })
+    }
+
+    /// Returns the default of an update with its key field replaced. Refuses one that is no object, and a bag.
+    pub(crate) fn default_of(
+        &self,
+        operation: &'static str,
+        key: &Term,
+        default: Option<&Term>,
+    ) -> Result<Option<Vec<Term>>> {
+        self.check_unique(operation)?;
+        let with_key = |default| with_key(default, self.keypos(), key);
+        default.map(with_key).transpose()
     }
 
     /// Does `update_element/3,4` with the second argument as Erlang has it: `{Pos, Value}` or a list of them.
@@ -336,19 +347,7 @@ impl Table {
         edits: &Term,
         default: Option<&Term>,
     ) -> Result<bool> {
-        let parse = |edit: &Term| match edit {
-            Term::Tuple(pair) => match &pair[..] {
-                [Term::Int(position), value] => {
-                    Ok((usize::try_from(*position).unwrap_or(0), value.clone()))
-                }
-                _ => Err(bad_edit(edit)),
-            },
-            _ => Err(bad_edit(edit)),
-        };
-        let edits: Result<Vec<_>> = match edits {
-            Term::List(list) => list.iter().map(parse).collect(),
-            other => parse(other).map(|edit| vec![edit]),
-        };
+        let edits = edits_of(edits);
         match edits {
             Ok(edits) => self.update(key, &edits, default),
             // ETS looks for the key before it looks at the edits.
@@ -414,10 +413,7 @@ impl Table {
     }
 
     fn count(&self, key: &Term, ops: &[CounterOp], default: Option<&Term>) -> Result<Vec<Term>> {
-        self.check_unique("update_counter")?;
-        let default = default
-            .map(|d| with_key(d, self.keypos(), key))
-            .transpose()?;
+        let default = self.default_of("update_counter", key, default)?;
         key.with(|buf| {
             self.write(|data, writer| {
                 with_data!(data, b => b.update_counter(b.key(buf), ops, default.as_deref(), writer))
@@ -447,31 +443,7 @@ impl Table {
         ops: &Term,
         default: Option<&Term>,
     ) -> Result<Term> {
-        let (ops, is_list) = match ops {
-            Term::Int(_) | Term::Big(_) => (
-                vec![CounterOp {
-                    increment: ops.clone(),
-                    ..CounterOp::add(0)
-                }],
-                false,
-            ),
-            Term::List(list) => {
-                let ops: Result<Vec<_>> = list.iter().map(CounterOp::parse).collect();
-                (ops?, true)
-            }
-            one => (vec![CounterOp::parse(one)?], false),
-        };
-        let mut values = self.count(key, &ops, default)?;
-        match values.pop() {
-            Some(value) if !is_list => Ok(value),
-            last => {
-                values.extend(last);
-                Ok(Term::list(values))
-            }
-        }
+        let (ops, is_list) = CounterOp::parse_all(ops)?;
+        Ok(counter_reply(self.count(key, &ops, default)?, is_list))
     }
-}
-
-fn bad_edit(edit: &Term) -> Error {
-    Error::BadArgument(format!("no element update: {}", brief(edit)))
 }

@@ -14,7 +14,10 @@
 //!
 //! If what it has read has changed, it comes to nothing, and is tried again, for some time. Whoever began earlier goes
 //! first, so that of transactions that are at odds one is committed.
+//!
+//! [`batch`] has those that need no closure.
 
+mod batch;
 mod commit;
 #[cfg(all(test, loom))]
 mod model;
@@ -36,6 +39,7 @@ use crate::store::Store;
 use crate::table::Table;
 use crate::table_data::with_data;
 
+pub use batch::{BatchArgs, BatchCheck, BatchOp, BatchReply};
 use part::PartState;
 pub(crate) use part::TransactionPart;
 
@@ -329,21 +333,38 @@ impl Transaction {
             (Some(known), None) => return Ok(table.within(known.clone())),
             (None, None) => {}
         }
-        let part = self.take_in(&parts, table)?;
-        parts.insert(table.id(), part.clone());
+        self.take_in(&mut parts, &[table])?;
+        let part = parts[&table.id()].clone();
         Ok(table.within(part))
     }
 
-    /// Takes snapshots of all tables and of another one.
+    /// Takes in all of these tables that it has not, at one moment. Where one cannot be taken in none is: who asks for
+    /// them one by one is told which.
+    fn take_in_all<'t>(&self, tables: impl Iterator<Item = &'t Table>) {
+        let mut parts = self.parts();
+        let is_new = |table: &&Table| {
+            table.is_live() && table.is_in(&self.store) && !parts.contains_key(&table.id())
+        };
+        let mut new = BTreeMap::new();
+        for table in tables.filter(is_new) {
+            new.entry(table.id()).or_insert(table);
+        }
+        let new: Vec<&Table> = new.into_values().collect();
+        if new.len() > 1 && self.check().is_ok() {
+            self.take_in(&mut parts, &new).ok();
+        }
+    }
+
+    /// Takes snapshots of all tables and of others.
     fn take_in(
         &self,
-        parts: &BTreeMap<TableId, Arc<TransactionPart>>,
-        table: &Table,
-    ) -> Result<Arc<TransactionPart>> {
-        let mut tables: Vec<&Table> = parts.values().map(|part| &part.table).collect();
-        tables.push(table);
+        parts: &mut BTreeMap<TableId, Arc<TransactionPart>>,
+        others: &[&Table],
+    ) -> Result<()> {
+        let tables = parts.values().map(|part| &part.table);
+        let tables: Vec<&Table> = tables.chain(others.iter().copied()).collect();
         let mut taken = snapshot::take_within(&tables)?;
-        let new = taken.pop().expect("one a table");
+        let new = taken.split_off(parts.len());
         // Nothing is read of any table between the look at what was read and the move.
         let mut states: Vec<_> = parts.values().map(|part| part.state()).collect();
         for ((part, state), later) in parts.values().zip(&states).zip(&taken) {
@@ -357,8 +378,11 @@ impl Transaction {
         drop(states);
         // Relaxed: as in `conflict`.
         let depth = self.depth.load(Ordering::Relaxed);
-        let part = TransactionPart::new(table.clone(), new, depth);
-        Ok(Arc::new(part))
+        for (table, snapshot) in others.iter().zip(new) {
+            let part = TransactionPart::new(Table::clone(table), snapshot, depth);
+            parts.insert(table.id(), Arc::new(part));
+        }
+        Ok(())
     }
 
     /// Looks whether what was read of a table is the same in a later snapshot.

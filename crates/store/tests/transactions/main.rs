@@ -3,6 +3,8 @@
 mod anomalies;
 mod bank;
 mod basics;
+mod batch;
+mod batch_model;
 mod handle;
 mod races;
 mod random;
