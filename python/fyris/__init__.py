@@ -18,6 +18,7 @@ from ._errors import (
     BaseLost,
     Behind,
     Busy,
+    CheckFailed,
     Closed,
     Conflict,
     Damaged,
@@ -56,6 +57,7 @@ from ._fyris import (
     segments,
     transaction,
     unlink,
+    write_batch,
 )
 from ._transaction import transactional
 
@@ -68,6 +70,7 @@ __all__ = [
     "BaseLost",
     "Behind",
     "Busy",
+    "CheckFailed",
     "Closed",
     "Conflict",
     "Damaged",
@@ -104,6 +107,7 @@ __all__ = [
     "transaction",
     "transactional",
     "unlink",
+    "write_batch",
 ]
 
 del MutableMapping

@@ -59,6 +59,8 @@ class Conflict(Error):
     key: Any
 class TransactionEnded(Error): ...
 class InTransaction(Error): ...
+class CheckFailed(Error):
+    at: int
 class SegmentError(Error): ...
 class NoSuchSegment(SegmentError, LookupError): ...
 class SegmentExists(SegmentError): ...
@@ -249,6 +251,22 @@ def transactional(
 def transactional(
     *, attempts: int = 1000
 ) -> Callable[[Callable[Concatenate[Transaction, _P], _T]], Callable[_P, _T]]: ...
+
+_Objects: TypeAlias = _Object | list[_Object]
+_CounterOps: TypeAlias = int | _CounterOp | list[_CounterOp]
+_Edits: TypeAlias = tuple[int, _Value] | list[tuple[int, _Value]]
+_BatchOp: TypeAlias = (
+    tuple[Literal["insert", "insert_new"], Table, _Objects]
+    | tuple[Literal["delete"], Table, _Value]
+    | tuple[Literal["delete_object"], Table, _Object]
+    | tuple[Literal["update_counter"], Table, _Value, _CounterOps]
+    | tuple[Literal["update_counter"], Table, _Value, _CounterOps, _Object]
+    | tuple[Literal["update_element"], Table, _Value, _Edits]
+    | tuple[Literal["update_element"], Table, _Value, _Edits, _Object]
+    | tuple[Literal["check"], Table, _Value, _Objects | Table | None]
+)
+
+def write_batch(operations: Iterable[_BatchOp]) -> list[Any]: ...
 
 _Name: TypeAlias = str | PathLike[str]
 _OnConflict: TypeAlias = Callable[

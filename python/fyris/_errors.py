@@ -52,6 +52,15 @@ class InTransaction(Error):
     """A transaction reads and writes objects; this works on the table itself."""
 
 
+class CheckFailed(Error):
+    """A check of write_batch() does not hold, and nothing has happened."""
+
+    def __init__(self, *args):
+        super().__init__(*args)
+        #: The number of the check in the list, from 0.
+        self.at = None
+
+
 class SegmentError(Error):
     """Something about a segment. Whatever it is, the working copy and the trunk are as they were before the call."""
 

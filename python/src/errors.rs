@@ -16,6 +16,7 @@ pyo3::import_exception!(fyris._errors, Damaged);
 pyo3::import_exception!(fyris._errors, Conflict);
 pyo3::import_exception!(fyris._errors, TransactionEnded);
 pyo3::import_exception!(fyris._errors, InTransaction);
+pyo3::import_exception!(fyris._errors, CheckFailed);
 
 pyo3::import_exception!(fyris._errors, SegmentError);
 pyo3::import_exception!(fyris._errors, NoSuchSegment);
@@ -34,9 +35,16 @@ pyo3::import_exception!(fyris._errors, Unlinked);
 
 /// An error of the store.
 pub(crate) fn store(error: fyris::Error) -> PyErr {
-    use fyris::Error::*;
     let text = error.to_string();
+    told(error, text)
+}
+
+/// The exception for an error of the store, which says this.
+fn told(error: fyris::Error, text: String) -> PyErr {
+    use fyris::Error::*;
     match error {
+        InBatch { why, .. } => told(*why, text),
+        CheckFailed { .. } => self::CheckFailed::new_err(text),
         NoSuchTable(_) | NoSuchName(_) => self::NoSuchTable::new_err(text),
         NameTaken(_) | OtherTable { .. } => self::NameTaken::new_err(text),
         NoSuchKey => PyKeyError::new_err(text),

@@ -8,6 +8,7 @@
 //! | `values` | `Atom` and `Term`: what Python has no value for; parsing, printing, external format |
 //! | `table`, `view` | `Table`: tables as dictionaries, and as ETS has them |
 //! | `transaction` | `Transaction`: several keys, of several tables, as one |
+//! | `batch` | `write_batch`: the same without a function |
 //! | `segment` | `Segment`: version-controlled memory shared by processes |
 //! | `map` | `VersionedMap`: an ordered map in a segment |
 //! | `errors` | errors of the store as Python exceptions, which `fyris/_errors.py` defines |
@@ -19,6 +20,7 @@
 //!
 //! All classes are frozen and hold only what threads may share, so that the module needs no lock of the interpreter's.
 
+mod batch;
 mod convert;
 mod errors;
 mod map;
@@ -45,6 +47,7 @@ fn _fyris(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<map::VersionedMap>()?;
     module.add_class::<map::MapWalk>()?;
     module.add_function(wrap_pyfunction!(transaction::transaction, module)?)?;
+    module.add_function(wrap_pyfunction!(batch::write_batch, module)?)?;
     module.add_function(wrap_pyfunction!(segment::unlink, module)?)?;
     module.add_function(wrap_pyfunction!(segment::doctor, module)?)?;
     module.add_function(wrap_pyfunction!(segment::segments, module)?)?;

@@ -86,6 +86,44 @@ typedef struct fyris_term fyris_term;
 #define FYRIS_GIVE_UP -1
 
 /**
+ * Inserts `value`, an object or a list of objects, as `fyris_table_insert_list`. The reply is `true`.
+ */
+#define FYRIS_INSERT 1
+
+/**
+ * Inserts `value`, an object or a list of objects, unless one of the keys is there; then none, and the batch goes on.
+ * The reply says whether it did.
+ */
+#define FYRIS_INSERT_NEW 2
+
+/**
+ * Deletes the objects with `key`. The reply is `true`.
+ */
+#define FYRIS_DELETE 3
+
+/**
+ * Deletes exactly the object `value`. The reply is `true`.
+ */
+#define FYRIS_DELETE_OBJECT 4
+
+/**
+ * Counts as `fyris_table_update_counter`, `value` being the operations. The reply is the new value, or a list of them.
+ */
+#define FYRIS_UPDATE_COUNTER 5
+
+/**
+ * Replaces elements as `fyris_table_update_element`, `value` being the edits. The reply says whether there is an
+ * object.
+ */
+#define FYRIS_UPDATE_ELEMENT 6
+
+/**
+ * Lets the batch happen only if `key` held exactly `value`, an object or a list of objects in any order, before it; no
+ * object, if `value` is NULL; what it holds in `snapshot`, if that is not NULL. The reply is `true`.
+ */
+#define FYRIS_CHECK 7
+
+/**
  * The version of the binary interface that this header describes.
  *
  * It changes when a program compiled with an older header would no longer work, and with it the number in the name of
@@ -176,6 +214,10 @@ typedef enum fyris_code {
    * A transaction reads and writes objects; the call is about the table itself.
    */
   FYRIS_E_IN_TRANSACTION = 25,
+  /**
+   * A check of a batch of writes does not hold.
+   */
+  FYRIS_E_CHECK = 26,
   /**
    * The system refused something about a file; the error's text says what.
    */
@@ -551,6 +593,36 @@ typedef struct fyris_conflict {
 typedef int32_t (*fyris_decide)(void *context,
                                 const struct fyris_conflict *conflict,
                                 uint8_t *result);
+
+/**
+ * An operation of `fyris_store_write_batch`. What it has no use for is NULL. All of it stays yours.
+ */
+typedef struct fyris_write_op {
+  /**
+   * The operation: one of FYRIS_INSERT to FYRIS_CHECK.
+   */
+  int32_t what;
+  /**
+   * The table.
+   */
+  const struct fyris_table *table;
+  /**
+   * The key, but for FYRIS_INSERT, FYRIS_INSERT_NEW and FYRIS_DELETE_OBJECT.
+   */
+  const fyris_term *key;
+  /**
+   * The object, the objects, the operations or the edits.
+   */
+  const fyris_term *value;
+  /**
+   * The object that a counter or an element begins with, or NULL: see `fyris_table_count`.
+   */
+  const fyris_term *initial;
+  /**
+   * A snapshot of the table, for FYRIS_CHECK, or NULL.
+   */
+  const struct fyris_table *snapshot;
+} fyris_write_op;
 
 /**
  * Bytes that Fyris made, to be given back with `fyris_bytes_free`. A zero byte that `len` does not count follows them.
@@ -1299,6 +1371,28 @@ enum fyris_code fyris_segment_update_with(const struct fyris_segment *segment,
                                           void *context,
                                           struct fyris_updated *updated,
                                           struct fyris_error *err);
+
+/**
+ * Does `count` operations on tables of the store in one atomic and isolated step, or none. Writes are done in their
+ * order, and one sees those before it; checks see what the tables held before the batch, wherever they stand. It is
+ * tried until nobody is in the way.
+ *
+ * `replies`, which may be NULL, is the list of replies, one for each. `failed`, which may be NULL, is the number of the
+ * operation, from 0, that is the reason of a failure.
+ *
+ * Nothing is done if it fails: with FYRIS_E_CHECK if a check does not hold, and with what the function for the
+ * operation alone would fail with; FYRIS_E_READ_ONLY for a snapshot, FYRIS_E_ARGUMENT for a table of another store or
+ * within a transaction, and for a snapshot of another table.
+ *
+ * Threads: any.
+ */
+FYRIS_MUST_USE
+enum fyris_code fyris_store_write_batch(const struct fyris_store *store,
+                                        const struct fyris_write_op *ops,
+                                        size_t count,
+                                        fyris_term **replies,
+                                        size_t *failed,
+                                        struct fyris_error *err);
 
 /**
  * Writes the table to a file that `ets:file2tab` reads, with a checksum; a file that is there is replaced when the new
@@ -2081,6 +2175,22 @@ enum fyris_code fyris_table_update_element(const struct fyris_table *handle,
                                            const fyris_term *initial,
                                            bool *updated,
                                            struct fyris_error *err);
+
+/**
+ * Replaces the object `old` by `new`, which has the same key, if the table holds exactly `old`. `swapped`, which may be
+ * NULL, says whether it did. Atomic.
+ *
+ * Fails with FYRIS_E_TYPE for a bag and for what is no tuple, FYRIS_E_ARGUMENT (different keys, or too short for one),
+ * FYRIS_E_LIMIT, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
+ *
+ * Threads: any.
+ */
+FYRIS_MUST_USE
+enum fyris_code fyris_table_compare_and_swap(const struct fyris_table *handle,
+                                             const fyris_term *old,
+                                             const fyris_term *new_,
+                                             bool *swapped,
+                                             struct fyris_error *err);
 
 /**
  * Gives the table another name. Fails with FYRIS_E_NAME_TAKEN, FYRIS_E_ARGUMENT, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.

@@ -46,6 +46,8 @@ pub enum fyris_code {
     FYRIS_E_ENDED = 24,
     /// A transaction reads and writes objects; the call is about the table itself.
     FYRIS_E_IN_TRANSACTION = 25,
+    /// A check of a batch of writes does not hold.
+    FYRIS_E_CHECK = 26,
     /// The system refused something about a file; the error's text says what.
     FYRIS_E_IO = 30,
     /// A file or a segment is not what it should be, damaged, or of another version; the error's text says where.
@@ -110,6 +112,7 @@ names! {
     FYRIS_E_NO_KEY
     FYRIS_E_ENDED
     FYRIS_E_IN_TRANSACTION
+    FYRIS_E_CHECK
     FYRIS_E_IO
     FYRIS_E_DAMAGED
     FYRIS_E_NO_SPACE
@@ -312,22 +315,28 @@ pub(crate) unsafe fn free<T>(handle: *mut T) {
 
 impl From<fyris::Error> for Failure {
     fn from(error: fyris::Error) -> Failure {
-        use fyris::Error::*;
-        let code = match &error {
-            NoSuchTable(_) | NoSuchName(_) => FYRIS_E_NO_TABLE,
-            NoAccess { .. } | NotOwner => FYRIS_E_NO_ACCESS,
-            NameTaken(_) | OtherTable { .. } => FYRIS_E_NAME_TAKEN,
-            NoSuchKey => FYRIS_E_NO_KEY,
-            TransactionEnded => FYRIS_E_ENDED,
-            InTransaction(_) => FYRIS_E_IN_TRANSACTION,
-            Conflict { .. } => FYRIS_E_CONFLICT,
-            ReadOnly => FYRIS_E_READ_ONLY,
-            Forked => FYRIS_E_FORKED,
-            NotATuple(_) | NotAnInteger { .. } | WrongType { .. } => FYRIS_E_TYPE,
-            IntegerTooLarge(_) | ObjectTooLarge(_) | TooManyTables(_) | Atom(_) => FYRIS_E_LIMIT,
-            _ => FYRIS_E_ARGUMENT,
-        };
-        Failure::new(code, error.to_string())
+        Failure::new(code_of(&error), error.to_string())
+    }
+}
+
+/// Returns the code of an error of the store.
+fn code_of(error: &fyris::Error) -> fyris_code {
+    use fyris::Error::*;
+    match error {
+        NoSuchTable(_) | NoSuchName(_) => FYRIS_E_NO_TABLE,
+        NoAccess { .. } | NotOwner => FYRIS_E_NO_ACCESS,
+        NameTaken(_) | OtherTable { .. } => FYRIS_E_NAME_TAKEN,
+        NoSuchKey => FYRIS_E_NO_KEY,
+        TransactionEnded => FYRIS_E_ENDED,
+        InTransaction(_) => FYRIS_E_IN_TRANSACTION,
+        Conflict { .. } => FYRIS_E_CONFLICT,
+        CheckFailed { .. } => FYRIS_E_CHECK,
+        InBatch { why, .. } => code_of(why),
+        ReadOnly => FYRIS_E_READ_ONLY,
+        Forked => FYRIS_E_FORKED,
+        NotATuple(_) | NotAnInteger { .. } | WrongType { .. } => FYRIS_E_TYPE,
+        IntegerTooLarge(_) | ObjectTooLarge(_) | TooManyTables(_) | Atom(_) => FYRIS_E_LIMIT,
+        _ => FYRIS_E_ARGUMENT,
     }
 }
 

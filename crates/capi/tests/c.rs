@@ -162,6 +162,11 @@ fn transactions_are_committed_or_leave_nothing() {
 }
 
 #[test]
+fn batches_are_done_or_leave_nothing() {
+    assert_eq!(said_by("tests/c/batch.c"), "batch: all good\n");
+}
+
+#[test]
 fn forked_children_are_told() {
     assert_eq!(said_by("tests/c/fork.c"), "fork: all good\n");
 }

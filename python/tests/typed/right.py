@@ -16,6 +16,15 @@ def tables() -> list[fyris.Atom]:
     both: list[int] = towns.update_counter(fyris.Atom("count"), [(2, 1), (2, 1, 9, 0)])
     assert names and bridges == 1 and both == [2, 3]
     assert towns.compare_and_swap(("visby", {}), ("visby", None))
+    then = towns.snapshot()
+    answers = fyris.write_batch([
+        ("check", towns, "visby", ("visby", None)),
+        ("check", towns, "falun", then),
+        ("insert", towns, [("gävle", {})]),
+        ("update_counter", towns, fyris.Atom("count"), [(2, 1)], (None, 0)),
+        ("delete", towns, "gävle"),
+    ])
+    assert answers == [True, True, True, [4], True]
     first: tuple[object, ...] = towns.lookup("visby")[0]
     assert len(first) == 2
     towns.drop()

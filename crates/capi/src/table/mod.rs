@@ -5,6 +5,7 @@
 //!
 //! The child of a fork cannot use any of it: FYRIS_E_FORKED.
 
+mod batch;
 mod dump;
 mod query;
 mod read;
@@ -21,6 +22,7 @@ use crate::args::{Out, handle};
 use crate::error::Outcome;
 use crate::term::fyris_term;
 
+pub use batch::*;
 pub use dump::*;
 pub use query::*;
 pub use read::*;

@@ -295,6 +295,37 @@ pub unsafe extern "C" fn fyris_table_update_element(
     })
 }
 
+/// Replaces the object `old` by `new`, which has the same key, if the table holds exactly `old`. `swapped`, which may be
+/// NULL, says whether it did. Atomic.
+///
+/// Fails with FYRIS_E_TYPE for a bag and for what is no tuple, FYRIS_E_ARGUMENT (different keys, or too short for one),
+/// FYRIS_E_LIMIT, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
+///
+/// Threads: any.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_table_compare_and_swap(
+    handle: *const fyris_table,
+    old: *const fyris_term,
+    new: *const fyris_term,
+    swapped: *mut bool,
+    err: *mut fyris_error,
+) -> fyris_code {
+    call(err, || {
+        // SAFETY: HANDLE: the table and the objects.
+        let (table, old, new) = unsafe {
+            let (old, new) = (term(old, "the old object")?, term(new, "the new object")?);
+            (table(handle)?, old, new)
+        };
+        let done = table.cas(old, new)?;
+        if let Ok(out) = place(swapped) {
+            // SAFETY: OUT.
+            unsafe { out.put(done) };
+        }
+        Ok(())
+    })
+}
+
 /// Gives the table another name. Fails with FYRIS_E_NAME_TAKEN, FYRIS_E_ARGUMENT, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
 ///
 /// Threads: any.
