@@ -2119,12 +2119,16 @@ abort(Reason) ->
 %%
 %% Operations are done in their order, and answer as the functions of their names do: `{ok, Answers}' has one of each.
 %% Checks see what the tables held before the batch: `{check, Table, Key, Expected}' asks for just this object, these
-%% objects in any order, none (`absent'), or what a snapshot that is alive has (`{unchanged, Snapshot}'); they answer
+%% objects in any order, none (`absent'), or what a snapshot of the table has (`{unchanged, Snapshot}'); they answer
 %% `true'. If one does not hold nothing is done, and `{error, {check, Operation}}' names the first.
 %%
 %% A transaction without a fun: as {@link transaction/2}, also within one, but tried until nobody is in the way.
 %%
-%% Fails with `badarg', and nothing is done, for what is no operation, and where the function of its name would.
+%% Inserts into one table take about what {@link insert/2} of a list takes, all else what a transaction does. A batch of
+%% more than 500 keys runs on a dirty scheduler.
+%%
+%% Fails with `badarg', and nothing is done, for what is no operation, and where the function of its name would; the
+%% text of the error says which operation it was, from 0.
 %% ```
 %% > T = fyris:new(stock, []).
 %% > fyris:insert(T, {apples, 3}).
@@ -2136,9 +2140,9 @@ abort(Reason) ->
 %% '''
 -spec write_batch([batch_op()]) -> {ok, [term()]} | {error, {check, batch_op()}}.
 write_batch(Operations) ->
-    case fyris_batch:is_batch(Operations) of
-        true -> fyris_batch:run(Operations);
-        false -> ?BADARG([Operations])
+    case ?CALL(fyris_nif:write_batch(fyris_transaction:current(), Operations), [Operations]) of
+        {conflict, _, _} = Conflict -> exit({aborted, Conflict});
+        Done -> Done
     end.
 
 %% @doc Replaces an object by another one with the same key, if exactly that object is there. Returns whether it did.

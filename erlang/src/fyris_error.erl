@@ -25,6 +25,7 @@ place(Cause, Function, Args) when Function =:= foldl; Function =:= foldr ->
 place(Cause, Function, Args) ->
     case table_cause(Cause) of
         true -> 1;
+        false when Cause =:= batch -> 1;
         false when Cause =:= already_exists, Function =:= new -> 1;
         false when Cause =:= option -> length(Args);
         false when Cause =:= library, Function =/= new, Function =/= open -> 1;
@@ -131,6 +132,7 @@ guess(lookup_many, _) -> #{2 => <<"not a proper list of keys">>};
 guess(get_in, [_, _, Path]) when not is_list(Path) ->
     #{3 => <<"not a path, a list of a position and then keys of maps or positions">>};
 guess(get_in, _) -> #{3 => <<"not a proper list">>};
+guess(write_batch, _) -> #{1 => <<"not a proper list of operations">>};
 guess(init_table, _) -> #{2 => <<"not a fun of one argument">>};
 guess(table, [_, _]) ->
     #{2 => <<"bad option: options are {traverse,first_next}, {traverse,last_prev}, {traverse,select}, "

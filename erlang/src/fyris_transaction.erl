@@ -5,7 +5,7 @@
 %% @hidden
 -module(fyris_transaction).
 
--export([run/2]).
+-export([run/2, current/0]).
 
 -define(KEY, '$fyris_transaction').
 
@@ -16,10 +16,14 @@
 %% @doc Runs `Fun' in a transaction, which is tried again up to `Retries' times.
 -spec run(fun((reference()) -> Result), non_neg_integer() | infinity) -> {atomic, Result} | {aborted, term()}.
 run(Fun, Retries) ->
-    case get(?KEY) of
+    case current() of
         undefined -> outermost(Fun, Retries);
         Transaction -> nested(Transaction, Fun)
     end.
+
+%% @doc Returns the transaction that the process runs, or `undefined'.
+-spec current() -> reference() | undefined.
+current() -> get(?KEY).
 
 outermost(Fun, Retries) ->
     Transaction = fyris_nif:transaction(),

@@ -217,32 +217,3 @@ bank() ->
     Ends = [receive {'DOWN', M, process, P, End} -> End end || {P, M} <- Workers],
     [?assertMatch({Did, N} when N > 0 andalso (Did =:= paid orelse Did =:= read), End) || End <- Ends],
     ?assertEqual(6000, Sum(Tables)).
-
-batch_test() ->
-    T = table(set),
-    O = table(ordered_set),
-    B = table(bag),
-    Before = [all_of(X) || X <- [T, O, B]],
-    S = fyris:snapshot(T),
-    {ok, [true, 15, true, true, false, 7, true, true, true]} =
-        fyris:write_batch([{check, T, 1, {1, 10}}, {update_counter, T, 1, 5}, {insert, O, [{6, 60}, {7, 70}]},
-                           {delete, T, 2}, {insert_new, T, {1, no}}, {update_counter, T, new, {2, 7}, {new, 0}},
-                           {update_element, O, 6, {2, sixty}}, {delete_object, B, {3, 30}}, {check, B, 3, [{3, 30}]}]),
-    ?assertEqual([[{1, 15}], [], [{6, sixty}], []],
-                 [fyris:lookup(T, 1), fyris:lookup(T, 2), fyris:lookup(O, 6), fyris:lookup(B, 3)]),
-    After = [all_of(X) || X <- [T, O, B]],
-    ?assertNotEqual(Before, After),
-    Nothing = fun(Check) ->
-        ?assertEqual({error, {check, Check}}, fyris:write_batch([{insert, O, {1, x}}, Check, {delete, B, 1}]))
-    end,
-    Nothing({check, T, 1, {1, 10}}),
-    Nothing({check, T, 1, absent}),
-    Nothing({check, T, 1, {unchanged, S}}),
-    Nothing({check, B, 1, [{1, 10}, {1, 11}]}),
-    [?assertError(badarg, fyris:write_batch([{insert, O, {1, x}} | Bad])) || Bad <- [
-        [nonsense], [{insert, T, 1}], [{delete, T}], [{check, T, 1, 1}], not_a_list, [{insert, T, {1}} | improper],
-        [{update_counter, T, absent, 1}], [{insert, no_such_table, {1}}], [{insert, S, {1}}], [{insert, T, {}}]]],
-    ?assertEqual(After, [all_of(X) || X <- [T, O, B]]),
-    ?assertMatch({ok, [true, true]},
-                 fyris:write_batch([{check, T, 3, {unchanged, S}}, {check, T, 99, absent}])),
-    ?assertEqual({ok, []}, fyris:write_batch([])).

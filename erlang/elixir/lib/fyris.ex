@@ -194,6 +194,48 @@ defmodule Fyris do
       reraise Fyris.Error.new(error, __STACKTRACE__), __STACKTRACE__
   end
 
+  @doc """
+  Does several writes and checks, of any tables, in one atomic and isolated step, or nothing: a `transaction/2` that needs
+  no function. Returns `{:ok, answers}`, one for each; `{:error, {:check, operation}}` for the first check that does not
+  hold. Raises `Fyris.Error` where the call of the operation's name would, and for what is none.
+
+  Operations are `{:insert, table, objects}` and `{:insert_new, table, objects}`, of an object or a list;
+  `{:delete, table, key}`, `{:delete_object, table, object}`; `{:update_counter, table, key, operation}` and
+  `{:update_element, table, key, changes}`, with a default behind or not. They are done in their order.
+  `{:check, table, key, expected}` asks what the key held before all of them: this object, these objects in any order,
+  `:absent`, or `{:unchanged, snapshot}`.
+
+      iex> [stock, sales] = [Fyris.new!(), Fyris.new!()]
+      iex> Fyris.put!(stock, :apples, 3)
+      iex> sell = [
+      ...>   {:check, stock, :apples, {:apples, 3}},
+      ...>   {:update_counter, stock, :apples, -2},
+      ...>   {:insert, sales, {1, :apples, 2}}
+      ...> ]
+      iex> {:ok, answers} = Fyris.write_batch(sell)
+      iex> {answers, Fyris.write_batch(sell) == {:error, {:check, hd(sell)}}}
+      {[true, 1, true], true}
+  """
+  @spec write_batch([tuple]) :: {:ok, [term]} | {:error, {:check, tuple}}
+  def write_batch(operations) do
+    native = Enum.map(operations, &native_operation/1)
+
+    with {:error, {:check, check}} <- :fyris.write_batch(native) do
+      {:error, {:check, Enum.at(operations, Enum.find_index(native, &(&1 === check)))}}
+    end
+  rescue
+    error in [ArgumentError, ErlangError] ->
+      reraise Fyris.Error.new(error, __STACKTRACE__), __STACKTRACE__
+  end
+
+  defp native_operation({:check, table, key, {:unchanged, snapshot}}),
+    do: {:check, id(table), key, {:unchanged, id(snapshot)}}
+
+  defp native_operation(operation) when is_tuple(operation) and tuple_size(operation) > 1,
+    do: put_elem(operation, 1, id(elem(operation, 1)))
+
+  defp native_operation(none), do: none
+
   @doc "Ends the function of a transaction: nothing has happened, and `transaction/2` returns `{:error, reason}`."
   @spec abort(term) :: no_return
   def abort(reason), do: :fyris.abort(reason)

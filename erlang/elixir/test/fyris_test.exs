@@ -273,6 +273,30 @@ defmodule FyrisTest do
       assert {Fyris.get(table, 1), Enum.to_list(other)} == {:new, [{1, 1}, {3, 9}]}
     end
 
+    test "need no function where there is nothing to decide" do
+      [table, other] = [filled(:set, 3), filled(:ordered_set, 3)]
+      then = Fyris.snapshot!(table)
+      check = {:check, table, 1, {:unchanged, then}}
+
+      batch = [
+        check,
+        {:check, other, 9, :absent},
+        {:insert, other, [{4, 16}, {5, 25}]},
+        {:update_counter, table, 1, [{2, 1}, {2, 1}]},
+        {:update_element, table, 7, {2, :new}, {0, 0}},
+        {:delete, other, 1}
+      ]
+
+      assert Fyris.write_batch(batch) == {:ok, [true, true, true, [2, 3], true, true]}
+      assert Enum.to_list(other) == [{2, 4}, {3, 9}, {4, 16}, {5, 25}]
+      assert Fyris.write_batch(batch) == {:error, {:check, check}}
+      error = catch_error(Fyris.write_batch([{:delete, table, 1}, {:update_counter, table, 8, 1}]))
+      assert %Fyris.Error{} = error
+      assert Exception.message(error) =~ "operation 1 of the batch: no object has this key"
+      assert_raise Fyris.Error, fn -> Fyris.write_batch([:nonsense]) end
+      assert Fyris.get(table, 1) == 3
+    end
+
     test "are tried again, and told of a conflict" do
       table = filled(:set, 1)
 

@@ -68,6 +68,7 @@ impl Fail {
             Error::BadItem(_) => "item",
             Error::BadSlot { .. } => "slot",
             Error::BadArgument(_) => "argument",
+            Error::InBatch { .. } => "batch",
             _ => "none",
         }
     }

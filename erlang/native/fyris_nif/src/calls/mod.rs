@@ -1,6 +1,7 @@
 //! The functions of `fyris_nif`, by what they do.
 
 mod admin;
+mod batch;
 mod external;
 mod info;
 mod lists;
@@ -87,6 +88,7 @@ pub(crate) fn functions() -> Vec<ErlNifFunc> {
         ),
         (c"transaction_commit", 1, entry!(transactions::commit)),
         (c"transaction_abort", 1, entry!(transactions::abort)),
+        (c"write_batch", 2, entry!(batch::write_batch)),
         (c"lookup", 2, entry!(read::lookup)),
         (c"lookup_element", 3, entry!(read::lookup_element)),
         (c"lookup_element", 4, entry!(read::lookup_element_or)),

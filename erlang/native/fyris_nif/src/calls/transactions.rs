@@ -23,13 +23,13 @@ const MANY: usize = 500;
 pub(crate) struct TransactionPlace(Mutex<Option<Transaction>>);
 
 impl TransactionPlace {
-    fn lock(&self) -> MutexGuard<'_, Option<Transaction>> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Option<Transaction>> {
         // Nothing is left half done by a panic.
         self.0.lock().unwrap_or_else(|p| p.into_inner())
     }
 }
 
-fn place<'t>(env: Env, term: Term) -> Result<&'t TransactionPlace, Fail> {
+pub(super) fn place<'t>(env: Env, term: Term) -> Result<&'t TransactionPlace, Fail> {
     load::resource(env, term).ok_or(BAD)
 }
 
@@ -118,7 +118,7 @@ pub(super) fn abort(env: Env, args: &[Term]) -> Reply {
 }
 
 /// Returns `{conflict, Table, Key}`, the key `undefined` where none is known.
-fn conflict(env: Env, table: fyris::TableRef, key: Option<Box<fyris::Term>>) -> Reply {
+pub(super) fn conflict(env: Env, table: fyris::TableRef, key: Option<Box<fyris::Term>>) -> Reply {
     let table = tables::reference(env, table).unwrap_or_else(|| atom::undefined(env));
     let key = match key {
         Some(key) => term::make(env, &key),

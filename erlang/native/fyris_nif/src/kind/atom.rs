@@ -255,6 +255,9 @@ words! {
     done = "done";
     ok = "ok";
     error = "error";
+    check = "check";
+    insert = "insert";
+    unchanged = "unchanged";
     too_large = "too_large";
     anything = "_";
     whole = "$_";
