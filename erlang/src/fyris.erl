@@ -60,7 +60,7 @@
          from_dets/2, to_dets/2, table/1, table/2, i/0, i/1, i/2, i/3]).
 -export([open/2, range/3, range/4, prefix/2, prefix/3, seek/2, seek/3,
          nth/2, rank/2, count_between/3,
-         lookup_many/2, delete_range/3, take_range/3, drain/1, explain/2, cas/3,
+         lookup_many/2, delete_range/3, take_range/3, drain/1, explain/2, compare_and_swap/3,
          upsert/4, get_in/3]).
 -export([snapshot/1, release/1, snapshots/0, collect/0]).
 -export([transaction/1, transaction/2, within/2, abort/1, write_batch/1]).
@@ -1198,7 +1198,7 @@ select_delete(Table, Spec) ->
 %% @doc Replaces each object that matches by what a match specification makes of it, and returns their number.
 %%
 %% Each object is replaced atomically: a specification with the object itself as its head compares and swaps, as does
-%% {@link cas/3}. The call as a whole is not one step.
+%% {@link compare_and_swap/3}. The call as a whole is not one step.
 %%
 %% Fails with `badarg', and changes nothing, if the match specification is malformed; if it does not keep the key as it
 %% is (by the same variable, the same literal, or ``{element, KeyPos, '$_'}''); if the table is a `bag'.
@@ -2154,14 +2154,14 @@ write_batch(Operations) ->
 %% ```
 %% > T = fyris:new(numbers, []).
 %% > fyris:insert(T, {1, one}).
-%% > fyris:cas(T, {1, one}, {1, uno}).
+%% > fyris:compare_and_swap(T, {1, one}, {1, uno}).
 %% true
-%% > fyris:cas(T, {1, one}, {1, eins}).
+%% > fyris:compare_and_swap(T, {1, one}, {1, eins}).
 %% false
 %% '''
--spec cas(table(), tuple(), tuple()) -> boolean().
-cas(Table, Old, New) ->
-    ?CALL(fyris_nif:cas(Table, Old, New), [Table, Old, New]).
+-spec compare_and_swap(table(), tuple(), tuple()) -> boolean().
+compare_and_swap(Table, Old, New) ->
+    ?CALL(fyris_nif:compare_and_swap(Table, Old, New), [Table, Old, New]).
 
 %% @doc Inserts `Default', which has the key `Key', if no object has it, else replaces that one by what a fun makes of
 %% it. Returns the new object.
@@ -2191,7 +2191,7 @@ upsert_loop(Table, Key, Default, Fun) ->
                 {Default, fyris_nif:insert_new(Table, Default)};
             [Old] ->
                 Made = Fun(Old),
-                {Made, fyris_nif:cas(Table, Old, Made)};
+                {Made, fyris_nif:compare_and_swap(Table, Old, Made)};
             [_, _ | _] ->
                 no_upsert()
         end,

@@ -45,8 +45,8 @@ match_spec_place(_) -> 2.
 
 %% Which object is no object of the table.
 object_place(Function, _) when Function =:= insert; Function =:= insert_new; Function =:= delete_object -> 2;
-object_place(cas, [_, Old, _]) when not is_tuple(Old) -> 2;
-object_place(cas, _) -> 3;
+object_place(compare_and_swap, [_, Old, _]) when not is_tuple(Old) -> 2;
+object_place(compare_and_swap, _) -> 3;
 object_place(Function, [_, _, _, _]) when Function =:= update_counter; Function =:= update_element -> 4;
 object_place(_, _) -> general.
 

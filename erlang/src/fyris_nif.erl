@@ -17,7 +17,7 @@
 -export([query/3, step/2, chunk/4, chunk_next/1, chunk_step/1, is_place/1, repair/3]).
 -export([match_spec_compile/1, is_compiled_ms/1, run_spec/3, test_ms/2]).
 -export([open/2, range/5, prefix/4, range_slice/4, seek/3, nth/2, rank/2, count_between/3, lookup_some/2,
-         take_slice/3, drain/1, cas/3, get_in/3, explain/2]).
+         take_slice/3, drain/1, compare_and_swap/3, get_in/3, explain/2]).
 -export([snapshot/1, release/1, snapshots/0, collect/0]).
 -export([transaction/0, transaction_again/1, transaction_table/2, transaction_begin_nested/1, transaction_end_nested/2,
          transaction_has_conflict/1, transaction_commit/1, transaction_abort/1, write_batch/2]).
@@ -186,7 +186,7 @@ count_between(_, _, _) -> ?STUB.
 lookup_some(_, _) -> ?STUB.
 take_slice(_, _, _) -> ?STUB.
 drain(_) -> ?STUB.
-cas(_, _, _) -> ?STUB.
+compare_and_swap(_, _, _) -> ?STUB.
 get_in(_, _, _) -> ?STUB.
 explain(_, _) -> ?STUB.
 snapshot(_) -> ?STUB.

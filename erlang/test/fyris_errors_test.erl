@@ -19,8 +19,8 @@ objects_test() ->
         #{2 => <<"bad key position 1 in a tuple of 0">>},
         told(fun() -> fyris:insert(T, {}) end)
     ),
-    ?assertMatch(#{2 := _}, told(fun() -> fyris:cas(T, a, {a}) end)),
-    ?assertMatch(#{3 := _}, told(fun() -> fyris:cas(T, {a}, a) end)),
+    ?assertMatch(#{2 := _}, told(fun() -> fyris:compare_and_swap(T, a, {a}) end)),
+    ?assertMatch(#{3 := _}, told(fun() -> fyris:compare_and_swap(T, {a}, a) end)),
     ?assertMatch(#{3 := _}, told(fun() -> fyris:upsert(T, a, a, fun(X) -> X end) end)),
     ?assertEqual(
         #{3 => <<"the default object has another key">>},

@@ -81,7 +81,8 @@ a_table_that_goes_away_is_noticed_at_once_test() ->
 
 %% Changes that only fyris has.
 more_changes() ->
-    [{cas, fun(T, K) -> fyris:cas(T, {K + 10, 0}, {K + 10, K}) end, fun(T, K) -> fyris:update_element(T, K + 10, {2, K}) end},
+    [{compare_and_swap, fun(T, K) -> fyris:compare_and_swap(T, {K + 10, 0}, {K + 10, K}) end,
+      fun(T, K) -> fyris:update_element(T, K + 10, {2, K}) end},
      {take_range, fun(T, K) -> fyris:take_range(T, K + 5, K + 15) end, fun(T, K) -> fyris:delete(T, K + 10) end},
      {delete_range, fun(T, K) -> fyris:delete_range(T, K + 5, K + 15) end, fun(T, K) -> fyris:delete(T, K + 10) end},
      {upsert, fun(T, K) -> fyris:upsert(T, K + 1, {K + 1, K}, fun(O) -> O end) end,

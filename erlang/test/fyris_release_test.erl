@@ -155,7 +155,7 @@ ways() ->
      {update_element_default, fun(T, R) -> fyris:update_element(T, 1, {3, 0}, {k, R, 1}) end},
      {update_element_into_default, fun(T, R) -> fyris:update_element(T, 1, {2, R}, {k, x, 0}) end},
      {update_counter_default, fun(T, R) -> fyris:update_counter(T, 1, {3, 0}, {k, R, 0}) end},
-     {cas, fun(T, R) -> with(T, fun() -> fyris:cas(T, {1, x, 0}, {1, R, 0}) end) end},
+     {compare_and_swap, fun(T, R) -> with(T, fun() -> fyris:compare_and_swap(T, {1, x, 0}, {1, R, 0}) end) end},
      {upsert, fun(T, R) -> fyris:upsert(T, 1, {1, R, 0}, fun(O) -> O end) end},
      {init_table, fun(T, R) -> fyris:init_table(T, fun(read) -> {[{1, R, 0}], fun(_) -> end_of_input end} end) end},
      {select_replace_const,

@@ -35,7 +35,7 @@ calls(T) ->
     IsBag = lists:member(fyris:info(T, type), [bag, duplicate_bag]),
     Ms = [{{'$1', '$2'}, [{'>', '$2', 20}], ['$1']}],
     Single = IsBag orelse [fyris:update_counter(T, 1, 5), fyris:update_element(T, 2, {2, new}),
-              fyris:cas(T, {3, 30}, {3, 33}), fyris:update_counter(T, 9, 1, {9, 0})],
+              fyris:compare_and_swap(T, {3, 30}, {3, 33}), fyris:update_counter(T, 9, 1, {9, 0})],
     [fyris:insert(T, {6, 60}), fyris:insert(T, [{7, 70}, {7, 71}]), fyris:insert_new(T, {1, no}),
      fyris:insert_new(T, [{8, 80}, {10, a}]), fyris:take(T, 4), fyris:delete(T, 5),
      fyris:delete_object(T, {8, 80}),

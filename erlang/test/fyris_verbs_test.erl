@@ -174,9 +174,9 @@ cas_and_upsert_test() ->
     T = fyris:new(t, [public]),
     ?assertEqual({k, 1}, fyris:upsert(T, k, {k, 1}, fun({k, N}) -> {k, N + 1} end)),
     ?assertEqual({k, 2}, fyris:upsert(T, k, {k, 1}, fun({k, N}) -> {k, N + 1} end)),
-    ?assertEqual(false, fyris:cas(T, {k, 1}, {k, 5})),
-    ?assertEqual(true, fyris:cas(T, {k, 2}, {k, 5})),
-    ?assertError(badarg, fyris:cas(T, {k, 5}, {j, 5})),
+    ?assertEqual(false, fyris:compare_and_swap(T, {k, 1}, {k, 5})),
+    ?assertEqual(true, fyris:compare_and_swap(T, {k, 2}, {k, 5})),
+    ?assertError(badarg, fyris:compare_and_swap(T, {k, 5}, {j, 5})),
     ?assertError(badarg, fyris:upsert(T, k, {k, 1}, fun(_) -> {j, 1} end)),
     %% A default with another key was once put in, and looked for in vain for ever.
     ?assertError(badarg, fyris:upsert(T, i, {j, 1}, fun(Object) -> Object end)),

@@ -415,7 +415,7 @@ blobs_go_test() ->
     ?assertEqual(0, fyris_counts:extra(0)),
     fyris:delete(T).
 
-%% Equal objects with large binaries are one in a bag, and cas knows them.
+%% Equal objects with large binaries are one in a bag, and compare_and_swap knows them.
 blobs_are_compared_by_content_test() ->
     T = fyris:new(t, [bag]),
     Object = fun() -> {1, binary:copy(<<1>>, ?LARGE)} end,
@@ -426,7 +426,7 @@ blobs_are_compared_by_content_test() ->
     ?assertEqual(0, fyris:info(T, size)),
     Set = fyris:new(t, []),
     fyris:insert(Set, Object()),
-    ?assert(fyris:cas(Set, Object(), {1, two})),
+    ?assert(fyris:compare_and_swap(Set, Object(), {1, two})),
     [fyris:delete(X) || X <- [T, Set]].
 
 %% More large binaries than an object keeps resources for.

@@ -258,7 +258,7 @@ fn batches(store: &Store, table: &Table, other: &Table) -> Result<()> {
     )?;
     let swap = |n: u32| {
         let old = table.lookup(&key(n))?.remove(0);
-        table.cas(&old, &pair(n, 0)).map(drop)
+        table.compare_and_swap(&old, &pair(n, 0)).map(drop)
     };
     let checked = |n: u32| {
         let (key, old) = (key(n), table.lookup(&key(n))?);
@@ -268,7 +268,7 @@ fn batches(store: &Store, table: &Table, other: &Table) -> Result<()> {
     compare(
         "a lookup, and an object if it is still so",
         vec![
-            ("cas", Box::new(|| each(&swap))),
+            ("compare_and_swap", Box::new(|| each(&swap))),
             ("a batch with a check", Box::new(|| each(&checked))),
         ],
     )

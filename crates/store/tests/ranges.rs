@@ -259,7 +259,7 @@ fn strangers_read_and_write_by_right() {
     ));
     assert!(matches!(seen.drain(), Err(Error::NoAccess { .. })));
     assert!(matches!(
-        seen.cas(&tuple([int(1)]), &tuple([int(1)])),
+        seen.compare_and_swap(&tuple([int(1)]), &tuple([int(1)])),
         Err(Error::NoAccess { .. })
     ));
     table.delete().unwrap();
@@ -550,22 +550,31 @@ fn compare_and_swap_compares_exactly() {
     for options in [Options::set(), Options::ordered_set()] {
         let table = owner.new_table("t", &options).unwrap();
         let pair = |k: Term, v: i64| tuple([k, int(v)]);
-        assert_eq!(table.cas(&pair(int(1), 1), &pair(int(1), 2)), Ok(false));
+        assert_eq!(
+            table.compare_and_swap(&pair(int(1), 1), &pair(int(1), 2)),
+            Ok(false)
+        );
         table.insert(&pair(int(1), 1)).unwrap();
-        assert_eq!(table.cas(&pair(int(1), 9), &pair(int(1), 2)), Ok(false));
-        assert_eq!(table.cas(&pair(int(1), 1), &pair(int(1), 2)), Ok(true));
+        assert_eq!(
+            table.compare_and_swap(&pair(int(1), 9), &pair(int(1), 2)),
+            Ok(false)
+        );
+        assert_eq!(
+            table.compare_and_swap(&pair(int(1), 1), &pair(int(1), 2)),
+            Ok(true)
+        );
         assert_eq!(table.tab2list().unwrap(), [pair(int(1), 2)]);
         assert_eq!(
-            table.cas(&pair(int(1), 2), &pair(int(2), 2)),
+            table.compare_and_swap(&pair(int(1), 2), &pair(int(2), 2)),
             Err(Error::KeyUpdate(1))
         );
-        let float_key = table.cas(&pair(float(1.0), 2), &pair(float(1.0), 3));
+        let float_key = table.compare_and_swap(&pair(float(1.0), 2), &pair(float(1.0), 3));
         assert_eq!(float_key, Ok(false), "the object there has the key 1");
         assert_eq!(table.len(), 1);
     }
     let bag = owner.new_table("t", &Options::bag()).unwrap();
     assert!(matches!(
-        bag.cas(&tuple([int(1)]), &tuple([int(1)])),
+        bag.compare_and_swap(&tuple([int(1)]), &tuple([int(1)])),
         Err(Error::WrongType { .. })
     ));
 }
@@ -583,7 +592,10 @@ fn increments_by_swapping_are_never_lost() {
                 for _ in 0..5000 {
                     loop {
                         let now = table.lookup(&int(1)).unwrap().remove(0);
-                        if table.cas(&now, &pair(value(&now) + 1)).unwrap() {
+                        if table
+                            .compare_and_swap(&now, &pair(value(&now) + 1))
+                            .unwrap()
+                        {
                             break;
                         }
                     }

@@ -74,7 +74,9 @@ fn what_was_put_in_stays_when_a_binding_panics_at_what_goes() {
     for options in [Options::set(), Options::ordered_set()] {
         check(&options, |table| table.insert(&object(2)).expect("inserts"));
         check(&options, |table| {
-            table.cas(&object(1), &object(2)).expect("replaces");
+            table
+                .compare_and_swap(&object(1), &object(2))
+                .expect("replaces");
         });
         check(&options, |table| {
             let now = table.upsert(&Term::Int(1), |_| Some(object(2)));

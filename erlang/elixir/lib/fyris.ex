@@ -471,17 +471,17 @@ defmodule Fyris do
     :fyris.drain(id(table))
   end
 
-  defbang cas(table :: table, old :: object, new :: object) :: boolean,
+  defbang compare_and_swap(table :: table, old :: object, new :: object) :: boolean,
           """
           Replaces an object if exactly `old` is there; returns whether it did. Atomic.
           """,
           [
             ~S|table = Fyris.new!()|,
             ~S|Fyris.insert!(table, {:a, 1})|,
-            ~S|Fyris.cas!(table, {:a, 1}, {:a, 2})|,
+            ~S|Fyris.compare_and_swap!(table, {:a, 1}, {:a, 2})|,
             ~S|true|
           ] do
-    :fyris.cas(id(table), old, new)
+    :fyris.compare_and_swap(id(table), old, new)
   end
 
   defbang update_counter(table :: table, key :: key, operation :: counter_op, default :: object | nil \\ nil) ::

@@ -44,7 +44,7 @@ defmodule FyrisTest do
       assert Fyris.lookup_many!(table, [1, 2]) == [[{1, 2}], []]
       assert Fyris.update_counter!(table, 1, {2, 5}) == 7
       assert Fyris.update_counter(table, 9, 1, {9, 0}) == {:ok, 1}
-      assert Fyris.cas(table, {1, 7}, {1, 8}) == {:ok, true}
+      assert Fyris.compare_and_swap(table, {1, 7}, {1, 8}) == {:ok, true}
       assert Fyris.take!(table, 1) == [{1, 8}]
       assert Fyris.delete(table, 9) == :ok
       assert Fyris.drain!(table) == []

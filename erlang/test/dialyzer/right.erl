@@ -17,7 +17,7 @@ objects(T) ->
     _ = fyris:update_counter(T, a, [{2, 1}, {2, 1, 9, 0}]),
     _ = fyris:update_counter(T, c, {2, 1}, {c, 0}),
     true = fyris:update_element(T, a, {2, x}),
-    case fyris:cas(T, {a, x}, {a, y}) of
+    case fyris:compare_and_swap(T, {a, x}, {a, y}) of
         true -> fyris:take(T, a);
         false -> fyris:upsert(T, a, {a, 0}, fun({a, N}) -> {a, N + 1} end)
     end.

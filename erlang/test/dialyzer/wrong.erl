@@ -47,7 +47,7 @@ extended_info_of_a_dump() -> fyris:tab2file(t, "t.ets", [{extended_info, [crc]}]
 
 verify_in_words() -> fyris:file2tab("t.ets", [{verify, yes}]).
 
-old_object_that_is_none() -> fyris:cas(t, key, {key, 1}).
+old_object_that_is_none() -> fyris:compare_and_swap(t, key, {key, 1}).
 
 answer_that_never_comes() ->
     case fyris:insert(t, {a, 1}) of

@@ -157,7 +157,9 @@ impl Table {
     /// Atomic.
     fn compare_and_swap(&self, old: &Bound<'_, PyAny>, new: &Bound<'_, PyAny>) -> PyResult<bool> {
         let (old, new) = (to_term(old)?, to_term(new)?);
-        self.table.cas(&old, &new).map_err(errors::store)
+        self.table
+            .compare_and_swap(&old, &new)
+            .map_err(errors::store)
     }
 
     /// The first key; in an ordered_set the lowest. default if the table is empty.

@@ -317,7 +317,7 @@ pub unsafe extern "C" fn fyris_table_compare_and_swap(
             let (old, new) = (term(old, "the old object")?, term(new, "the new object")?);
             (table(handle)?, old, new)
         };
-        let done = table.cas(old, new)?;
+        let done = table.compare_and_swap(old, new)?;
         if let Ok(out) = place(swapped) {
             // SAFETY: OUT.
             unsafe { out.put(done) };

@@ -24,8 +24,8 @@ impl Table {
     /// # let owner = Store::new().owner();
     /// # let table = owner.new_table("t", &Options::set())?;
     /// table.insert(&term!({:lock, :free}))?;
-    /// assert!(table.cas(&term!({:lock, :free}), &term!({:lock, :taken}))?);
-    /// assert!(!table.cas(&term!({:lock, :free}), &term!({:lock, :taken}))?);
+    /// assert!(table.compare_and_swap(&term!({:lock, :free}), &term!({:lock, :taken}))?);
+    /// assert!(!table.compare_and_swap(&term!({:lock, :free}), &term!({:lock, :taken}))?);
     /// # Ok::<(), fyris::Error>(())
     /// ```
     ///
@@ -33,12 +33,12 @@ impl Table {
     ///
     /// [`Error::KeyUpdate`] unless both have the same key, as the table tells keys apart; as [`Table::insert`] for
     /// either; [`Error::WrongType`] for the bags.
-    pub fn cas(
+    pub fn compare_and_swap(
         &self,
         old: &(impl AsObject + ?Sized),
         new: &(impl AsObject + ?Sized),
     ) -> Result<bool> {
-        self.check_unique("cas")?;
+        self.check_unique("compare_and_swap")?;
         let keypos = self.keypos();
         let (old, new) = (record_of(old, keypos), record_of(new, keypos));
         self.write(|data, writer| {

@@ -98,7 +98,9 @@ fn change(table: &Table) -> Vec<Result<Vec<Term>>> {
         answers.push(flag(
             table.update_element(&term!(3), &[(2, term!("three"))]),
         ));
-        answers.push(flag(table.cas(&term!({7, 71}), &term!({7, "seven"}))));
+        answers.push(flag(
+            table.compare_and_swap(&term!({7, 71}), &term!({7, "seven"})),
+        ));
     }
     let deleted = table.select_delete(&spec(
         &term!([{{:"_", :"$1"}, [{:"=:=", :"$1", 61}], [true]}]),

@@ -235,7 +235,7 @@ impl Pair<'_> {
                 iter.collect()
             }),
             45 => self.check(w, |t| {
-                t.cas(
+                t.compare_and_swap(
                     &o,
                     &Term::tuple(vec![
                         match &o {

@@ -87,6 +87,6 @@ pub(crate) fn cas(session: &mut Session, mut args: Vec<Term>) -> Result<(), Shel
         .pop()
         .ok_or_else(|| Session::usage("an argument is missing", USAGE))?;
     let (table, old) = session.table_and_one(args, USAGE)?;
-    let done = table.cas(&old, &new)?;
+    let done = table.compare_and_swap(&old, &new)?;
     session.display().done(done)
 }

@@ -117,7 +117,7 @@ pub(crate) fn functions() -> Vec<ErlNifFunc> {
         (c"lookup_some", 2, entry!(verbs::lookup_some)),
         (c"take_slice", 3, entry!(verbs::take_slice)),
         (c"drain", 1, entry!(verbs::drain)),
-        (c"cas", 3, entry!(verbs::cas)),
+        (c"compare_and_swap", 3, entry!(verbs::compare_and_swap)),
         (c"get_in", 3, entry!(verbs::get_in)),
         (c"explain", 2, entry!(verbs::explain)),
         (c"delete", 2, entry!(write::delete)),

@@ -276,14 +276,14 @@ fn drain_all(env: Env, args: &[Term]) -> Reply {
     })
 }
 
-/// Implements `cas/3`.
-pub(super) fn cas(env: Env, args: &[Term]) -> Reply {
+/// Implements `compare_and_swap/3`.
+pub(super) fn compare_and_swap(env: Env, args: &[Term]) -> Reply {
     tables::with(env, args[0], |table, _| {
         let (old, new) = (
             MachineObject::new(env, args[1]),
             MachineObject::new(env, args[2]),
         );
-        Ok(atom::boolean(env, table.cas(&old, &new)?))
+        Ok(atom::boolean(env, table.compare_and_swap(&old, &new)?))
     })
 }
 
