@@ -252,9 +252,10 @@ def transactional(
     *, attempts: int = 1000
 ) -> Callable[[Callable[Concatenate[Transaction, _P], _T]], Callable[_P, _T]]: ...
 
-_Objects: TypeAlias = _Object | list[_Object]
-_CounterOps: TypeAlias = int | _CounterOp | list[_CounterOp]
-_Edits: TypeAlias = tuple[int, _Value] | list[tuple[int, _Value]]
+# Of what the lists are no checker finds out by itself, inside of a tuple that is one of several.
+_Objects: TypeAlias = _Object | list[Any]
+_CounterOps: TypeAlias = int | _CounterOp | list[Any]
+_Edits: TypeAlias = tuple[int, _Value] | list[Any]
 _BatchOp: TypeAlias = (
     tuple[Literal["insert", "insert_new"], Table, _Objects]
     | tuple[Literal["delete"], Table, _Value]
