@@ -135,6 +135,7 @@ store_wait_unfenced     | --cfg loom --cfg fyris_small | -p fyris --lib watch::m
 store_announced_unsealed | --cfg loom --cfg fyris_small | -p fyris --lib watch::model --profile quick
 store_overflow_untold   |                    | -p fyris --test watch an_overflow
 store_through_unheld    |                    | -p fyris --test transactions watched
+store_told_unheld       |                    | -p fyris --test told_keepers
 store_read_passed       |                    | -p fyris --lib ops::commit
 store_waits_for_ever    |                    | -p fyris --test held_snapshots
 store_left_behind_lost  |                    | -p fyris --lib version::tests

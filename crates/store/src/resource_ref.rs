@@ -28,6 +28,9 @@ pub struct ResourceRefs {
     pub any: fn() -> bool,
     /// The keeper of a reference, if it has one, for one more record to hold.
     pub find: fn(&Reference) -> Option<Blob>,
+    /// The keeper of what this keeper keeps, for one more record to hold. The caller is pinned since a record that holds
+    /// it could be found.
+    pub again: fn(&[u8]) -> Option<Blob>,
     /// A record that held it is retired, or freed without having been published: no thread reads the record under a
     /// pin that is made from now on. Called once for each record, before `release`. Returns whether the keeper's own
     /// memory was retired, and is not to wait for other garbage. It must not panic: what it was told of would never be
@@ -78,6 +81,18 @@ fn of(blobs: &[Blob]) -> impl Iterator<Item = (&ResourceRefs, &[u8])> {
 #[inline]
 fn is_keeper(keepers: &ResourceRefs, blob: &Blob) -> bool {
     !blob.is_foreign() && (keepers.is_resource_ref)(blob)
+}
+
+/// Lets a copy of a record, of which these are the blobs, hold what the record does.
+pub(crate) fn hold_again(blobs: &mut [Blob]) {
+    let Some(keepers) = KEEPERS.get() else {
+        return;
+    };
+    for blob in blobs.iter_mut().filter(|blob| is_keeper(keepers, blob)) {
+        if let Some(held) = (keepers.again)(blob) {
+            *blob = held;
+        }
+    }
 }
 
 /// Returns the blobs that values refer to: keepers come behind them.

@@ -68,6 +68,7 @@ fn what_was_put_in_stays_when_a_binding_panics_at_what_goes() {
         is_resource_ref: |bytes| bytes.starts_with(KEEPER),
         any: || true,
         find: |_| Some(Blob::from(KEEPER.to_vec())),
+        again: |_| Some(Blob::from(KEEPER.to_vec())),
         retire,
         release: |_| {},
     });

@@ -55,7 +55,7 @@ impl NewRecord {
             true => content,
             false => match content.newest().word() {
                 Some(word) => Content::word(word),
-                None => Content::one(content.newest().copied()),
+                None => Content::one(content.newest().copied_with_keepers()),
             },
         })
     }

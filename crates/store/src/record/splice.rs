@@ -9,7 +9,7 @@ use fyris_term::value::{self, IntBytes};
 use smallvec::SmallVec;
 
 use super::build::{NewRecord, Scratch, with_scratch, with_values};
-use super::{RecordPtr, inline};
+use super::{LONG_HEADER, RecordPtr, inline};
 use crate::resource_ref;
 use crate::slot::Content;
 
@@ -20,7 +20,7 @@ type Edit<B> = (Range<usize>, B);
 type Few<B> = SmallVec<[Edit<B>; 4]>;
 
 impl RecordPtr {
-    /// Returns a block that is a copy. The record has no keepers and is not freed meanwhile.
+    /// Returns a block that is a copy. The record has no keepers, or the caller sees to them, and is not freed meanwhile.
     #[inline]
     pub(crate) fn copied(self) -> RecordPtr {
         let shape = self.shape();
@@ -34,6 +34,18 @@ impl RecordPtr {
             base.copy_from_nonoverlapping(self.0, shape.len());
         }
         RecordPtr(base)
+    }
+
+    /// Returns a block that is a copy, and holds what the keepers of the record keep. The caller is pinned.
+    pub(crate) fn copied_with_keepers(self) -> RecordPtr {
+        let copy = self.copied();
+        let blobs = copy.shape().blobs;
+        if blobs > 0 && !cfg!(fyris_mutant = "store_told_unheld") {
+            let first = copy.0.as_ptr().wrapping_add(LONG_HEADER).cast::<Blob>();
+            // SAFETY: the copy has that many blobs there, and no other thread has it.
+            resource_ref::hold_again(unsafe { std::slice::from_raw_parts_mut(first, blobs) });
+        }
+        copy
     }
 
     /// Puts bytes in the place of as many, a range of the values; returns `false` if they do not fit.

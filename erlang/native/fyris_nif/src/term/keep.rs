@@ -60,6 +60,7 @@ pub(crate) fn begin() {
         is_resource_ref: |bytes| bytes.starts_with(&*THE_MARK),
         any: || count() > 0,
         find,
+        again,
         retire,
         release,
     });
@@ -248,6 +249,13 @@ fn parts(keeper: &[u8]) -> Option<(ReferenceNumbers, *const Kept)> {
 /// Returns the keeper of a reference for one more record to hold, if its resource is kept.
 fn find(reference: &Reference) -> Option<Keeper> {
     let numbers = numbers_of(reference)?;
+    Some(holders().get_mut(&numbers)?.add(numbers))
+}
+
+/// Returns the keeper of what this one keeps, for one more record to hold.
+fn again(keeper: &[u8]) -> Option<Keeper> {
+    let (numbers, _) = parts(keeper)?;
+    // There as long as the caller is pinned (KEEPER).
     Some(holders().get_mut(&numbers)?.add(numbers))
 }
 
