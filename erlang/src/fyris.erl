@@ -64,8 +64,10 @@
          upsert/4, get_in/3]).
 -export([snapshot/1, release/1, snapshots/0, collect/0]).
 -export([transaction/1, transaction/2, within/2, abort/1, write_batch/1]).
+-export([subscribe/2, subscribe/3, unsubscribe/1, set_active/2]).
 -export([format_error/2]).
 
+-export_type([subscription/0, watch_filter/0, subscribe_option/0, watch_event/0, watch_change/0]).
 -export_type([table/0, tid/0, snapshot/0, transaction/0, batch_op/0, continuation/0, compiled_match_spec/0, option/0, heir_option/0, info_item/0, update_op/0,
               memory_kind/0, range_option/0, tab2file_option/0, generator/0]).
 %% Further names that ets has for types.
@@ -88,6 +90,19 @@
                     {update_element, table(), term(), {pos_integer(), term()} | [{pos_integer(), term()}]} |
                     {check, table(), term(), tuple() | [tuple()] | absent | {unchanged, snapshot()}}.
 %% An operation of {@link write_batch/1}.
+-opaque subscription() :: reference().
+%% What tells a process of changes: {@link subscribe/3}.
+-type watch_filter() :: all | {key, term()} | {range, From :: term(), To :: term()} | {pattern, match_pattern()} |
+                        match_spec().
+%% The changes that a subscription is for.
+-type subscribe_option() :: {from, snapshot} | {queue, pos_integer()} | {active, true | pos_integer()} | {to, pid()}.
+%% An option of `subscribe/3'.
+-type watch_event() :: {objects, table(), [tuple()]} | current | {changes, [watch_change()]} |
+                       {cleared, table(), non_neg_integer()} | {deleted, table()} | {overflow, pos_integer()}.
+%% What a subscription tells.
+-type watch_change() :: {insert, table(), New :: tuple()} | {update, table(), Old :: tuple(), New :: tuple()} |
+                        {delete, table(), Old :: tuple()}.
+%% The change of one object.
 -type option() :: table_type() | table_access() | named_table | {keypos, pos_integer()} | heir_option() |
                   {owner, none} | {index, atom() | {library, string() | binary()}} |
                   {write_concurrency, boolean() | auto} | {read_concurrency, boolean()} |
@@ -2144,6 +2159,111 @@ write_batch(Operations) ->
         {conflict, _, _} = Conflict -> exit({aborted, Conflict});
         Done -> Done
     end.
+
+%% @doc Subscribes to what changes in a table, or in several. As `subscribe(Tables, What, [])'.
+%% ```
+%% > T = fyris:new(numbers, []).
+%% > S = fyris:subscribe(T, {key, 1}).
+%% > fyris:insert(T, [{1, one}, {2, two}]).
+%% > receive {fyris, S, 1, Event} -> Event end.
+%% {changes,[{insert,_,{1,one}}]}
+%% '''
+-spec subscribe(table() | [table()], watch_filter()) -> subscription().
+subscribe(Tables, What) ->
+    ?CALL(fyris_watch:subscribe(as_list(Tables), What, []), [Tables, What]).
+
+%% @doc Subscribes to what changes in a table, or in several: the calling process gets messages.
+%%
+%% `What' are the changes to be told of:
+%% <dl>
+%% <dt>`all'</dt><dd>All.</dd>
+%% <dt>`{key, Key}'</dt><dd>Those of a key. Who writes other keys pays one look-up, however many subscribe to keys.</dd>
+%% <dt>`{range, From, To}'</dt><dd>Those of the keys of an `ordered_set' between two, as in {@link range/3}.</dd>
+%% <dt>`{pattern, Pattern}', a match specification</dt><dd>Those of objects that match, or of which the specification makes
+%% `true', before the change or after it. In a specification `self()' is no process, and `node()' no node.</dd>
+%% </dl>
+%% Each message is `{fyris, Subscription, Seq, Event}'. `Seq' counts from 1; what was lost counts as well. `Event' is one
+%% of these, where tables are named ones' names and the tids of the others:
+%% <dl>
+%% <dt>`{changes, Changes}'</dt><dd>What one call, or one transaction, has changed: a list of `{insert, Table, New}',
+%% `{update, Table, Old, New}' and `{delete, Table, Old}' of objects. In the bags nothing is updated: objects come and
+%% go. What puts the same object in again changes nothing.</dd>
+%% <dt>`{cleared, Table, N}'</dt><dd>All objects, N of them, were deleted at once: {@link delete_all_objects/1}.</dd>
+%% <dt>`{deleted, Table}'</dt><dd>The table was deleted, and is told of no more. With the last table the subscription
+%% ends.</dd>
+%% <dt>`{overflow, Lost}'</dt><dd>So many changes, at most, did not fit into the queue, and are told nowhere: what the
+%% process knows of the tables may be wrong from here on.</dd>
+%% <dt>`{objects, Table, Objects}', `current'</dt><dd>Only with `{from, snapshot}': objects that were there, some of them,
+%% and that all of them have been told.</dd>
+%% </dl>
+%% The options are:
+%% <dl>
+%% <dt>`{from, snapshot}'</dt><dd>First the objects are told that are there now, at one moment of all tables, and then all
+%% changes since: none is missing, and none comes twice.</dd>
+%% <dt>`{queue, N}'</dt><dd>The number of changes that wait to be sent, at most; 65,536 by default. One step of changes
+%% always has room.</dd>
+%% <dt>`{active, N}'</dt><dd>N messages come, and then `{fyris, Subscription, passive}' and nothing more until {@link
+%% set_active/2}; what comes meanwhile waits in the queue. By default, `{active, true}', each is sent at once, and waits in
+%% the mailbox of the process.</dd>
+%% <dt>`{to, Pid}'</dt><dd>This process of the node gets the messages, and not the calling one.</dd>
+%% </dl>
+%% Messages are sent by a thread of the library, after the change can be seen, and never by who writes, who never waits
+%% for it. They come in the order of the changes of each key, and of calls that do not overlap. Writers of a watched table
+%% pay for copies of the objects that somebody wants to know of.
+%%
+%% A subscription lasts until {@link unsubscribe/1}, until its process ends, until no process has a reference to it any
+%% more (a message in a mailbox is one), or until its tables are deleted; whatever becomes of the rights to these.
+%%
+%% Fails with `badarg', and nothing is done, if a table does not exist, may not be read, is a snapshot or within a
+%% transaction, or is given twice; for an empty list; for a range of what is no `ordered_set'; if what is asked for or an
+%% option is unknown or malformed; if the process of `to' is not alive.
+%% ```
+%% > T = fyris:new(numbers, [ordered_set]).
+%% > fyris:insert(T, [{1, one}, {2, two}]).
+%% > S = fyris:subscribe(T, {range, 2, '_'}, [{from, snapshot}]).
+%% > fyris:insert(T, {2, due}).
+%% > [receive {fyris, S, Seq, Event} -> Event end || Seq <- [1, 2, 3]].
+%% [{objects,_,[{2,two}]},current,{changes,[{update,_,{2,two},{2,due}}]}]
+%% '''
+-spec subscribe(table() | [table()], watch_filter(), [subscribe_option()]) -> subscription().
+subscribe(Tables, What, Options) ->
+    ?CALL(fyris_watch:subscribe(as_list(Tables), What, Options), [Tables, What, Options]).
+
+as_list(Tables) when is_list(Tables) -> Tables;
+as_list(Table) -> [Table].
+
+%% @doc Ends a subscription. Returns `true', also if it has ended already.
+%%
+%% When it returns no message of the subscription comes any more. Those that are in the mailbox stay there.
+%%
+%% Fails with `badarg' for what is no subscription.
+%% ```
+%% > S = fyris:subscribe(fyris:new(numbers, []), all).
+%% > fyris:unsubscribe(S).
+%% true
+%% '''
+-spec unsubscribe(subscription()) -> true.
+unsubscribe(Subscription) ->
+    ?CALL(fyris_nif:unsubscribe(Subscription), [Subscription]).
+
+%% @doc Says how many messages of a subscription come from now on, whatever was left of those asked for before: all of
+%% them (`true'), or so many and then `{fyris, Subscription, passive}'. Returns `true', also if it has ended.
+%%
+%% Fails with `badarg' for what is no subscription, and for what is neither `true' nor an integer from 1 below 2^59.
+%% ```
+%% > T = fyris:new(numbers, []).
+%% > S = fyris:subscribe(T, all, [{active, 1}]).
+%% > [fyris:insert(T, {N}) || N <- [1, 2]].
+%% > [receive {fyris, S, 1, _} -> one end, receive {fyris, S, passive} -> passive end, receive {fyris, S, 2, _} -> two after 10 -> none end].
+%% [one,passive,none]
+%% > fyris:set_active(S, true).
+%% true
+%% > receive {fyris, S, 2, _} -> two end.
+%% two
+%% '''
+-spec set_active(subscription(), true | pos_integer()) -> true.
+set_active(Subscription, Active) ->
+    ?CALL(fyris_nif:set_active(Subscription, Active), [Subscription, Active]).
 
 %% @doc Replaces an object by another one with the same key, if exactly that object is there. Returns whether it did.
 %%

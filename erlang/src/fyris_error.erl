@@ -51,12 +51,15 @@ object_place(Function, [_, _, _, _]) when Function =:= update_counter; Function 
 object_place(_, _) -> general.
 
 argument_place(prefix) -> 2;
+argument_place(subscribe) -> 1;
 argument_place(Function)
   when Function =:= update_counter; Function =:= update_element; Function =:= lookup_element; Function =:= get_in;
        Function =:= upsert -> 3;
 argument_place(_) -> general.
 
 place(badkey) -> 2;
+place(filter) -> 2;
+place(receiver) -> 3;
 place(item) -> 2;
 place(slot) -> 2;
 place(continuation) -> 1;
@@ -80,7 +83,11 @@ in_ets(Table) when is_atom(Table); is_reference(Table) ->
     end;
 in_ets(_) -> false.
 
+text(receiver, _, _) ->
+    <<"not a live local process">>;
 %% The table's type does not go with the function that was called, which may work by another one.
+text(table_type, <<"a range", Rest/binary>>, subscribe) ->
+    <<"a range", Rest/binary>>;
 text(table_type, Text, Function) ->
     [_, Rest] = binary:split(Text, <<" ">>),
     iolist_to_binary([atom_to_binary(Function), " ", Rest]);
@@ -128,6 +135,10 @@ guess(nth, _) -> #{2 => <<"not a number from 0 on">>};
 guess(memory, _) -> #{1 => <<"not a kind of memory: kinds are total, objects, indexes">>};
 guess(seek, [_, _, _]) -> #{3 => <<"not up or down">>};
 guess(upsert, [_, _, Default, _]) when not is_tuple(Default) -> #{3 => <<"not a tuple">>};
+guess(unsubscribe, _) -> #{1 => <<"not a subscription">>};
+guess(set_active, [_, Active]) when Active =:= true; is_integer(Active), Active > 0 -> #{1 => <<"not a subscription">>};
+guess(set_active, _) -> #{2 => <<"not true or a positive integer">>};
+guess(subscribe, [_ | _]) -> #{1 => <<"not a table or a proper list of tables">>};
 guess(lookup_many, _) -> #{2 => <<"not a proper list of keys">>};
 guess(get_in, [_, _, Path]) when not is_list(Path) ->
     #{3 => <<"not a path, a list of a position and then keys of maps or positions">>};

@@ -12,6 +12,7 @@
 //! | `term` | terms into stored forms and back |
 //! | `process` | owners, and what happens when they end |
 //! | `tables` | tids, and finding tables |
+//! | `watch` | subscriptions, and the thread that sends their messages |
 //! | `calls` | the functions, by what they do |
 //!
 //! # How long a call may take
@@ -30,6 +31,7 @@ mod machine;
 mod process;
 mod tables;
 mod term;
+mod watch;
 
 use rustler::codegen_runtime::ErlNifEntry;
 

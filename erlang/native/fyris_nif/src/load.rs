@@ -23,7 +23,7 @@ use rustler::codegen_runtime::ErlNifEntry;
 use rustler::sys::{ErlNifEnv, ErlNifFunc, ErlNifTerm};
 
 use crate::machine::{self, Env, ResourceCount, Term, Type, WordLayout, destroy};
-use crate::{calls, copies, kind, process, tables, term};
+use crate::{calls, copies, kind, process, tables, term, watch};
 
 /// What resources of a kind of their own hold.
 ///
@@ -67,6 +67,7 @@ kinds! {
     Range: c"range", calls::RangePlace, None;
     Spec: c"match_spec", calls::CompiledSpec, None;
     Transaction: c"transaction", calls::TransactionPlace, None;
+    Subscription: c"subscription", watch::SubscriptionPlace, Some(watch::down);
 }
 
 /// The kinds of resources, as one loading of the module made them.

@@ -15,6 +15,7 @@ mod snapshots;
 mod specs;
 mod transactions;
 mod verbs;
+mod watch;
 mod write;
 
 pub(crate) use query::{ChunkPlace, QueryPlace};
@@ -89,6 +90,9 @@ pub(crate) fn functions() -> Vec<ErlNifFunc> {
         (c"transaction_commit", 1, entry!(transactions::commit)),
         (c"transaction_abort", 1, entry!(transactions::abort)),
         (c"write_batch", 2, entry!(batch::write_batch)),
+        (c"subscribe", 6, entry!(watch::subscribe)),
+        (c"unsubscribe", 1, entry!(watch::unsubscribe)),
+        (c"set_active", 2, entry!(watch::set_active)),
         (c"lookup", 2, entry!(read::lookup)),
         (c"lookup_element", 3, entry!(read::lookup_element)),
         (c"lookup_element", 4, entry!(read::lookup_element_or)),

@@ -262,6 +262,16 @@ words! {
     anything = "_";
     whole = "$_";
     bindings = "$$";
+    fyris = "fyris";
+    objects = "objects";
+    current = "current";
+    changes = "changes";
+    update = "update";
+    delete = "delete";
+    cleared = "cleared";
+    deleted = "deleted";
+    overflow = "overflow";
+    passive = "passive";
 }
 
 /// Variables of match specifications that are known by their words: `'$0'` and so on.

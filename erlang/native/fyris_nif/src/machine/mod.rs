@@ -3,7 +3,8 @@
 //! # Invariant
 //!
 //! **CALL**: an [`Env`] is made when the machine calls us and is used only until we return, on that thread; a [`Term`]
-//! is used only with the `Env` it came with. Nothing else of this crate keeps either. So every call below passes a live
+//! is used only with the `Env` it came with. Nothing else of this crate keeps either. (A message of a thread of ours is
+//! such a call of its own, from the first term that is built until its [`MessageEnv`] is cleared.) So every call below passes a live
 //! environment and a term that belongs to it, which is all that the C functions ask for; and the words that a term
 //! points to stay where they are as long as it is used. CALL in the comments stands for this paragraph.
 //!
@@ -41,7 +42,7 @@ pub(crate) use env::{Entry, Env, ErlNifEnv, ErlNifPid, ErlNifTerm, ErlNifTermTyp
 pub(crate) use layout::{
     FEW_KEYS, Known, MAP, Maps, SHORT, known_layouts, layouts, learn as learn_layouts,
 };
-pub(crate) use resource::{OwnTerm, ResourceCount, anchor, destroy, resources};
+pub(crate) use resource::{MessageEnv, OwnTerm, ResourceCount, anchor, destroy, resources};
 pub(crate) use room::{FILLER, Room, list_of_pair, write_short};
 pub(crate) use term::{Term, WordLayout, learn_records};
 

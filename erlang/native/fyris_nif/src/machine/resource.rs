@@ -132,6 +132,43 @@ impl OwnTerm {
     }
 }
 
+/// An environment of ours in which messages are built, one after another. Of a thread of ours: the machine would have to
+/// be told on which process's behalf another one sends.
+pub(crate) struct MessageEnv(*mut ErlNifEnv);
+
+impl MessageEnv {
+    pub(crate) fn new() -> MessageEnv {
+        // SAFETY: the environment is ours alone, and freed once.
+        MessageEnv(unsafe { raw::enif_alloc_env() })
+    }
+
+    /// Returns it, for the terms of one message (CALL).
+    pub(crate) fn env(&self) -> Env {
+        // SAFETY: it is ours, and the caller does not keep the result (CALL).
+        unsafe { Env::new(self.0) }
+    }
+
+    /// Sends a term of this environment to a local process, without a copy; false if the process is not alive. From then
+    /// on the terms are others': it is to be cleared.
+    pub(crate) fn send(&mut self, to: Term, message: Term) -> bool {
+        // SAFETY: the message was built in this environment since it was cleared; the thread is none of the machine's.
+        unsafe { raw::enif_send(std::ptr::null_mut(), &to.as_pid(), self.0, message.c()) != 0 }
+    }
+
+    /// Forgets all terms.
+    pub(crate) fn clear(&mut self) {
+        // SAFETY: ours, and the terms are not used any more (CALL).
+        unsafe { raw::enif_clear_env(self.0) }
+    }
+}
+
+impl Drop for MessageEnv {
+    fn drop(&mut self) {
+        // SAFETY: ours, freed once.
+        unsafe { raw::enif_free_env(self.0) }
+    }
+}
+
 impl Drop for OwnTerm {
     fn drop(&mut self) {
         // SAFETY: ours, freed once.
