@@ -27,6 +27,9 @@ nif_kept_till_freed   | fyris_release_test
 nif_kept_freed_at_once| fyris_release_test
 nif_kept_forgotten    | fyris_release_test
 nif_fun_any_code      | fyris_funs_test
+nif_told_unpinned     | fyris_watch_test
+nif_sent_after_end    | fyris_watch_test
+nif_turn_unheard      | fyris_watch_test
 LIST
 )
 

@@ -2177,13 +2177,14 @@ subscribe(Tables, What) ->
 %% `What' are the changes to be told of:
 %% <dl>
 %% <dt>`all'</dt><dd>All.</dd>
-%% <dt>`{key, Key}'</dt><dd>Those of a key. Who writes other keys pays one look-up, however many subscribe to keys.</dd>
+%% <dt>`{key, Key}'</dt><dd>Those of a key. Who writes other keys pays one look-up, however many subscribe to
+%% keys.</dd>
 %% <dt>`{range, From, To}'</dt><dd>Those of the keys of an `ordered_set' between two, as in {@link range/3}.</dd>
-%% <dt>`{pattern, Pattern}', a match specification</dt><dd>Those of objects that match, or of which the specification makes
-%% `true', before the change or after it. In a specification `self()' is no process, and `node()' no node.</dd>
+%% <dt>`{pattern, Pattern}', a match specification</dt><dd>Those of objects that match, or of which the specification
+%% makes `true', before the change or after it. `self()' and `node()' in it are those of no process.</dd>
 %% </dl>
-%% Each message is `{fyris, Subscription, Seq, Event}'. `Seq' counts from 1; what was lost counts as well. `Event' is one
-%% of these, where tables are named ones' names and the tids of the others:
+%% Each message is `{fyris, Subscription, Seq, Event}'. `Seq' counts from 1; what was lost counts as well. `Event' is
+%% one of these, where a table is its name, or its tid if it has none:
 %% <dl>
 %% <dt>`{changes, Changes}'</dt><dd>What one call, or one transaction, has changed: a list of `{insert, Table, New}',
 %% `{update, Table, Old, New}' and `{delete, Table, Old}' of objects. In the bags nothing is updated: objects come and
@@ -2193,30 +2194,30 @@ subscribe(Tables, What) ->
 %% ends.</dd>
 %% <dt>`{overflow, Lost}'</dt><dd>So many changes, at most, did not fit into the queue, and are told nowhere: what the
 %% process knows of the tables may be wrong from here on.</dd>
-%% <dt>`{objects, Table, Objects}', `current'</dt><dd>Only with `{from, snapshot}': objects that were there, some of them,
-%% and that all of them have been told.</dd>
+%% <dt>`{objects, Table, Objects}', `current'</dt><dd>Only with `{from, snapshot}': objects that were there, some of
+%% them, and that all of them have been told.</dd>
 %% </dl>
 %% The options are:
 %% <dl>
-%% <dt>`{from, snapshot}'</dt><dd>First the objects are told that are there now, at one moment of all tables, and then all
-%% changes since: none is missing, and none comes twice.</dd>
+%% <dt>`{from, snapshot}'</dt><dd>First the objects are told that are there now, at one moment of all tables, and then
+%% all changes since: none is missing, and none comes twice.</dd>
 %% <dt>`{queue, N}'</dt><dd>The number of changes that wait to be sent, at most; 65,536 by default. One step of changes
 %% always has room.</dd>
 %% <dt>`{active, N}'</dt><dd>N messages come, and then `{fyris, Subscription, passive}' and nothing more until {@link
-%% set_active/2}; what comes meanwhile waits in the queue. By default, `{active, true}', each is sent at once, and waits in
-%% the mailbox of the process.</dd>
+%% set_active/2}; what comes meanwhile waits in the queue. By default, `{active, true}', each is sent at once, and
+%% waits in the mailbox of the process.</dd>
 %% <dt>`{to, Pid}'</dt><dd>This process of the node gets the messages, and not the calling one.</dd>
 %% </dl>
-%% Messages are sent by a thread of the library, after the change can be seen, and never by who writes, who never waits
-%% for it. They come in the order of the changes of each key, and of calls that do not overlap. Writers of a watched table
-%% pay for copies of the objects that somebody wants to know of.
+%% Messages are sent by a thread of the library, after the change can be seen, and never by who writes, who never
+%% waits for it. They come in the order of the changes of each key, and of calls that do not overlap. Writers of a
+%% watched table pay for copies of the objects that somebody wants to know of.
 %%
 %% A subscription lasts until {@link unsubscribe/1}, until its process ends, until no process has a reference to it any
 %% more (a message in a mailbox is one), or until its tables are deleted; whatever becomes of the rights to these.
 %%
 %% Fails with `badarg', and nothing is done, if a table does not exist, may not be read, is a snapshot or within a
-%% transaction, or is given twice; for an empty list; for a range of what is no `ordered_set'; if what is asked for or an
-%% option is unknown or malformed; if the process of `to' is not alive.
+%% transaction, or is given twice; for an empty list; for a range of what is no `ordered_set'; if what is asked for or
+%% an option is unknown or malformed; if the process of `to' is not alive.
 %% ```
 %% > T = fyris:new(numbers, [ordered_set]).
 %% > fyris:insert(T, [{1, one}, {2, two}]).
@@ -2254,8 +2255,8 @@ unsubscribe(Subscription) ->
 %% > T = fyris:new(numbers, []).
 %% > S = fyris:subscribe(T, all, [{active, 1}]).
 %% > [fyris:insert(T, {N}) || N <- [1, 2]].
-%% > [receive {fyris, S, 1, _} -> one end, receive {fyris, S, passive} -> passive end, receive {fyris, S, 2, _} -> two after 10 -> none end].
-%% [one,passive,none]
+%% > receive {fyris, S, 1, _} -> receive {fyris, S, Now} -> Now end end.
+%% passive
 %% > fyris:set_active(S, true).
 %% true
 %% > receive {fyris, S, 2, _} -> two end.

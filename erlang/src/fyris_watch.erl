@@ -21,8 +21,8 @@ filter({key, Key}) -> {key, Key};
 filter({range, From, To}) -> {range, bound(From), bound(To)};
 filter({pattern, Pattern}) -> {pattern, Pattern};
 filter([_ | _] = Spec) -> {spec, Spec};
-filter(What) -> bad(filter, "bad filter ~0tP: filters are all, {key,Key}, {range,From,To}, {pattern,Pattern} and a match "
-                            "specification", What).
+filter(What) -> bad(filter, "bad filter ~0tP: filters are all, {key,Key}, {range,From,To}, {pattern,Pattern} and a "
+                            "match specification", What).
 
 bound('_') -> unbounded;
 bound(Key) -> {included, Key}.

@@ -75,7 +75,7 @@ settled(Wanted, Tries) ->
 above({A, B, C}, {X, Y, Z}) ->
     length([1 || {Now, Then} <- [{A, X}, {B, Y}, {C, Z}], Now > Then]).
 
-%% Makes tables, gives them away, inherits and fixes them, and reads and writes those of others.
+%% Makes tables, gives them away, inherits, fixes and watches them, and reads and writes those of others.
 worker() ->
     Heir = self(),
     spawn(fun() ->
@@ -85,7 +85,7 @@ worker() ->
           end).
 
 work(Heir) ->
-    fyris_same:try_it(fun() -> step(rand:uniform(16), Heir) end),
+    fyris_same:try_it(fun() -> step(rand:uniform(17), Heir) end),
     work(Heir).
 
 step(1, _) ->
@@ -119,7 +119,11 @@ step(14, _) ->
 step(15, _) ->
     fyris:insert(any_table(), {rand:uniform(3000), atomics:new(1, []), 0});
 step(16, _) ->
-    fyris:update_element(any_table(), rand:uniform(3000), {2, atomics:new(1, [])}).
+    fyris:update_element(any_table(), rand:uniform(3000), {2, atomics:new(1, [])});
+step(17, _) ->
+    %% Few messages: nobody takes them.
+    From = any([[], [{from, snapshot}]]),
+    fyris:subscribe(any_table(), any([all, {key, rand:uniform(3000)}]), [{active, 3}, {queue, 100} | From]).
 
 workers() ->
     [P || P <- processes(),

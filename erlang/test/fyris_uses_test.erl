@@ -18,8 +18,8 @@ forms(Text) ->
     {ok, Tokens, _} = erl_scan:string(Text),
     [begin {ok, Form} = erl_parse:parse_form(F), Form end || F <- fyris_exports_test:forms(Tokens)].
 
-the_page_has_three_modules_test() ->
-    ?assertEqual([uses_registry, uses_cache, uses_counters], load()).
+the_page_has_four_modules_test() ->
+    ?assertEqual([uses_registry, uses_cache, uses_counters, uses_totals], load()).
 
 registry_test() ->
     load(),
@@ -65,6 +65,30 @@ counters_test() ->
     uses_counters:add(T, db, reads),
     ?assertEqual([{reads, 1}], uses_counters:of_group(T, db)),
     fyris:delete(T).
+
+totals_test() ->
+    load(),
+    Orders = fyris:new(orders, [public]),
+    fyris:insert(Orders, [{Id, new} || Id <- lists:seq(1, 1000)]),
+    {Pid, Totals} = uses_totals:start(Orders),
+    Monitor = monitor(process, Pid),
+    Workers = [spawn_monitor(fun() -> [order(Orders, rand:uniform(1500)) || _ <- lists:seq(1, 3000)] end) || _ <- [1, 2]],
+    [receive {'DOWN', Worker, _, _, normal} -> ok end || {_, Worker} <- Workers],
+    States = [new, paid, sent],
+    Are = fun() -> [fyris:select_count(Orders, [{{'_', State}, [], [true]}]) || State <- States] end,
+    until(fun() -> [uses_totals:of_state(Totals, State) || State <- States] =:= Are() end),
+    fyris:delete_all_objects(Orders),
+    fyris:insert(Orders, {1, sent}),
+    until(fun() -> [uses_totals:of_state(Totals, State) || State <- States] =:= [0, 0, 1] end),
+    fyris:delete(Orders),
+    receive {'DOWN', Monitor, _, _, Reason} -> ?assertEqual(normal, Reason) end,
+    fyris:delete(Totals).
+
+order(Orders, Id) ->
+    case rand:uniform(4) of
+        1 -> fyris:delete(Orders, Id);
+        N -> fyris:insert(Orders, {Id, lists:nth(N - 1, [new, paid, sent])})
+    end.
 
 until(Done) ->
     case Done() of

@@ -312,4 +312,57 @@ defmodule FyrisTest do
       assert_raise ArgumentError, fn -> Fyris.transaction(busy, attempts: 2) end
     end
   end
+
+  describe "changes" do
+    test "come as messages, of several tables" do
+      [table, other] = [filled(:set, 1), filled(:ordered_set, 1)]
+      subscription = Fyris.subscribe!([table, other], :all, active: 1)
+      Fyris.put!(other, 2, :two)
+      assert_receive {:fyris, ^subscription, 1, {:changes, [{:insert, id, {2, :two}}]}}
+      assert id == other.id
+      assert_receive {:fyris, ^subscription, :passive}
+      assert Fyris.unsubscribe(subscription) == :ok
+      assert {:error, %Fyris.Error{details: %{3 => _}}} = Fyris.subscribe(table, :all, from: :now)
+      assert {:error, %Fyris.Error{details: %{2 => _}}} = Fyris.subscribe(table, :some)
+      assert {:error, %Fyris.Error{details: %{1 => _}}} = Fyris.unsubscribe(make_ref())
+    end
+
+    test "are a stream, which ends with the tables and leaves no message" do
+      [table, other] = tables = [filled(:set, 3), filled(:ordered_set, 3)]
+      parent = self()
+
+      task =
+        Task.async(fn ->
+          events =
+            tables
+            |> Fyris.stream_changes(:all, from: :snapshot, active: 2)
+            |> Stream.each(&(&1 == :current && send(parent, :current)))
+            |> Enum.to_list()
+
+          {events, Process.info(self(), :messages)}
+        end)
+
+      assert_receive :current
+      for n <- 1..10, do: Fyris.put!(table, n, :new)
+      Enum.each([table, other], &Fyris.delete_table!/1)
+      {events, messages} = Task.await(task)
+      assert messages == {:messages, []}
+      assert [{:objects, _, _}, {:objects, _, [{1, 1}, {2, 4}, {3, 9}]}, :current | changes] = events
+      assert length(for {:changes, [change]} <- changes, do: change) == 10
+      assert {{:deleted, table.id}, {:deleted, other.id}} == {Enum.at(changes, 10), Enum.at(changes, 11)}
+      assert length(changes) == 12
+    end
+
+    test "are a stream that may be left" do
+      table = filled(:set, 3)
+
+      assert [{:objects, _, _}] =
+               table |> Fyris.stream_changes(:all, from: :snapshot, active: true) |> Enum.take(1)
+
+      Fyris.put!(table, 4, 4)
+      refute_receive {:fyris, _, _, _}, 20
+      assert_raise ArgumentError, fn -> Fyris.stream_changes(table, :all, to: self()) end
+      assert_raise Fyris.Error, fn -> table |> Fyris.stream_changes({:range, 1, 2}) |> Enum.take(1) end
+    end
+  end
 end

@@ -1,6 +1,6 @@
 %% Calls in which dialyzer must find nothing (../dialyzer.sh): every option and every form of an argument.
 -module(right).
--export([tables/0, objects/1, queries/1, ranges/1, files/1]).
+-export([tables/0, objects/1, queries/1, ranges/1, watching/1, files/1]).
 
 tables() ->
     Options = [ordered_set, public, named_table, {keypos, 2}, {heir, self(), data}, {write_concurrency, auto},
@@ -32,6 +32,11 @@ queries(T) ->
 ranges(T) ->
     [_ | _] = fyris:range(T, 1, 9, [reverse, keys, {limit, 3}, {from, excluded}]),
     {fyris:prefix(T, {a, '_'}, [keys]), fyris:seek(T, 1, down), fyris:get_in(T, k, [2, name])}.
+
+watching(T) ->
+    S = fyris:subscribe([T], {range, 1, '_'}, [{from, snapshot}, {active, 10}]),
+    true = fyris:set_active(S, true),
+    fyris:unsubscribe(S).
 
 files(T) ->
     ok = fyris:tab2file(T, "t.ets", [{extended_info, [md5sum]}, {sync, true}]),

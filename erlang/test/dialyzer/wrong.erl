@@ -59,4 +59,8 @@ answer_of_another_shape() ->
     {ok, Objects} = fyris:lookup(t, key),
     Objects.
 
+filter_of_no_kind() -> fyris:subscribe(t, everything).
+
+demand_of_nothing() -> fyris:subscribe(t, all, [{active, 0}]).
+
 table_that_is_text() -> fyris:lookup(<<"t">>, key).

@@ -20,7 +20,8 @@ type Edit<B> = (Range<usize>, B);
 type Few<B> = SmallVec<[Edit<B>; 4]>;
 
 impl RecordPtr {
-    /// Returns a block that is a copy. The record has no keepers, or the caller sees to them, and is not freed meanwhile.
+    /// Returns a block that is a copy. The record has no keepers, or the caller sees to them, and is not freed
+    /// meanwhile.
     #[inline]
     pub(crate) fn copied(self) -> RecordPtr {
         let shape = self.shape();

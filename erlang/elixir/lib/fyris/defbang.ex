@@ -54,13 +54,12 @@ defmodule Fyris.Defbang do
       [if(wraps, do: "{:ok, #{result}}", else: result)]
   end
 
-  defp plain_call("table = " <> call, bang, plain) do
-    if String.starts_with?(call, bang),
-      do: "{:ok, table} = " <> String.replace(call, bang, plain),
-      else: "table = " <> call
+  defp plain_call(line, bang, plain) do
+    case String.split(line, " = " <> bang, parts: 2) do
+      [name, rest] -> "{:ok, #{name}} = " <> plain <> rest
+      [_] -> String.replace(line, bang, plain)
+    end
   end
-
-  defp plain_call(call, bang, plain), do: String.replace(call, bang, plain)
 
   @doc false
   # The text of an example, as documentation has it.

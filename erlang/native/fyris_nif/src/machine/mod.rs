@@ -4,16 +4,17 @@
 //!
 //! **CALL**: an [`Env`] is made when the machine calls us and is used only until we return, on that thread; a [`Term`]
 //! is used only with the `Env` it came with. Nothing else of this crate keeps either. (A message of a thread of ours is
-//! such a call of its own, from the first term that is built until its [`MessageEnv`] is cleared.) So every call below passes a live
-//! environment and a term that belongs to it, which is all that the C functions ask for; and the words that a term
-//! points to stay where they are as long as it is used. CALL in the comments stands for this paragraph.
+//! such a call of its own, from the first term that is built until its [`MessageEnv`] is cleared.) So every call below
+//! passes a live environment and a term that belongs to it, which is all that the C functions ask for; and the words
+//! that a term points to stay where they are as long as it is used. CALL in the comments stands for this paragraph.
 //!
 //! # Words
 //!
 //! What terms look like in memory is no promise of the machine. So nothing is taken for granted: when the library is
 //! loaded, it compares what it expects with what the machine makes of known values, and learns from these what differs
 //! between releases ([`Learned`]). Where tags or small integers are otherwise it refuses to load and says so
-//! ([`WordLayout::probe`]); where a kind of term is otherwise, that kind goes by way of calls or of the external format.
+//! ([`WordLayout::probe`]); where a kind of term is otherwise, that kind goes by way of calls or of the external
+//! format.
 //!
 //! | what | where the machine has it (`erts/emulator/beam`) |
 //! |---|---|

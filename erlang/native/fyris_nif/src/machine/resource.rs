@@ -132,8 +132,8 @@ impl OwnTerm {
     }
 }
 
-/// An environment of ours in which messages are built, one after another. Of a thread of ours: the machine would have to
-/// be told on which process's behalf another one sends.
+/// An environment of ours in which messages are built, one after another. Of a thread of ours: the machine would have
+/// to be told on which process's behalf another one sends.
 pub(crate) struct MessageEnv(*mut ErlNifEnv);
 
 impl MessageEnv {
@@ -148,8 +148,8 @@ impl MessageEnv {
         unsafe { Env::new(self.0) }
     }
 
-    /// Sends a term of this environment to a local process, without a copy; false if the process is not alive. From then
-    /// on the terms are others': it is to be cleared.
+    /// Sends a term of this environment to a local process, without a copy; false if the process is not alive. From
+    /// then on the terms are others': it is to be cleared.
     pub(crate) fn send(&mut self, to: Term, message: Term) -> bool {
         // SAFETY: the message was built in this environment since it was cleared; the thread is none of the machine's.
         unsafe { raw::enif_send(std::ptr::null_mut(), &to.as_pid(), self.0, message.c()) != 0 }

@@ -2,24 +2,25 @@
 //!
 //! # How
 //!
-//! The reference to a subscription is one to a resource, with which it ends ([`SubscriptionPlace`]). One thread sends the
-//! messages of all: whoever writes puts a subscription into its list, by a waker, if it is not there already
+//! The reference to a subscription is one to a resource, with which it ends ([`SubscriptionPlace`]). One thread sends
+//! the messages of all: whoever writes puts a subscription into its list, by a waker, if it is not there already
 //! ([`turns`]). The thread reads a number of events of the first in the list, makes a term of each in an environment of
-//! its own, sends it, and goes on with the next subscription. It begins with the first subscription, and ends when there
-//! are none.
+//! its own, sends it, and goes on with the next subscription. It begins with the first subscription, and ends when
+//! there are none.
 //!
 //! # Ends
 //!
-//! A subscription ends by `unsubscribe`, with its process, with the last reference to it, or with its tables. All of these
-//! only say so and put it into the list: the thread is who drops it, with all that waits in its queue.
+//! A subscription ends by `unsubscribe`, with its process, with the last reference to it, or with its tables. All of
+//! these only say so and put it into the list: the thread is who drops it, with all that waits in its queue.
 //!
-//! The thread holds no reference, or a subscription that was forgotten would go on: for each turn it asks the machine for
-//! one by its numbers. A message has one; so a subscription does not end by being forgotten while messages of it wait.
+//! The thread holds no reference, or a subscription that was forgotten would go on: for each turn it asks the machine
+//! for one by its numbers. A message has one; so a subscription does not end by being forgotten while messages of it
+//! wait.
 //!
 //! # Locks
 //!
-//! A message is sent with the subscription's [`Gate`] locked, so that after an end there is none; it is built before, and
-//! to send it copies nothing. No lock is held while another one is taken, but for those of the machine.
+//! A message is sent with the subscription's [`Gate`] locked, so that after an end there is none; it is built before,
+//! and to send it copies nothing. No lock is held while another one is taken, but for those of the machine.
 
 mod message;
 mod turns;
@@ -203,7 +204,9 @@ impl Watch {
     /// Sends what there is, so much at most; drops the subscription if it has ended.
     fn turn(self: &Arc<Watch>, messages: &mut MessageEnv) {
         // AcqRel: pairs with the swap in `list`: whoever comes from here on lists it again.
-        self.is_listed.swap(false, Ordering::AcqRel);
+        if !cfg!(fyris_mutant = "nif_turn_unheard") {
+            self.is_listed.swap(false, Ordering::AcqRel);
+        }
         let mut subscription = self.subscription.lock().unwrap_or_else(|p| p.into_inner());
         let goes_on = match &mut *subscription {
             Some(subscription) => {
@@ -213,6 +216,9 @@ impl Watch {
             }
             None => return,
         };
+        if cfg!(fyris_mutant = "nif_turn_unheard") {
+            self.is_listed.swap(false, Ordering::AcqRel);
+        }
         if !goes_on {
             drop(subscription.take());
             self.gate().ended = true;
@@ -266,7 +272,7 @@ impl Watch {
         }
         let waker = Waker::from(self.clone());
         // What objects refer to is found as long as this is pinned (KEEPER).
-        let pin = fyris::pin();
+        let pin = (!cfg!(fyris_mutant = "nif_told_unpinned")).then(fyris::pin);
         let event = match subscription.poll_event(&mut Context::from_waker(&waker)) {
             Poll::Ready(Some(event)) => event,
             Poll::Ready(None) => return Sent::Ended,
@@ -286,7 +292,8 @@ impl Watch {
     /// Sends a message, unless it has ended; returns whether it goes on.
     fn send(&self, messages: &mut MessageEnv, message: Term, own: &OwnTerm) -> bool {
         let mut gate = self.gate();
-        if gate.ended || !messages.send(self.to, message) {
+        let ended = gate.ended && !cfg!(fyris_mutant = "nif_sent_after_end");
+        if ended || !messages.send(self.to, message) {
             return false;
         }
         if let Demand::Left(left) = &mut gate.demand {
