@@ -172,10 +172,18 @@ impl WatchFilter {
         match &self.0 {
             Wish::All => Box::new(all(Span::ALL)),
             Wish::Range(from, to) => Box::new(all(span_of(&(from.clone(), to.clone())))),
-            Wish::Key(key) => match table.lookup(key) {
-                Ok(objects) => Box::new(objects.into_iter().map(Ok)),
-                Err(error) => Box::new(std::iter::once(Err(error))),
-            },
+            Wish::Key(key) => {
+                let mut objects = match table.lookup(key) {
+                    Ok(objects) => objects.into_iter().map(Ok).collect(),
+                    Err(error) => vec![Err(error)],
+                }
+                .into_iter();
+                Box::new(std::iter::from_fn(move || {
+                    // With the snapshot goes what the objects refer to outside.
+                    let _held = &table;
+                    objects.next()
+                }))
+            }
             Wish::Matching(spec) => {
                 let spec = spec.clone();
                 let is_true = move |object: &Term| {
