@@ -113,8 +113,8 @@
 %% The process that gets a table when its owner ends.
 -type info_item() :: id | name | named_table | type | keypos | protection | owner | heir | node | size | memory |
                      compressed | read_concurrency | write_concurrency | decentralized_counters | index |
-                     index_info | snapshots | consistent | snapshot_ttl | fixed | safe_fixed | safe_fixed_monotonic_time | binary |
-                     stats.
+                     index_info | snapshots | subscriptions | consistent | snapshot_ttl | fixed | safe_fixed |
+                     safe_fixed_monotonic_time | binary | stats.
 %% An item of `info/2'.
 -type memory_kind() :: total | objects | indexes.
 %% A kind of `memory/0'.
@@ -315,6 +315,7 @@ info(Table) ->
 %% <dt>`snapshots'</dt><dd>A map: how many snapshots of the table are `alive', the age of the `oldest' in milliseconds or
 %% `none', whether the table is `versioned', the number of versions of objects that are `retained', and their `bytes'. Not
 %% in `ets'.</dd>
+%% <dt>`subscriptions'</dt><dd>How many subscriptions the table has ({@link subscribe/3}). Not in `ets'.</dd>
 %% <dt>`consistent', `snapshot_ttl'</dt><dd>As in {@link new/2}. Not in `ets'.</dd>
 %% <dt>`binary', `stats'</dt><dd>For tests of `ets' itself: the large binaries, and nothing.</dd>
 %% </dl>
