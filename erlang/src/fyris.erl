@@ -95,7 +95,8 @@
 -type watch_filter() :: all | {key, term()} | {range, From :: term(), To :: term()} | {pattern, match_pattern()} |
                         match_spec().
 %% The changes that a subscription is for.
--type subscribe_option() :: {from, snapshot} | {queue, pos_integer()} | {active, true | pos_integer()} | {to, pid()}.
+-type subscribe_option() :: {from, snapshot} | {queue, pos_integer()} | {conflate, boolean()} |
+                            {active, true | pos_integer()} | {to, pid()}.
 %% An option of `subscribe/3'.
 -type watch_event() :: {objects, table(), [tuple()]} | current | {changes, [watch_change()]} |
                        {cleared, table(), non_neg_integer()} | {deleted, table()} | {overflow, pos_integer()}.
@@ -2204,6 +2205,9 @@ subscribe(Tables, What) ->
 %% all changes since: none is missing, and none comes twice.</dd>
 %% <dt>`{queue, N}'</dt><dd>The number of changes that wait to be sent, at most; 65,536 by default. One step of changes
 %% always has room.</dd>
+%% <dt>`{conflate, true}'</dt><dd>Of changes of a key that wait only one is told: what was there before the first, and
+%% what is there after the last, in its place. What a transaction changes is then not told together. For a `set' or an
+%% `ordered_set'.</dd>
 %% <dt>`{active, N}'</dt><dd>N messages come, and then `{fyris, Subscription, passive}' and nothing more until {@link
 %% set_active/2}; what comes meanwhile waits in the queue. By default, `{active, true}', each is sent at once, and
 %% waits in the mailbox of the process.</dd>
@@ -2217,8 +2221,8 @@ subscribe(Tables, What) ->
 %% more (a message in a mailbox is one), or until its tables are deleted; whatever becomes of the rights to these.
 %%
 %% Fails with `badarg', and nothing is done, if a table does not exist, may not be read, is a snapshot or within a
-%% transaction, or is given twice; for an empty list; for a range of what is no `ordered_set'; if what is asked for or
-%% an option is unknown or malformed; if the process of `to' is not alive.
+%% transaction, or is given twice; for an empty list; for a range of what is no `ordered_set'; to conflate a bag;
+%% if what is asked for or an option is unknown or malformed; if the process of `to' is not alive.
 %% ```
 %% > T = fyris:new(numbers, [ordered_set]).
 %% > fyris:insert(T, [{1, one}, {2, two}]).

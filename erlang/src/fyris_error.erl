@@ -86,8 +86,8 @@ in_ets(_) -> false.
 text(receiver, _, _) ->
     <<"not a live local process">>;
 %% The table's type does not go with the function that was called, which may work by another one.
-text(table_type, <<"a range", Rest/binary>>, subscribe) ->
-    <<"a range", Rest/binary>>;
+text(table_type, Text, subscribe) ->
+    Text;
 text(table_type, Text, Function) ->
     [_, Rest] = binary:split(Text, <<" ">>),
     iolist_to_binary([atom_to_binary(Function), " ", Rest]);

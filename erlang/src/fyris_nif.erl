@@ -21,7 +21,7 @@
 -export([snapshot/1, release/1, snapshots/0, collect/0]).
 -export([transaction/0, transaction_again/1, transaction_table/2, transaction_begin_nested/1, transaction_end_nested/2,
          transaction_has_conflict/1, transaction_commit/1, transaction_abort/1, write_batch/2]).
--export([subscribe/6, unsubscribe/1, set_active/2]).
+-export([subscribe/7, unsubscribe/1, set_active/2]).
 -export([inflated/2, has_native_record/1, memory/0]).
 %% {Tables, Monitored processes, Resources}: for tests that look for leaks.
 -export([counts/0]).
@@ -203,6 +203,6 @@ transaction_has_conflict(_) -> ?STUB.
 transaction_commit(_) -> ?STUB.
 transaction_abort(_) -> ?STUB.
 write_batch(_, _) -> ?STUB.
-subscribe(_, _, _, _, _, _) -> ?STUB.
+subscribe(_, _, _, _, _, _, _) -> ?STUB.
 unsubscribe(_) -> ?STUB.
 set_active(_, _) -> ?STUB.

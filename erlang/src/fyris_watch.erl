@@ -12,9 +12,9 @@
 -spec subscribe([fyris:table()], fyris:watch_filter(), [fyris:subscribe_option()]) -> reference().
 subscribe(Tables, What, Options) ->
     Filter = filter(What),
-    #{queue := Queue, from := From, active := Active, to := To} =
-        options(Options, #{queue => ?QUEUE, from => now, active => true, to => self()}),
-    fyris_nif:subscribe(Tables, Filter, Queue, From =:= snapshot, Active, To).
+    #{queue := Queue, from := From, conflate := Conflate, active := Active, to := To} =
+        options(Options, #{queue => ?QUEUE, from => now, conflate => false, active => true, to => self()}),
+    fyris_nif:subscribe(Tables, Filter, Queue, From =:= snapshot, Conflate, Active, To).
 
 filter(all) -> all;
 filter({key, Key}) -> {key, Key};
@@ -31,6 +31,7 @@ options([Option | Rest], Sofar) ->
     case Option of
         {from, snapshot} -> options(Rest, Sofar#{from := snapshot});
         {queue, N} when is_integer(N), N > 0, N =< ?MOST -> options(Rest, Sofar#{queue := N});
+        {conflate, Conflate} when is_boolean(Conflate) -> options(Rest, Sofar#{conflate := Conflate});
         {active, true} -> options(Rest, Sofar#{active := true});
         {active, N} when is_integer(N), N > 0, N =< ?MOST -> options(Rest, Sofar#{active := N});
         {to, Pid} when is_pid(Pid), node(Pid) =:= node() -> options(Rest, Sofar#{to := Pid});
@@ -43,8 +44,8 @@ options(Rest, _) ->
 
 -spec bad_option(term()) -> no_return().
 bad_option(Option) ->
-    bad(option, "bad option ~0tP: options are a proper list of {from,snapshot}, {queue,N}, {active,true}, {active,N}, "
-                "{to,Pid} of a local process (N from 1 below 2^59)", Option).
+    bad(option, "bad option ~0tP: options are a proper list of {from,snapshot}, {queue,N}, {conflate,Boolean}, "
+                "{active,true}, {active,N}, {to,Pid} of a local process (N from 1 below 2^59)", Option).
 
 -spec bad(atom(), string(), term()) -> no_return().
 bad(Cause, Format, What) ->

@@ -307,6 +307,20 @@ overflow_test() ->
     ?assertEqual(10, length(Changes)),
     fyris:delete(T).
 
+%% Of a key that changes while nobody listens the first object that was there is told, and the last one.
+conflated_test() ->
+    T = table(set),
+    S = fyris:subscribe(T, all, [{conflate, true}, {active, 1}]),
+    fyris:insert(T, {a, 0}),
+    ?assertEqual({1, {changes, [{insert, T, {a, 0}}]}}, next(S)),
+    receive {fyris, S, passive} -> ok end,
+    [fyris:insert(T, {Key, N}) || N <- lists:seq(1, 100), Key <- [a, b, c]],
+    fyris:delete(T, c),
+    fyris:set_active(S, true),
+    ?assertEqual([{changes, [{update, T, {a, 0}, {a, 100}}]}, {changes, [{insert, T, {b, 100}}]}], [event(S), event(S)]),
+    ?assert(is_quiet(S)),
+    fyris:delete(T).
+
 %% A subscription does not outlive its process, nor the last reference to it. What is watched of a table that is gone
 %% would be a resource that is left.
 ends_test_() -> {timeout, 120, fun ends/0}.
@@ -559,12 +573,14 @@ refused_test() ->
     end,
     [Refused(3, "options are a proper list of {from,snapshot}", fun() -> fyris:subscribe(T, all, Options) end)
      || Options <- [foo, [foo], [{from, now}], [{queue, 0}], [{queue, many}], [{active, false}], [{active, 0}],
-                    [{active, -1}], [{to, self}], [{active, 1} | foo], [{queue, 1 bsl 60}], [{form, snapshot}], [from_snapshot]]],
+                    [{active, -1}], [{to, self}], [{conflate, yes}], [{active, 1} | foo],
+                    [{queue, 1 bsl 60}], [{form, snapshot}], [from_snapshot]]],
     [Refused(2, "filters are all, {key,Key}", fun() -> fyris:subscribe(T, What) end)
      || What <- [foo, {key}, {keys, [1]}, {range, 1}, [], {pattern, a, b}, #{}]],
     Refused(2, ".", fun() -> fyris:subscribe(T, [{'_', [{no_guard}], [true]}]) end),
     Refused(2, ".", fun() -> fyris:subscribe(T, [foo]) end),
     Refused(1, "a range does not work on a set", fun() -> fyris:subscribe(T, {range, 1, 2}) end),
+    Refused(1, "conflate does not work on a bag", fun() -> fyris:subscribe(table(bag), all, [{conflate, true}]) end),
     Refused(1, "given twice", fun() -> fyris:subscribe([T, T], all) end),
     Refused(1, "no table", fun() -> fyris:subscribe([], all) end),
     Refused(1, "not refer to an existing table", fun() -> fyris:subscribe(no_such_table, all) end),

@@ -263,7 +263,7 @@ defmodule Fyris do
           reference to it, and with its tables.
 
           Options: `from: :snapshot` (first the objects that are there, and then all changes since), `queue: n` (changes that
-          wait to be sent, at most), `active: n` (so many messages, and then `{:fyris, subscription, :passive}` and no more
+          wait to be sent, at most), `conflate: true` (of changes of a key that wait one only), `active: n` (so many messages, and then `{:fyris, subscription, :passive}` and no more
           until `:fyris.set_active/2`), `to: pid`. `:fyris.subscribe/3` has the details.
           """,
           [
@@ -294,8 +294,8 @@ defmodule Fyris do
   event, and ends when all tables are deleted.
 
   The process that runs it is subscribed as long as it does, and its mailbox holds no more than `active:` events, 100
-  unless it says otherwise; others wait in the queue. Options: `from: :snapshot`, `queue:` and `active:`, as in
-  `subscribe/3`. Raises `Fyris.Error` when it is run where `subscribe/3` answers one, and `ArgumentError` for options that
+  unless it says otherwise; others wait in the queue. Options: `from: :snapshot`, `queue:`, `conflate:` and `active:`,
+  as in `subscribe/3`. Raises `Fyris.Error` when it is run where `subscribe/3` answers one, and `ArgumentError` for options that
   there are not.
 
       iex> table = Fyris.new!(type: :ordered_set)
@@ -307,7 +307,7 @@ defmodule Fyris do
   """
   @spec stream_changes(table | [table], watched, keyword) :: Enumerable.t()
   def stream_changes(tables, what \\ :all, options \\ []) do
-    options = Keyword.validate!(options, [:from, :queue, active: 100])
+    options = Keyword.validate!(options, [:from, :queue, :conflate, active: 100])
 
     Stream.resource(
       fn -> {subscribe!(tables, what, options), length(List.wrap(tables))} end,

@@ -90,7 +90,7 @@ pub(crate) fn functions() -> Vec<ErlNifFunc> {
         (c"transaction_commit", 1, entry!(transactions::commit)),
         (c"transaction_abort", 1, entry!(transactions::abort)),
         (c"write_batch", 2, entry!(batch::write_batch)),
-        (c"subscribe", 6, entry!(watch::subscribe)),
+        (c"subscribe", 7, entry!(watch::subscribe)),
         (c"unsubscribe", 1, entry!(watch::unsubscribe)),
         (c"set_active", 2, entry!(watch::set_active)),
         (c"lookup", 2, entry!(read::lookup)),

@@ -12,7 +12,7 @@ use crate::tables::{self, store};
 use crate::term;
 use crate::watch::{self, Begun, Demand, Tids};
 
-/// Implements `subscribe(Tables, What, Queue, FromSnapshot, Active, To)`: returns a reference to the subscription.
+/// Implements `subscribe(Tables, What, Queue, FromSnapshot, Conflate, Active, To)`: returns a reference to the subscription.
 pub(super) fn subscribe(env: Env, args: &[Term]) -> Reply {
     let mut elements = env.elements(args[0]);
     let names: Vec<Term> = elements.by_ref().collect();
@@ -20,8 +20,8 @@ pub(super) fn subscribe(env: Env, args: &[Term]) -> Reply {
         return Err(BAD);
     }
     let (filter, offered) = term::offer(|| filter(env, args[1]));
-    let (filter, options) = (filter?, options(env, args[2], args[3])?);
-    let (demand, to) = (demand(env, args[4])?, args[5]);
+    let (filter, options) = (filter?, options(env, &args[2..5])?);
+    let (demand, to) = (demand(env, args[5])?, args[6]);
     if to.local_pid().is_none() {
         return Err(Fail::Cause(&"receiver"));
     }
@@ -54,13 +54,17 @@ pub(super) fn set_active(env: Env, args: &[Term]) -> Reply {
     Ok(atom::r#true(env))
 }
 
-fn options(env: Env, queue: Term, from_snapshot: Term) -> Result<SubscribeOptions, Fail> {
-    let queue = queue.small().and_then(|n| usize::try_from(n).ok());
-    let options = SubscribeOptions::new().queue(queue.ok_or(BAD)?);
-    Ok(match super::boolean(env, from_snapshot)? {
-        true => options.from_snapshot(),
-        false => options,
-    })
+/// Reads `Queue`, `FromSnapshot` and `Conflate`.
+fn options(env: Env, args: &[Term]) -> Result<SubscribeOptions, Fail> {
+    let queue = args[0].small().and_then(|n| usize::try_from(n).ok());
+    let mut options = SubscribeOptions::new().queue(queue.ok_or(BAD)?);
+    if super::boolean(env, args[1])? {
+        options = options.from_snapshot();
+    }
+    if super::boolean(env, args[2])? {
+        options = options.conflate();
+    }
+    Ok(options)
 }
 
 /// Reads `true` or a positive number.
