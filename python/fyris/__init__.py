@@ -43,6 +43,7 @@ from ._errors import (
 from ._fyris import (
     Atom,
     Segment,
+    Subscription,
     Table,
     Term,
     Transaction,
@@ -55,11 +56,13 @@ from ._fyris import (
     format,
     parse,
     segments,
+    subscribe,
     transaction,
     unlink,
     write_batch,
 )
 from ._transaction import transactional
+from ._watch import ObjectChange, WatchEvent
 
 MutableMapping.register(Table)
 MutableMapping.register(VersionedMap)
@@ -83,11 +86,13 @@ __all__ = [
     "NoSpace",
     "NoSuchSegment",
     "NoSuchTable",
+    "ObjectChange",
     "ReadOnly",
     "Segment",
     "SegmentConflict",
     "SegmentError",
     "SegmentExists",
+    "Subscription",
     "Table",
     "Term",
     "Transaction",
@@ -96,6 +101,7 @@ __all__ = [
     "Unlinked",
     "Updated",
     "VersionedMap",
+    "WatchEvent",
     "WrongType",
     "__version__",
     "decode",
@@ -104,6 +110,7 @@ __all__ = [
     "format",
     "parse",
     "segments",
+    "subscribe",
     "transaction",
     "transactional",
     "unlink",

@@ -20,6 +20,7 @@ from typing import (
     Any,
     Concatenate,
     Literal,
+    NamedTuple,
     ParamSpec,
     Self,
     SupportsIndex,
@@ -228,6 +229,17 @@ class Table:
     def match_object(self, pattern: _Value) -> list[_Object]: ...
     def match_delete(self, pattern: _Value) -> None: ...
     def explain(self, spec: _Value) -> dict[str, Any]: ...
+    def subscribe(
+        self,
+        *,
+        key: _Value = ...,
+        range: tuple[_Value, _Value] | None = None,
+        pattern: _Value = None,
+        match_spec: _Value = None,
+        from_snapshot: bool = False,
+        queue: int | None = None,
+        conflate: bool = False,
+    ) -> Subscription: ...
 
 @final
 class Transaction:
@@ -268,6 +280,51 @@ _BatchOp: TypeAlias = (
 )
 
 def write_batch(operations: Iterable[_BatchOp]) -> list[Any]: ...
+
+class ObjectChange(NamedTuple):
+    table: Table
+    old: _Object | None
+    new: _Object | None
+
+class WatchEvent(NamedTuple):
+    seq: int
+    kind: Literal["changes", "cleared", "deleted", "overflow", "objects", "current"]
+    changes: tuple[ObjectChange, ...] = ()
+    table: Table | None = None
+    objects: tuple[_Object, ...] = ()
+    size: int = 0
+    lost: int = 0
+
+@final
+class Subscription:
+    def try_next(self) -> WatchEvent | None: ...
+    def next(self, timeout: float | None = None) -> WatchEvent | None: ...
+    @property
+    def ended(self) -> bool: ...
+    def close(self) -> None: ...
+    def __enter__(self) -> Self: ...
+    def __exit__(
+        self,
+        _class: type[BaseException] | None,
+        _error: BaseException | None,
+        _traceback: TracebackType | None,
+    ) -> None: ...
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> WatchEvent: ...
+    def __aiter__(self) -> Self: ...
+    def __anext__(self) -> Coroutine[Any, Any, WatchEvent]: ...
+
+def subscribe(
+    tables: Sequence[Table],
+    *,
+    key: _Value = ...,
+    range: tuple[_Value, _Value] | None = None,
+    pattern: _Value = None,
+    match_spec: _Value = None,
+    from_snapshot: bool = False,
+    queue: int | None = None,
+    conflate: bool = False,
+) -> Subscription: ...
 
 _Name: TypeAlias = str | PathLike[str]
 _OnConflict: TypeAlias = Callable[

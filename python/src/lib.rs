@@ -9,6 +9,7 @@
 //! | `table`, `view` | `Table`: tables as dictionaries, and as ETS has them |
 //! | `transaction` | `Transaction`: several keys, of several tables, as one |
 //! | `batch` | `write_batch`: the same without a function |
+//! | `watch` | `Subscription`: what changes in tables, for threads and for asyncio |
 //! | `segment` | `Segment`: version-controlled memory shared by processes |
 //! | `map` | `VersionedMap`: an ordered map in a segment |
 //! | `errors` | errors of the store as Python exceptions, which `fyris/_errors.py` defines |
@@ -29,6 +30,7 @@ mod table;
 mod transaction;
 mod values;
 mod view;
+mod watch;
 
 use pyo3::prelude::*;
 
@@ -41,6 +43,8 @@ fn _fyris(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<transaction::Transaction>()?;
     module.add_class::<view::Walk>()?;
     module.add_class::<view::View>()?;
+    module.add_class::<watch::Subscription>()?;
+    module.add_class::<watch::Alarm>()?;
     module.add_class::<segment::Segment>()?;
     module.add_class::<segment::Updated>()?;
     module.add_class::<segment::Watcher>()?;
@@ -48,6 +52,7 @@ fn _fyris(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<map::MapWalk>()?;
     module.add_function(wrap_pyfunction!(transaction::transaction, module)?)?;
     module.add_function(wrap_pyfunction!(batch::write_batch, module)?)?;
+    module.add_function(wrap_pyfunction!(watch::subscribe, module)?)?;
     module.add_function(wrap_pyfunction!(segment::unlink, module)?)?;
     module.add_function(wrap_pyfunction!(segment::doctor, module)?)?;
     module.add_function(wrap_pyfunction!(segment::segments, module)?)?;

@@ -32,7 +32,7 @@ mod transaction;
 mod versions;
 
 pub(crate) use outside::{doctor, segments, unlink};
-pub(crate) use transaction::Watcher;
+pub(crate) use transaction::{NAP, Watcher, seconds};
 pub(crate) use versions::Updated;
 
 /// A checked-out segment, a private working copy of memory that processes share under a name.

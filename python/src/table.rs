@@ -17,6 +17,8 @@ mod dict;
 mod ets;
 mod query;
 
+pub(crate) use query::{described, spec_of};
+
 /// The one store of this process, and its owner, who lives as long as the process.
 pub(crate) static OWNER: LazyLock<Owner> = LazyLock::new(|| new_store().owner());
 

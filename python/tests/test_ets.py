@@ -322,6 +322,7 @@ def test_every_public_thing_is_documented_and_stubbed():
         assert inspect.getdoc(thing), f"{name} has no docstring"
         if inspect.isclass(thing):
             mine = [m for m in vars(thing) if not m.startswith("_")]
+            mine = [m for m in mine if m not in getattr(thing, "_fields", ())]  # test_stubs.py
             for member in mine:
                 assert member in stubbed[name], f"{name}.{member} has no stub"
                 assert getattr(thing, member).__doc__, f"{name}.{member} has no docstring"

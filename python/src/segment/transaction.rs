@@ -9,7 +9,7 @@ use super::Segment;
 use crate::errors::{self, BadValue};
 
 /// The sleep between two looks whether Python has a signal to handle.
-const NAP: Duration = Duration::from_millis(100);
+pub(crate) const NAP: Duration = Duration::from_millis(100);
 
 /// Waits for versions newer than that of a working copy, without keeping other threads from the segment.
 #[pyclass(frozen, module = "fyris._fyris")]
@@ -40,7 +40,7 @@ impl Watcher {
 }
 
 /// A time as Python says it; `None` is for ever, and so is what no clock can say.
-fn seconds(timeout: Option<f64>) -> PyResult<Option<Duration>> {
+pub(crate) fn seconds(timeout: Option<f64>) -> PyResult<Option<Duration>> {
     match timeout {
         None => Ok(None),
         Some(seconds) if seconds >= 0.0 => Ok(Duration::try_from_secs_f64(seconds).ok()),

@@ -10,14 +10,14 @@ use crate::convert::{from_terms, to_term};
 use crate::errors::{self, BadValue};
 
 /// A pattern or specification: a str is Erlang's syntax, since text by itself is neither.
-fn described(value: &Bound<'_, PyAny>) -> PyResult<Term> {
+pub(crate) fn described(value: &Bound<'_, PyAny>) -> PyResult<Term> {
     match value.cast::<PyString>() {
         Ok(text) => Term::parse(&text.to_cow()?).map_err(|e| BadValue::new_err(e.to_string())),
         Err(_) => to_term(value),
     }
 }
 
-fn spec_of(spec: &Bound<'_, PyAny>) -> PyResult<MatchSpec> {
+pub(crate) fn spec_of(spec: &Bound<'_, PyAny>) -> PyResult<MatchSpec> {
     let spec = MatchSpec::compile(&described(spec)?);
     spec.map_err(|error| errors::store(error.into()))
 }

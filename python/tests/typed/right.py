@@ -56,6 +56,27 @@ def transactions() -> int:
     return left
 
 
+def watching() -> int:
+    scores = fyris.Table("ordered_set")
+    names: list[str] = []
+    with scores.subscribe(range=(None, 10), from_snapshot=True) as changes:
+        scores[1] = "ada"
+        while (event := changes.try_next()) is not None:
+            for table, old, new in event.changes:
+                assert table is scores and old is None and new is not None
+                names.append(new[1])
+    assert names == ["ada"] and changes.ended
+
+    async def first() -> fyris.WatchEvent:
+        both = fyris.subscribe([scores], key=None, queue=10)
+        scores[None] = "nobody"
+        async for event in both:
+            return event
+        raise AssertionError
+
+    return asyncio.run(first()).seq
+
+
 def segments(name: str) -> int:
     with fyris.Segment(name, 1 << 16, tracking="signal") as segment:
         here = segment.ndarray((16, 4), "i8")
@@ -96,6 +117,7 @@ def maps(name: str) -> dict[bytes, bytes]:
 if __name__ == "__main__":
     tables()
     assert transactions() == 71
+    assert watching() == 1
     segments(f"typed-{os.getpid()}")
     maps(f"typed-map-{os.getpid()}")
     print("right")

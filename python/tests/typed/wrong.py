@@ -19,6 +19,11 @@ fyris.transactional(3)  # wrong
 fyris.transactional(attempts="3")  # wrong
 paid: str = fyris.transactional(lambda tx: 3)()  # wrong
 
+fyris.subscribe(table)  # wrong
+table.subscribe(rnage=(1, 2))  # wrong
+table.subscribe(range=3)  # wrong
+old: str = table.subscribe().next(timeout=1)  # wrong
+
 segment = fyris.Segment("name", "1 MiB")  # wrong
 segment = fyris.Segment("name", 4096, tracking="magic")  # wrong
 segment["0"] = 1  # wrong
