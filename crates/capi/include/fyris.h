@@ -289,6 +289,42 @@ typedef enum fyris_code {
 } fyris_code;
 
 /**
+ * The kinds of events.
+ */
+typedef enum fyris_event_kind {
+  /**
+   * No event: NULL was asked about.
+   */
+  FYRIS_EVENT_NONE = 0,
+  /**
+   * What one call, or one transaction, has changed, of what was asked for: `fyris_event_len` changes.
+   */
+  FYRIS_EVENT_CHANGES = 1,
+  /**
+   * All objects of a table went at once, `fyris_event_count` of them.
+   */
+  FYRIS_EVENT_CLEARED = 2,
+  /**
+   * A table was deleted; nothing more is told of it.
+   */
+  FYRIS_EVENT_DELETED = 3,
+  /**
+   * Changes did not fit into the queue, here, `fyris_event_count` of them at most: what is known of the tables by this
+   * subscription is not what they hold any more.
+   */
+  FYRIS_EVENT_OVERFLOW = 4,
+  /**
+   * Objects of a table that were there when the subscription began, some of them: `fyris_event_len` objects. With the
+   * option `{from, snapshot}`.
+   */
+  FYRIS_EVENT_OBJECTS = 5,
+  /**
+   * All objects that were there have been told; from now on changes come.
+   */
+  FYRIS_EVENT_CURRENT = 6,
+} fyris_event_kind;
+
+/**
  * The types of terms.
  */
 typedef enum fyris_term_type {
@@ -360,6 +396,11 @@ typedef enum fyris_term_type {
 typedef struct fyris_batch fyris_batch;
 
 /**
+ * What a subscription tells, at once.
+ */
+typedef struct fyris_event fyris_event;
+
+/**
  * An ordered map in a segment, as this process sees it.
  */
 typedef struct fyris_map fyris_map;
@@ -385,6 +426,16 @@ typedef struct fyris_selection fyris_selection;
  * stores in its children.
  */
 typedef struct fyris_store fyris_store;
+
+/**
+ * What changes in tables, from the subscription on. Threads may share it: each event goes to one of them. It lasts until
+ * it is closed or freed, or until its tables are deleted, whatever becomes of the rights to them.
+ *
+ * What one call or one transaction changes in its tables is one event, which comes after the change can be seen. Events
+ * come in the order of the changes of each key, and of calls that do not overlap. Writers never wait for who reads: what
+ * does not fit into the queue is lost, and the queue says so.
+ */
+typedef struct fyris_subscription fyris_subscription;
 
 /**
  * A handle of a table.
@@ -637,6 +688,12 @@ typedef struct fyris_bytes {
    */
   size_t len;
 } fyris_bytes;
+
+/**
+ * Is told of an event, which is borrowed until it returns. 0: go on; anything else: stop. It may block, and call what it
+ * likes but `fyris_subscription_free` for this subscription; it must not leave by `longjmp` or an exception.
+ */
+typedef int32_t (*fyris_on_event)(void *context, const struct fyris_event *event);
 
 #ifdef __cplusplus
 extern "C" {
@@ -1422,6 +1479,69 @@ struct fyris_table *fyris_table_load(const struct fyris_store *store,
                                      struct fyris_error *err);
 
 /**
+ * Returns the kind of an event. Later versions may add kinds.
+ *
+ * Threads: any.
+ */
+enum fyris_event_kind fyris_event_kind_of(const struct fyris_event *event);
+
+/**
+ * Returns the number of an event in its subscription, from 1: what was lost counts as well. 0 for NULL.
+ *
+ * Threads: any.
+ */
+uint64_t fyris_event_seq(const struct fyris_event *event);
+
+/**
+ * Returns the number of changes, or of objects, that an event tells one by one; 0 for other events, and for NULL.
+ *
+ * Threads: any.
+ */
+size_t fyris_event_len(const struct fyris_event *event);
+
+/**
+ * Returns the table of change number `at`, from 0, and of another event that of the event: its place in the array that
+ * was subscribed to, from 0. SIZE_MAX if there is no such change or no table, and for NULL.
+ *
+ * Threads: any.
+ */
+size_t fyris_event_table(const struct fyris_event *event,
+                         size_t at);
+
+/**
+ * Returns the object that is not there any more since change number `at`, from 0, borrowed from the event; NULL for one
+ * that came, and if there is no such change.
+ *
+ * Threads: any.
+ */
+const fyris_term *fyris_event_old(const struct fyris_event *event,
+                                  size_t at);
+
+/**
+ * Returns the object that is there since change number `at`, from 0, borrowed from the event; NULL for one that was
+ * deleted, and if there is no such change. Of FYRIS_EVENT_OBJECTS, object number `at`.
+ *
+ * Threads: any.
+ */
+const fyris_term *fyris_event_new(const struct fyris_event *event,
+                                  size_t at);
+
+/**
+ * Returns how many objects a table had that was emptied at once, and how many changes were lost; 0 for other events, and
+ * for NULL.
+ *
+ * Threads: any.
+ */
+uint64_t fyris_event_count(const struct fyris_event *event);
+
+/**
+ * Frees an event, and with it the terms that were borrowed from it.
+ *
+ * Threads: last.
+ */
+void fyris_event_free(struct fyris_event *event);
+
+/**
  * Returns a list of the results of a match specification for the objects that match; `limit` is how many at most, 0
  * for all. In an `ordered_set` in the order of the keys, or with `reverse` from the end. The specification is a term
  * as for `ets:select/2`, like `[{{'$1', '$2'}, [{'>', '$2', 10}], ['$1']}]`. Keys that it names are
@@ -2018,6 +2138,99 @@ enum fyris_code fyris_walk_next(struct fyris_walk *walk,
  * Threads: last.
  */
 void fyris_walk_free(struct fyris_walk *walk);
+
+/**
+ * Subscribes to what changes in a table. `filter` is what is asked for, a term: NULL or `all`; `{key, Key}`; `{range,
+ * From, To}`, the keys of an `ordered_set` from one to the other, which both count, `'_'` being an open end; `{pattern,
+ * Pattern}` or a match specification: objects that match, or of which it makes `true`, before the change or after it.
+ *
+ * `options` is a list in Erlang's syntax, or NULL for none: `{from, snapshot}` tells the objects first that are there
+ * now, and then all changes since, none of which is missing or comes twice; `{queue, N}` is how many changes wait to be
+ * read, at most (65,536 by default); `conflate` tells of the newest change of each key alone, of those that wait, for
+ * tables with one object a key.
+ *
+ * Fails with FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS; FYRIS_E_TYPE for a range of a table without an order of keys, and to
+ * conflate a bag; FYRIS_E_READ_ONLY for a snapshot, FYRIS_E_IN_TRANSACTION; FYRIS_E_ARGUMENT, FYRIS_E_SYNTAX.
+ *
+ * Threads: any.
+ */
+FYRIS_MUST_USE
+struct fyris_subscription *fyris_table_subscribe(const struct fyris_table *handle,
+                                                 const fyris_term *filter,
+                                                 const char *options,
+                                                 struct fyris_error *err);
+
+/**
+ * Subscribes to what changes in `count` tables of a store, as `fyris_table_subscribe` to one: what a transaction changes
+ * in several of them is one event. The handles of the tables may be freed meanwhile.
+ *
+ * Fails as that; FYRIS_E_ARGUMENT for a table of another store, one that is given twice, and for none.
+ *
+ * Threads: any.
+ */
+FYRIS_MUST_USE
+struct fyris_subscription *fyris_store_subscribe(const struct fyris_store *store,
+                                                 struct fyris_table *const *tables,
+                                                 size_t count,
+                                                 const fyris_term *filter,
+                                                 const char *options,
+                                                 struct fyris_error *err);
+
+/**
+ * Waits until there is an event, for `millis` milliseconds at most (for ever, if that is negative; 0 does not wait), and
+ * puts it into `event`, yours to free; NULL if none came, or there are no more: `fyris_subscription_has_ended` tells.
+ *
+ * Fails with FYRIS_E_NULL, FYRIS_E_FORKED.
+ *
+ * Threads: any; each event goes to one of them.
+ */
+FYRIS_MUST_USE
+enum fyris_code fyris_subscription_next(const struct fyris_subscription *handle,
+                                        int64_t millis,
+                                        struct fyris_event **event,
+                                        struct fyris_error *err);
+
+/**
+ * Calls a function for each event, in this thread, until it says stop, until `millis` milliseconds have passed (never, if
+ * that is negative; with 0 for those that are there), or until there are no more: all three are FYRIS_OK. `context` is
+ * handed on.
+ *
+ * Fails with FYRIS_E_NULL, FYRIS_E_FORKED.
+ *
+ * Threads: any; each event goes to one of them.
+ */
+FYRIS_MUST_USE
+enum fyris_code fyris_subscription_each(const struct fyris_subscription *handle,
+                                        int64_t millis,
+                                        fyris_on_event on_event,
+                                        void *context,
+                                        struct fyris_error *err);
+
+/**
+ * Returns whether there are no more events: it was closed, or all its tables are deleted and all was told. True for NULL.
+ *
+ * Threads: any.
+ */
+bool fyris_subscription_has_ended(const struct fyris_subscription *handle);
+
+/**
+ * Ends a subscription, for threads as well that wait for it, which get no event; the handle stays, to be freed. What was
+ * not read is gone. Does nothing to one that has ended.
+ *
+ * Fails with FYRIS_E_NULL, FYRIS_E_FORKED.
+ *
+ * Threads: any.
+ */
+FYRIS_MUST_USE
+enum fyris_code fyris_subscription_close(const struct fyris_subscription *handle,
+                                         struct fyris_error *err);
+
+/**
+ * Ends a subscription and frees its handle; no thread waits for it any more.
+ *
+ * Threads: last.
+ */
+void fyris_subscription_free(struct fyris_subscription *handle);
 
 /**
  * Inserts an object, a tuple, in place of one with the same key (in the bags: beside them). The object stays yours.

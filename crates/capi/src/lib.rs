@@ -20,7 +20,7 @@
 //! | `error` | `fyris_error`, codes; the wall that no panic passes |
 //! | `args` | arguments from C, checked |
 //! | `term` | making, taking apart, comparing, printing and encoding terms |
-//! | `table` | stores, tables and transactions |
+//! | `table` | stores, tables, transactions and subscriptions |
 //! | `segment` | version-controlled shared memory |
 //! | `map` | ordered maps in segments |
 //! | `version` | the version of the library |
@@ -80,6 +80,8 @@ const _: () = {
     any::<fyris_store>();
     any::<fyris_table>();
     any::<fyris_transaction>();
+    any::<fyris_subscription>();
+    any::<fyris_event>();
     any::<fyris_term>();
     any::<fyris_segment>();
     any::<fyris_map>();

@@ -167,6 +167,19 @@ fn batches_are_done_or_leave_nothing() {
 }
 
 #[test]
+fn subscriptions_tell_what_changes() {
+    assert_eq!(said_by("tests/c/watch.c"), "watch: all good\n");
+}
+
+#[test]
+fn the_example_of_watching_runs() {
+    assert_eq!(
+        said_by("examples/watch.c"),
+        "3 orders are new, 2 are paid, after 8 changes\n"
+    );
+}
+
+#[test]
 fn forked_children_are_told() {
     assert_eq!(said_by("tests/c/fork.c"), "fork: all good\n");
 }

@@ -7,12 +7,14 @@
 
 mod batch;
 mod dump;
+mod event;
 mod query;
 mod read;
 mod snapshot;
 mod store;
 mod transaction;
 mod walk;
+mod watch;
 mod write;
 
 use ::fyris_term::Term;
@@ -24,12 +26,14 @@ use crate::term::fyris_term;
 
 pub use batch::*;
 pub use dump::*;
+pub use event::*;
 pub use query::*;
 pub use read::*;
 pub use snapshot::*;
 pub use store::*;
 pub use transaction::*;
 pub use walk::*;
+pub use watch::*;
 pub use write::*;
 
 /// A handle of a table.

@@ -13,6 +13,7 @@ static fyris_store *store;
 static fyris_table *table, *within;
 static fyris_transaction *transaction;
 static fyris_walk *walk;
+static fyris_subscription *changes;
 static fyris_term *key, *name, *object, *spec;
 static atomic_bool over;
 
@@ -45,6 +46,7 @@ static void *writer(void *unused) {
 static int child(void) {
   fyris_error err = {0};
   fyris_term *found = NULL;
+  fyris_event *event = NULL;
   size_t count = 0;
 #define FORKED(call) EXPECT((call) == FYRIS_E_FORKED && err.code == FYRIS_E_FORKED)
 #define NONE(call) EXPECT((call) == NULL && err.code == FYRIS_E_FORKED)
@@ -68,6 +70,12 @@ static int child(void) {
   FORKED(fyris_transaction_commit(transaction, &err));
   FORKED(fyris_transaction_abort(transaction, &err));
   FORKED(fyris_transaction_retry(transaction, &err));
+  FORKED(fyris_subscription_next(changes, -1, &event, &err));
+  FORKED(fyris_subscription_close(changes, &err));
+  EXPECT(fyris_subscription_has_ended(changes));
+  NONE(fyris_table_subscribe(table, NULL, NULL, &err));
+  NONE(fyris_store_subscribe(store, &table, 1, NULL, NULL, &err));
+  fyris_subscription_free(changes);
   NONE(fyris_transaction_table(transaction, table, &err));
   NONE(fyris_transaction_begin(store, &err));
   fyris_table_free(within);
@@ -97,6 +105,8 @@ int main(void) {
   transaction = fyris_transaction_begin(store, &err);
   within = fyris_transaction_table(transaction, table, &err);
   EXPECT(within != NULL);
+  changes = fyris_table_subscribe(table, NULL, NULL, &err);
+  EXPECT(changes != NULL);
   key = fyris_term_int(1);
   name = fyris_term_atom("other", &err);
   object = fyris_term_parse("{1, <<1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17>>}", &err);
@@ -116,6 +126,7 @@ int main(void) {
     EXPECT(pthread_join(writers[i], NULL) == 0);
   fyris_table_free(within);
   fyris_transaction_free(transaction);
+  fyris_subscription_free(changes);
   EXPECT(fyris_table_delete(table, &err) == FYRIS_OK);
   puts("fork: all good");
   return 0;
