@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use fyris::dump::{self, LoadOptions, SaveOptions};
-use fyris::{Info, Options, Owner, Table};
+use fyris::{Info, Options, Owner, Table, WatchFilter};
 use fyris_term::{Atom, Term};
 
 use super::error::ShellError;
@@ -18,6 +18,7 @@ use super::screen::display::{self, Display};
 use super::screen::format::Format;
 use super::screen::progress::Progress;
 use super::transaction::Begun;
+use super::watch::Watch;
 
 /// The number of objects shown on a screen where no person can ask for more.
 pub(crate) const MANY: usize = 100;
@@ -33,6 +34,8 @@ pub(crate) struct Session {
     moment: Option<Rc<Moment>>,
     /// The transaction in which commands read and write some tables.
     begun: Option<Begun>,
+    /// Tables whose changes are told after each command.
+    watches: Vec<Watch>,
     display: Display,
     /// Is the time of each command to be said?
     pub(crate) timing: bool,
@@ -50,6 +53,7 @@ impl Session {
             snapshots: BTreeMap::new(),
             moment: None,
             begun: None,
+            watches: Vec::new(),
             display: Display::new(),
             timing: false,
             over: false,
@@ -107,14 +111,15 @@ impl Session {
         }
     }
 
-    /// Runs a command, and says afterwards which tables there are now.
+    /// Runs a command, and says afterwards what it has changed in tables that are watched, also if it failed, and which
+    /// tables there are now.
     pub(super) fn run(
         &mut self,
         run: impl FnOnce(&mut Session) -> Result<(), ShellError>,
     ) -> Result<(), ShellError> {
         let result = run(self);
         self.refresh_names();
-        result
+        result.and(self.tell_changes())
     }
 
     fn refresh_names(&mut self) {
@@ -323,6 +328,49 @@ impl Session {
     pub(crate) fn end_transaction(&mut self) -> Result<Begun, ShellError> {
         let none = "no transaction: `begin TABLE` begins one";
         self.begun.take().ok_or_else(|| ShellError::other(none))
+    }
+
+    // Changes.
+
+    /// Watches a table from now on, for `limit` changes.
+    pub(crate) fn watch(
+        &mut self,
+        table: Table,
+        filter: &WatchFilter,
+        limit: Option<usize>,
+    ) -> Result<(), ShellError> {
+        self.watches.push(Watch::new(table, filter, limit)?);
+        Ok(())
+    }
+
+    /// Watches a table no more.
+    pub(crate) fn unwatch(&mut self, table: &Table) -> Result<(), ShellError> {
+        let count = self.watches.len();
+        self.watches.retain(|watch| watch.table() != table.id());
+        if self.watches.len() == count {
+            let name = name_of(table);
+            let problem = format!("{name} is not watched: `watch {name}` does so");
+            return Err(ShellError::other(problem));
+        }
+        Ok(())
+    }
+
+    /// Shows what was changed in tables that are watched.
+    fn tell_changes(&mut self) -> Result<(), ShellError> {
+        let news: Vec<Term> = self.watches.iter_mut().flat_map(Watch::news).collect();
+        self.watches.retain(|watch| !watch.is_over());
+        if news.is_empty() {
+            return Ok(());
+        }
+        // A command that was stopped has changed something too.
+        interrupt::clear();
+        let (count, mut news) = (news.len(), news.into_iter());
+        let (shown, more) = self.display.pages(self.most(), || Ok(news.next()))?;
+        if more {
+            let note = format!("... {shown} shown of {count} changes");
+            self.display.note(note)?;
+        }
+        Ok(())
     }
 
     // Arguments.

@@ -15,3 +15,4 @@ mod tables;
 mod transactions;
 pub(crate) mod verb;
 pub(crate) mod verbs;
+mod watch;

@@ -229,15 +229,15 @@ fn prefix_of(pattern: Term) -> Result<Prefix, ShellError> {
 // ---- what is wanted of a range
 
 /// Bounds and options.
-struct Wanted {
-    bounds: (Bound<Term>, Bound<Term>),
-    limit: Option<usize>,
+pub(super) struct Wanted {
+    pub(super) bounds: (Bound<Term>, Bound<Term>),
+    pub(super) limit: Option<usize>,
     reverse: bool,
     keys: bool,
 }
 
 impl Wanted {
-    fn all() -> Wanted {
+    pub(super) fn all() -> Wanted {
         Wanted {
             bounds: (Bound::Unbounded, Bound::Unbounded),
             limit: None,
@@ -286,7 +286,13 @@ impl Wanted {
         Ok(())
     }
 
-    fn value(&mut self, word: &str, value: Term, usage: &'static str) -> Result<(), ShellError> {
+    /// Reads a bound or a limit, behind its word.
+    pub(super) fn value(
+        &mut self,
+        word: &str,
+        value: Term,
+        usage: &'static str,
+    ) -> Result<(), ShellError> {
         let (from, to) = (
             self.bounds.0 != Bound::Unbounded,
             self.bounds.1 != Bound::Unbounded,

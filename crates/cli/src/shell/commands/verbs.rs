@@ -4,6 +4,7 @@ use super::help;
 use super::verb::{Handler, Verb};
 use super::{
     browse, change, export, files, meta, patterns, ranges, select, snapshots, tables, transactions,
+    watch,
 };
 use crate::shell::error::ShellError;
 use crate::shell::query::Does;
@@ -411,6 +412,20 @@ pub(crate) static VERBS: &[Verb] = &[
         usage: "abort",
         help: "End the transaction; nothing of it has happened.",
         handler: Terms(transactions::abort),
+    },
+    Verb {
+        name: "watch",
+        also: &["subscribe"],
+        usage: "watch [TABLE] [key KEY | pattern PATTERN | from KEY | above KEY] [to KEY | below KEY] [limit N]",
+        help: "Tell after each command what it has changed in a table, until `unwatch`, or N changes: {insert, TABLE, New}, {update, TABLE, Old, New} and {delete, TABLE, Old} of objects, {cleared, TABLE, N} and {deleted, TABLE}. Of all objects, of a key, of a range of an ordered_set, or of objects that match before the change or after it. A transaction is told at its commit. Of a command that changes more than 65,536 objects in one go {overflow, TABLE, N} says how many are left out.",
+        handler: Terms(watch::watch),
+    },
+    Verb {
+        name: "unwatch",
+        also: &["unsubscribe"],
+        usage: "unwatch [TABLE]",
+        help: "Tell no more what changes in a table.",
+        handler: Terms(watch::unwatch),
     },
     Verb {
         name: "mode",
