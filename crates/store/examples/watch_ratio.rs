@@ -1,5 +1,5 @@
-//! Measures what watching costs writers: inserts without a subscription, with some that do not match and one that does, and
-//! that one read by another thread. Interleaved rounds, medians, ratios.
+//! Measures what watching costs writers: inserts without a subscription, with some that do not match and one that does,
+//! and that one read by another thread. Interleaved rounds, medians, ratios.
 //!
 //! `cargo run --release -p fyris --example watch_ratio`
 

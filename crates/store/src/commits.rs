@@ -18,8 +18,8 @@
 //!    appended since: a key of such a commit holds, for this reader, what it held before the earliest of them, which is
 //!    what the pending cell of that commit says.
 //!
-//! No reader waits, and what was read is not read again, whatever others do. As long as no list is inserted the price is
-//! four loads.
+//! No reader waits, and what was read is not read again, whatever others do. As long as no list is inserted the price
+//! is four loads.
 //!
 //! # Invariants
 //!
@@ -248,8 +248,9 @@ impl CommitLog {
         place
     }
 
-    /// Swaps the content of a table, while no snapshot begins and no commit over several tables is decided. Returns what
-    /// `swap` does, and the place of the last commit after it: a snapshot sees the new content if it begins behind that.
+    /// Swaps the content of a table, while no snapshot begins and no commit over several tables is decided. Returns
+    /// what `swap` does, and the place of the last commit after it: a snapshot sees the new content if it begins behind
+    /// that.
     pub(crate) fn swap_content<R>(&self, swap: impl FnOnce() -> R) -> (R, u64) {
         let _turn = self.begins.lock().unwrap_or_else(|p| p.into_inner());
         let _contents = self.swap_contents();

@@ -34,9 +34,9 @@
 //!   it aborts the commit.
 //!
 //! The decision must not fall between the look at the state and the change, nor before the write is counted and
-//! [announced](crate::watch): the writer *holds* it. The committer *seals* the commit before it decides: from then on no writer can hold it, and the committer waits
-//! for the few dozen nanoseconds that its holders still need. A writer that comes then waits for the decision, which is
-//! the next step.
+//! [announced](crate::watch): the writer *holds* it. The committer *seals* the commit before it decides: from then on
+//! no writer can hold it, and the committer waits for the few dozen nanoseconds that its holders still need. A writer
+//! that comes then waits for the decision, which is the next step.
 //!
 //! # Invariants
 //!
@@ -142,8 +142,8 @@ pub(crate) struct CommitPart {
     /// begin.
     records: Box<[RecordPtr]>,
     ends: Box<[usize]>,
-    /// By how much what the commit adds has changed since its cells were put in slots: additional objects; objects fewer;
-    /// bytes.
+    /// By how much what the commit adds has changed since its cells were put in slots: additional objects; objects
+    /// fewer; bytes.
     drift: (AtomicI64, AtomicI64, AtomicI64),
 }
 

@@ -28,8 +28,8 @@ pub struct ResourceRefs {
     pub any: fn() -> bool,
     /// The keeper of a reference, if it has one, for one more record to hold.
     pub find: fn(&Reference) -> Option<Blob>,
-    /// The keeper of what this keeper keeps, for one more record to hold. The caller is pinned since a record that holds
-    /// it could be found.
+    /// The keeper of what this keeper keeps, for one more record to hold. The caller is pinned since a record that
+    /// holds it could be found.
     pub again: fn(&[u8]) -> Option<Blob>,
     /// A record that held it is retired, or freed without having been published: no thread reads the record under a
     /// pin that is made from now on. Called once for each record, before `release`. Returns whether the keeper's own

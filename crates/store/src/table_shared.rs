@@ -175,8 +175,8 @@ impl TableShared {
         Error::NoSuchTable(self.reference())
     }
 
-    /// Puts fresh content in the place of the old, which is retired and returned, with the place in the log from which on
-    /// snapshots see the fresh one.
+    /// Puts fresh content in the place of the old, which is retired and returned, with the place in the log from which
+    /// on snapshots see the fresh one.
     ///
     /// # Errors
     ///

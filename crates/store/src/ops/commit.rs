@@ -183,7 +183,8 @@ where
         outcome
     }
 
-    /// Lets a commit over this content happen, whose cells are all in their slots. Returns what is to be told of it, too.
+    /// Lets a commit over this content happen, whose cells are all in their slots. Returns what is to be told of it,
+    /// too.
     fn decide<'c>(
         &self,
         commit: &'c Commit,

@@ -173,7 +173,8 @@ impl Transaction {
         Ok(())
     }
 
-    /// Lets it happen, if all tables are as they were and no other commit is in the way. Returns what is to be told of it.
+    /// Lets it happen, if all tables are as they were and no other commit is in the way. Returns what is to be told of
+    /// it.
     fn decide<'c>(
         &self,
         works: &[PartWork<'_>],

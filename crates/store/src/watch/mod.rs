@@ -4,8 +4,8 @@
 //!
 //! A watched table has [`Watchers`]: who wants to know of which keys. A write of such a table looks, with the slot
 //! protected, who wants to know of the change that it is about to make, and takes a place in the
-//! [queue](queue::WatchQueue) of each; what the change was is said there afterwards ([`announce`]). A commit does so for
-//! all of its keys at once, between its seal and its decision. So the order of a queue is
+//! [queue](queue::WatchQueue) of each; what the change was is said there afterwards ([`announce`]). A commit does so
+//! for all of its keys at once, between its seal and its decision. So the order of a queue is
 //!
 //! * of changes of one key theirs, because the slot is protected;
 //! * of calls of which one had ended before the other began, theirs;
@@ -17,9 +17,10 @@
 //! # Invariants
 //!
 //! * **ANNOUNCED**: when a subscription begins, all writes under way see that the table is watched, and find it among
-//!   the watchers: who subscribes waits for the sections of writes, and for who empties the table (see [`crate::life`]).
-//! * **TOLD**: an event is told when its change can be seen, and always, if by a panic. Who waits for the first event of a
-//!   queue is woken by who tells it.
+//!   the watchers: who subscribes waits for the sections of writes, and for who empties the table (see
+//!   [`crate::life`]).
+//! * **TOLD**: an event is told when its change can be seen, and always, if by a panic. Who waits for the first event
+//!   of a queue is woken by who tells it.
 //! * **FROM**: a subscription that begins with a snapshot is announced first. Of the changes in its queue those are in
 //!   the snapshot that have a stamp before it, and those without a stamp that were announced before it: writes leave
 //!   stamps from before the snapshot until after its end (TURNED in [`crate::version`]).

@@ -63,9 +63,9 @@ impl SubscribeOptions {
         }
     }
 
-    /// Asks for the newest change of each key alone: of changes of a key that wait to be read, what was there before the
-    /// first and what is there after the last, in the place of the last. What a transaction changes is then not told
-    /// together. For tables with one object a key.
+    /// Asks for the newest change of each key alone: of changes of a key that wait to be read, what was there before
+    /// the first and what is there after the last, in the place of the last. What a transaction changes is then not
+    /// told together. For tables with one object a key.
     ///
     /// ```
     /// use fyris::{Options, Store, SubscribeOptions, WatchFilter, term};
@@ -90,7 +90,7 @@ impl SubscribeOptions {
     }
 
     /// Asks for the objects first that are there now, at one moment of all tables, and then for all changes since: none
-    /// is missing, and none comes twice.
+    /// is missing, and none comes twice. Until they are read a [`Snapshot`](crate::Snapshot) keeps them.
     ///
     /// ```
     /// use fyris::{Options, Store, SubscribeOptions, WatchFilter, WatchKind, term};

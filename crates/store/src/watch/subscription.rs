@@ -33,19 +33,20 @@ use crate::table::Table;
 ///
 /// # Order and consistency
 ///
-/// What one call or one transaction changes in the tables is one event, which is whole, and comes after the change can be
-/// seen. Events come in the order of the changes of each key, and of calls that do not overlap; so does what a
-/// transaction changes, with respect to all that it has read. Changes of different keys by calls that overlap come in some
-/// order, which another subscription may see in another way. In one event the changes come in the order of tables, and
-/// in these of keys.
+/// What one call or one transaction changes in the tables is one event, which is whole, and comes after the change can
+/// be seen. Events come in the order of the changes of each key, and of calls that do not overlap; so does what a
+/// transaction changes, with respect to all that it has read. Changes of different keys by calls that overlap come in
+/// some order, which another subscription may see in another way. In one event the changes come in the order of tables,
+/// and in these of keys.
 ///
-/// A write that puts an object where the same object is, or deletes what is not there, changes nothing, and is no event.
+/// A write that puts an object where the same object is, or deletes what is not there, changes nothing, and is no
+/// event.
 ///
 /// # Cost
 ///
-/// Writers of a watched table pay for finding who wants to know, and where somebody does, for two short locks of the queue
-/// and copies of the objects. They never wait for a reader: what does not fit into the queue is lost, and the queue says so
-/// ([`WatchKind::Overflow`]).
+/// Writers of a watched table pay for finding who wants to know, and where somebody does, for two short locks of the
+/// queue and copies of the objects. They never wait for a reader: what does not fit into the queue is lost, and the
+/// queue says so ([`WatchKind::Overflow`]).
 ///
 /// It lasts until it is dropped, whatever becomes of the rights to the tables.
 ///
@@ -116,9 +117,10 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`Error::NoSuchTable`]; [`Error::NoAccess`] without the right to read; [`Error::WrongType`] for a range of a table
-    /// without an order of keys, and to conflate a bag; [`Error::ReadOnly`] and [`Error::InTransaction`] for handles of snapshots and
-    /// transactions; [`Error::BadArgument`] for a table of another store, one that is given twice, and for none.
+    /// [`Error::NoSuchTable`]; [`Error::NoAccess`] without the right to read; [`Error::WrongType`] for a range of a
+    /// table without an order of keys, and to conflate a bag; [`Error::ReadOnly`] and [`Error::InTransaction`] for
+    /// handles of snapshots and transactions; [`Error::BadArgument`] for a table of another store, one that is given
+    /// twice, and for none.
     pub fn subscribe(
         &self,
         tables: &[&Table],

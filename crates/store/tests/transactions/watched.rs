@@ -1,5 +1,5 @@
-//! Subscriptions follow tables that threads write to in all ways: each change goes on from what the ones before have left,
-//! and at the end they have what the tables have.
+//! Subscriptions follow tables that threads write to in all ways: each change goes on from what the ones before have
+//! left, and at the end they have what the tables have.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
