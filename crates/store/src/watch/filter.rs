@@ -8,6 +8,7 @@ use fyris_term::Term;
 use fyris_term::key::KeyBuf;
 
 use super::difference::{Difference, ObjectDiff};
+use super::initial::VisitedObjects;
 use crate::error::{Error, Result};
 use crate::ids::Right;
 use crate::ops::Span;
@@ -163,18 +164,18 @@ impl WatchFilter {
 }
 
 impl WatchFilter {
-    /// Returns the objects of a table that are wanted.
-    pub(super) fn objects_of(
-        &self,
-        table: Table,
-    ) -> Box<dyn Iterator<Item = Result<Term>> + Send + Sync> {
-        let all = |span| ObjectIter::new(table.clone(), span, false, |object| object.to_term());
+    /// Returns the objects of a table that are wanted, with `None` for each that is visited and not wanted.
+    pub(super) fn objects_of(&self, table: Table) -> VisitedObjects {
+        let all = |span| {
+            let objects = ObjectIter::new(table.clone(), span, false, |object| object.to_term());
+            objects.map(|object| object.map(Some))
+        };
         match &self.0 {
             Wish::All => Box::new(all(Span::ALL)),
             Wish::Range(from, to) => Box::new(all(span_of(&(from.clone(), to.clone())))),
             Wish::Key(key) => {
                 let mut objects = match table.lookup(key) {
-                    Ok(objects) => objects.into_iter().map(Ok).collect(),
+                    Ok(objects) => objects.into_iter().map(|object| Ok(Some(object))).collect(),
                     Err(error) => vec![Err(error)],
                 }
                 .into_iter();
@@ -189,7 +190,7 @@ impl WatchFilter {
                 let is_true = move |object: &Term| {
                     spec.run_term(object, machine_or_default(&None)) == Some(Term::atom("true"))
                 };
-                Box::new(all(Span::ALL).filter(move |object| object.as_ref().is_ok_and(&is_true)))
+                Box::new(all(Span::ALL).map(move |object| Ok(object?.filter(&is_true))))
             }
         }
     }

@@ -352,8 +352,16 @@ impl Subscription {
         if self.has_ended() {
             return Next::Ended;
         }
-        if let Some(initial) = &mut self.initial {
+        while let Some(initial) = &mut self.initial {
             let kind = match initial.next_part() {
+                // On with it, in another step where others wait for their turn.
+                Some((_, objects)) if objects.is_empty() => match waker {
+                    Some(waker) => {
+                        waker.wake_by_ref();
+                        return Next::Later;
+                    }
+                    None => continue,
+                },
                 Some((table, objects)) => WatchKind::Objects { table, objects },
                 None => {
                     self.initial = None;
