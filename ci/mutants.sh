@@ -131,7 +131,6 @@ store_cleared_beside    |                    | -p fyris --test transactions watc
 store_announced_unsealed |                   | -p fyris --test transactions watched
 store_commit_announced_late |                | -p fyris --test transactions watched
 store_watch_from_all    |                    | -p fyris --test transactions watched
-store_wait_unfenced     | --cfg loom --cfg fyris_small | -p fyris --lib watch::model --profile quick
 store_announced_unsealed | --cfg loom --cfg fyris_small | -p fyris --lib watch::model --profile quick
 store_overflow_untold   |                    | -p fyris --test watch an_overflow
 store_through_unheld    |                    | -p fyris --test transactions watched

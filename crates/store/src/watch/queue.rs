@@ -285,9 +285,7 @@ impl WatchQueue {
             self.waits.store(true, Ordering::Relaxed);
         }
         // SeqCst: pairs with the fence in `wake`.
-        if !cfg!(fyris_mutant = "store_wait_unfenced") {
-            fence(Ordering::SeqCst);
-        }
+        fence(Ordering::SeqCst);
     }
 
     /// Moves the next entries to `taken`, some at a time.
