@@ -15,7 +15,7 @@ const ROUNDS: usize = 15;
 const COUNT: i64 = 50_000;
 
 /// The tables that are measured: of one type, filled alike, and watched each in another way.
-struct Case {
+struct WatchedTable {
     name: &'static str,
     table: Table,
     /// Not read.
@@ -51,7 +51,7 @@ fn main() -> Result<()> {
             "1 of all, not read (its queue overflows)",
             "1 of all, read by another thread",
         ] {
-            cases.push(Case::new(name, table()?)?);
+            cases.push(WatchedTable::new(name, table()?)?);
         }
         println!("\n{kind:?}, {}", if text { "texts" } else { "integers" });
         measure(&mut cases, value)?;
@@ -59,8 +59,8 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-impl Case {
-    fn new(name: &'static str, table: Table) -> Result<Case> {
+impl WatchedTable {
+    fn new(name: &'static str, table: Table) -> Result<WatchedTable> {
         let of = |filter: &WatchFilter| table.subscribe(filter, &SubscribeOptions::new());
         let keys = |many: i64| -> Result<Vec<Subscription>> {
             (1..=many)
@@ -75,7 +75,7 @@ impl Case {
             [.., "thread"] => (Vec::new(), Some(of(&WatchFilter::all())?)),
             _ => (vec![of(&WatchFilter::all())?], None),
         };
-        Ok(Case {
+        Ok(WatchedTable {
             name,
             table,
             _idle: idle,
@@ -107,7 +107,7 @@ impl Case {
     }
 }
 
-fn measure(cases: &mut [Case], value: impl Fn(i64) -> fyris::Term) -> Result<()> {
+fn measure(cases: &mut [WatchedTable], value: impl Fn(i64) -> fyris::Term) -> Result<()> {
     for round in 0..ROUNDS as i64 {
         let insert = |table: &Table| {
             (0..COUNT).try_for_each(|n| {

@@ -24,6 +24,7 @@
 //! the record: the records of other objects are not read. In long chains the cells stand in [sorted runs](run) as well,
 //! and a search passes over most cells, too.
 
+mod alike;
 mod cell;
 mod edit;
 mod run;
@@ -38,6 +39,7 @@ use smallvec::SmallVec;
 use crate::record::RecordPtr;
 use crate::slot::{Content, Kind};
 
+pub(crate) use alike::Alike;
 pub(crate) use cell::CellPtr;
 pub(crate) use edit::{Edited, with_others, without};
 pub(crate) use run::{ANY, Fingerprints, search};

@@ -6,14 +6,12 @@
 
 mod args;
 
-use std::collections::HashMap;
-
 use fyris_sync::reclaim::{LocalGuard, pin};
 use fyris_term::Term;
 use fyris_term::key::KeyBuf;
 
 use super::{Transaction, TransactionOptions, refuse};
-use crate::chain;
+use crate::chain::{self, Alike};
 use crate::error::{Error, Result};
 use crate::ids::Right;
 use crate::native_terms::record_of;
@@ -465,20 +463,7 @@ impl<'a> BatchStep<'a> {
 
 /// Returns whether a key holds exactly these objects, in any order. O(n).
 fn are_same(found: Option<Content>, expected: Vec<RecordPtr>) -> bool {
-    let mut left: HashMap<u64, Vec<RecordPtr>> = HashMap::new();
-    if found.map_or(0, Content::count) != expected.len() {
-        return false;
-    }
-    for record in expected {
-        left.entry(record.fingerprint()).or_default().push(record);
-    }
-    chain::newest_first(found).all(|record| {
-        let alike = left.get_mut(&record.fingerprint());
-        let same = |alike: &Vec<RecordPtr>| alike.iter().position(|one| one.same_object(record));
-        let found = alike.and_then(|alike| Some((same(alike)?, alike)));
-        found.is_some_and(|(at, alike)| {
-            alike.swap_remove(at);
-            true
-        })
-    })
+    let is_as_many = found.map_or(0, Content::count) == expected.len();
+    let mut expected = Alike::of(expected);
+    is_as_many && chain::newest_first(found).all(|record| expected.take(record))
 }

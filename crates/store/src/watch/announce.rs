@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use super::difference::{Difference, of_cell, of_write};
 use super::queue::{Announced, Told, ToldChange, ToldChanges};
-use super::watchers::{Interest, Queues};
+use super::watchers::{Interest, Queues, each_once};
 use crate::displaced::Change;
 use crate::ids::TableId;
 use crate::key_kind::KeyKind;
@@ -49,12 +49,6 @@ impl Drop for Announcement {
         self.event.tell(Told::Nothing);
         self.queues.iter().for_each(|queue| queue.wake());
     }
-}
-
-/// Leaves each queue in the list once.
-pub(super) fn each_once(queues: &mut Queues) {
-    queues.sort_unstable_by_key(Arc::as_ptr);
-    queues.dedup_by(|a, b| Arc::ptr_eq(a, b));
 }
 
 impl<K, I> TableData<K, I>

@@ -1,11 +1,9 @@
 //! What objects a change of a key adds, replaces and takes away.
 
-use std::collections::HashMap;
-
 use smallvec::SmallVec;
 
 use super::queue::ToldChange;
-use crate::chain;
+use crate::chain::{self, Alike};
 use crate::displaced::Change;
 use crate::ids::TableId;
 use crate::pending::Pending;
@@ -125,28 +123,12 @@ fn is_same(old: Content, new: Content) -> bool {
 
 /// Does so for bags: O(objects of the key).
 fn between_chains(old: Option<Content>, new: Option<Content>) -> Difference {
-    let mut left: HashMap<u64, SmallVec<[RecordPtr; 1]>> = HashMap::new();
-    for record in chain::newest_first(new) {
-        left.entry(record.fingerprint()).or_default().push(record);
-    }
-    let has_gone = |record: &RecordPtr| {
-        let same = left.get_mut(&record.fingerprint());
-        let at = same
-            .as_ref()
-            .and_then(|same| same.iter().position(|new| new.same_object(*record)));
-        at.zip(same)
-            .map(|(at, same)| same.swap_remove(at))
-            .is_none()
-    };
-    let mut difference = went(
-        chain::newest_first(old)
-            .filter(has_gone)
-            .collect::<Vec<_>>(),
-    );
-    let is_left = |record: &RecordPtr| {
-        left.get(&record.fingerprint())
-            .is_some_and(|left| left.contains(record))
-    };
-    difference.extend(came(chain::newest_first(new).filter(is_left)));
+    let mut left = Alike::of(chain::newest_first(new));
+    let has_gone = |record: &RecordPtr| !left.take(*record);
+    let gone: Vec<RecordPtr> = chain::newest_first(old).filter(has_gone).collect();
+    let mut difference = went(gone);
+    difference.extend(came(
+        chain::newest_first(new).filter(|&record| left.has(record)),
+    ));
     difference
 }

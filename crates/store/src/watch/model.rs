@@ -87,7 +87,7 @@ fn a_list_and_a_write_through_it_are_told_in_their_order() {
         );
         let life = Life::new(Atom::new("t").expect("an atom"), Protection::Public, None);
         let watchers = Arc::new(Watchers::new(TableId(0), 1));
-        assert!(watchers.enter(&queue, &KeyFilter::All, &life));
+        assert!(watchers.enter(&queue, &life));
         let other = (table.clone(), watchers.clone());
         let writer = spawn(move || {
             let pin = pin();

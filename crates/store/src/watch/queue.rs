@@ -96,7 +96,7 @@ pub(super) enum Queued {
 pub(crate) struct WatchQueue {
     /// The number of changes that it has room for.
     bound: usize,
-    /// What its subscription wants to know of each table.
+    /// What its subscription wants to know of each of its tables.
     filters: Vec<(TableId, KeyFilter)>,
     state: Mutex<QueueState>,
     /// Whether somebody waits to be woken.
@@ -178,6 +178,18 @@ impl WatchQueue {
         })
     }
 
+    /// Returns what its subscription wants to know of a table; `None` of one that it does not watch.
+    pub(super) fn filter(&self, table: TableId) -> Option<&KeyFilter> {
+        let mut filters = self.filters.iter();
+        filters.find_map(|(of, filter)| (*of == table).then_some(filter))
+    }
+
+    /// Returns whether its subscription may want to know of changes of a key.
+    pub(super) fn may_want(&self, table: TableId, key: &[u8]) -> bool {
+        self.filter(table)
+            .is_some_and(|filter| filter.may_want(key))
+    }
+
     fn state(&self) -> MutexGuard<'_, QueueState> {
         // Nothing is left half done by a panic.
         self.state.lock().unwrap_or_else(|p| p.into_inner())
@@ -217,17 +229,16 @@ impl WatchQueue {
         keys: impl Iterator<Item = (TableId, &'k [u8])>,
     ) -> bool {
         let mut any = false;
-        let wants = |table, key: &[u8]| {
-            let mut filters = self.filters.iter();
-            filters.any(|(of, filter)| *of == table && filter.may_want(key))
-        };
         for (table, key) in keys {
             any = true;
             let Entries::Latest(latest) = &mut state.entries else {
                 continue;
             };
+            if !self.may_want(table, key) {
+                continue;
+            }
             let key = (table, Box::from(key));
-            if !wants(table, &key.1) || latest.replace(&key, event) {
+            if latest.replace(&key, event) {
                 continue;
             }
             if state.changes < self.bound.max(1) {

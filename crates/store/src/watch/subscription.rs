@@ -74,7 +74,7 @@ pub struct Subscription {
     taken: VecDeque<Queued>,
     tables: Vec<Watching>,
     /// What of it was told before the snapshot that it began with (FROM).
-    from: Option<From>,
+    start: Option<SnapshotStart>,
     initial: Option<InitialObjects>,
     told: u64,
 }
@@ -82,13 +82,12 @@ pub struct Subscription {
 /// A table that is watched.
 struct Watching {
     table: Table,
-    filter: KeyFilter,
     ended: bool,
 }
 
 /// Where a snapshot is, with which a subscription begins.
 #[derive(Clone, Copy)]
-struct From {
+struct SnapshotStart {
     place: u64,
     /// The number of events that were announced before it was taken, and perhaps a few more.
     announced: u64,
@@ -187,7 +186,7 @@ impl Subscription {
         if tables.is_empty() {
             return refuse("no table to subscribe to".to_owned());
         }
-        let mut watching: Vec<Watching> = Vec::with_capacity(tables.len());
+        let (mut watching, mut filters) = (Vec::<Watching>::new(), Vec::new());
         for table in tables {
             table.check_live("subscribe")?;
             table.live(Right::Read, &pin())?;
@@ -200,29 +199,24 @@ impl Subscription {
                     found: table.table_type(),
                 });
             }
+            filters.push((table.id(), filter.of(table)?));
             watching.push(Watching {
                 table: Table::clone(table),
-                filter: filter.of(table)?,
                 ended: true,
             });
         }
-        let filters = watching
-            .iter()
-            .map(|watching| (watching.table.id(), watching.filter.clone()));
         let mut new = Subscription {
-            queue: WatchQueue::new(options.queue, filters.collect()),
+            queue: WatchQueue::new(options.queue, filters),
             taken: VecDeque::new(),
             tables: watching,
-            from: None,
+            start: None,
             initial: None,
             told: 0,
         };
         // If one fails, the drop of `new` takes back the others.
         for watching in &mut new.tables {
             let shared = watching.table.shared();
-            watching.ended = !shared
-                .watchers()
-                .enter(&new.queue, &watching.filter, &shared.life);
+            watching.ended = !shared.watchers().enter(&new.queue, &shared.life);
             // Who has deleted it may not have found the watchers; `enter` has waited, with a barrier.
             if watching.ended || shared.is_deleted() {
                 return Err(shared.gone());
@@ -241,7 +235,7 @@ impl Subscription {
     /// Takes the snapshot that it begins with (FROM).
     fn begin_with_objects(&mut self, tables: &[&Table], filter: &WatchFilter) -> Result<()> {
         let taken = snapshot::take_within(tables)?;
-        self.from = Some(From {
+        self.start = Some(SnapshotStart {
             place: taken[0].place(),
             announced: self.queue.announced(),
         });
@@ -413,14 +407,14 @@ impl Subscription {
 
     /// Returns what is to be told of an event; `None` if nothing of it was asked for.
     fn kind(&mut self, told: &Told, at: u64, pin: &LocalGuard) -> Option<WatchKind> {
-        let from = self.from;
+        let start = self.start;
         let is_late = |stamp| {
-            from.is_none_or(|from| {
-                stamp >= from.place || cfg!(fyris_mutant = "store_watch_from_all")
+            start.is_none_or(|start| {
+                stamp >= start.place || cfg!(fyris_mutant = "store_watch_from_all")
             })
         };
         let is_later = |stamp| match stamp {
-            0 => from.is_none_or(|from| at >= from.announced),
+            0 => start.is_none_or(|start| at >= start.announced),
             stamp => is_late(stamp),
         };
         match told {
@@ -467,7 +461,10 @@ impl Subscription {
             old: of_key(&change.first).and_then(|first| first.old),
             new: of_key(&change.last).and_then(|last| last.new),
         };
-        Some(WatchKind::Changes(vec![watching.change(diff, pin)?]))
+        let filter = self.queue.filter(change.key.0)?;
+        Some(WatchKind::Changes(vec![
+            watching.change(diff, filter, pin)?,
+        ]))
     }
 
     fn watching(&self, table: TableId) -> Option<&Watching> {
@@ -477,7 +474,9 @@ impl Subscription {
     }
 
     fn change(&self, change: &ToldChange, pin: &LocalGuard) -> Option<ObjectChange> {
-        self.watching(change.table)?.change(change.diff(), pin)
+        let filter = self.queue.filter(change.table)?;
+        self.watching(change.table)?
+            .change(change.diff(), filter, pin)
     }
 }
 
@@ -497,11 +496,16 @@ impl Watching {
     }
 
     /// Returns the change of an object, if it is wanted, and is one.
-    fn change(&self, diff: ObjectDiff, _pin: &LocalGuard) -> Option<ObjectChange> {
+    fn change(
+        &self,
+        diff: ObjectDiff,
+        filter: &KeyFilter,
+        _pin: &LocalGuard,
+    ) -> Option<ObjectChange> {
         let keypos = self.table.keypos();
         let key = self.key_of(diff.new.or(diff.old)?);
         let object = |content: Content| newest(content, keypos).to_term();
-        let is_wanted = diff.is_change() && self.filter.wants(key, &smallvec![diff], keypos);
+        let is_wanted = diff.is_change() && filter.wants(key, &smallvec![diff], keypos);
         is_wanted.then(|| ObjectChange {
             table: self.table.reference(),
             old: diff.old.map(object),
@@ -518,9 +522,7 @@ impl Drop for Subscription {
         }
         for watching in self.tables.iter().filter(|watching| !watching.ended) {
             let shared = watching.table.shared();
-            shared
-                .watchers()
-                .leave(&self.queue, &watching.filter, &shared.life);
+            shared.watchers().leave(&self.queue, &shared.life);
         }
         self.queue.close();
     }

@@ -32,15 +32,9 @@ pub(crate) struct Watchers {
 }
 
 /// Subscriptions that are asked one by one.
-struct Others(Vec<Watcher>);
+struct Others(Vec<Arc<WatchQueue>>);
 
-#[derive(Clone)]
-struct Watcher {
-    queue: Arc<WatchQueue>,
-    filter: KeyFilter,
-}
-
-/// What who changes the subscriptions needs.
+/// How the subscriptions stand, which one thread at a time changes.
 #[derive(Default)]
 struct Turn {
     subscriptions: usize,
@@ -70,8 +64,8 @@ impl Watchers {
         self.turn().subscriptions
     }
 
-    /// Lets a queue be told of what the filter wants (ANNOUNCED). Returns `false` if the table is deleted.
-    pub(super) fn enter(&self, queue: &Arc<WatchQueue>, filter: &KeyFilter, life: &Life) -> bool {
+    /// Lets a queue be told of what it wants (ANNOUNCED). Returns `false` if the table is deleted.
+    pub(super) fn enter(&self, queue: &Arc<WatchQueue>, life: &Life) -> bool {
         let pin = pin();
         {
             let mut turn = self.turn();
@@ -79,17 +73,7 @@ impl Watchers {
                 return false;
             }
             turn.subscriptions += 1;
-            match filter {
-                KeyFilter::Key(key) => {
-                    self.change_key(key, &pin, |queues| queues.push(queue.clone()))
-                }
-                _ => self.change_others(&pin, |others| {
-                    others.push(Watcher {
-                        queue: queue.clone(),
-                        filter: filter.clone(),
-                    });
-                }),
-            }
+            self.change(queue, &pin, |queues| queues.push(queue.clone()));
             life.set_watched(true);
         }
         if !cfg!(fyris_mutant = "store_watch_unwaited") {
@@ -99,22 +83,26 @@ impl Watchers {
     }
 
     /// Lets it be told of nothing more.
-    pub(super) fn leave(&self, queue: &Arc<WatchQueue>, filter: &KeyFilter, life: &Life) {
+    pub(super) fn leave(&self, queue: &Arc<WatchQueue>, life: &Life) {
         let (pin, mut turn) = (pin(), self.turn());
-        let is_other = |other: &Arc<WatchQueue>| !Arc::ptr_eq(other, queue);
-        match filter {
-            KeyFilter::Key(key) => {
-                self.change_key(key, &pin, |queues| queues.retain(|q| is_other(q)))
-            }
-            _ => self.change_others(&pin, |others| others.retain(|other| is_other(&other.queue))),
-        }
+        self.change(queue, &pin, |queues| {
+            queues.retain(|other| !Arc::ptr_eq(other, queue))
+        });
         turn.subscriptions -= 1;
         if turn.subscriptions == 0 {
             life.set_watched(false);
         }
     }
 
-    /// Changes who watches a key. The caller has the turn.
+    /// Changes the list in which a queue stands: that of its key, or that of those that are asked one by one. The caller
+    /// has the turn.
+    fn change(&self, queue: &WatchQueue, pin: &impl Guard, change: impl Fn(&mut Queues)) {
+        match queue.filter(self.table) {
+            Some(KeyFilter::Key(key)) => self.change_key(key, pin, change),
+            _ => self.change_others(pin, change),
+        }
+    }
+
     fn change_key(&self, key: &[u8], pin: &impl Guard, change: impl Fn(&mut Queues)) {
         self.by_key.compute(key, pin, |queues| {
             let mut queues = queues.cloned().unwrap_or_default();
@@ -128,13 +116,12 @@ impl Watchers {
         self.keyed.store(self.by_key.exact_len(), Ordering::Relaxed);
     }
 
-    /// Replaces the list of those that are asked one by one. The caller has the turn.
-    fn change_others(&self, pin: &impl Guard, change: impl FnOnce(&mut Vec<Watcher>)) {
-        let mut list = self.others(pin).to_vec();
+    fn change_others(&self, pin: &impl Guard, change: impl Fn(&mut Queues)) {
+        let mut list = Queues::from(self.others(pin));
         change(&mut list);
         let new = match list.is_empty() {
             true => std::ptr::null_mut(),
-            false => Box::into_raw(Box::new(Others(list))),
+            false => Box::into_raw(Box::new(Others(list.into_vec()))),
         };
         // AcqRel: pairs with PROTECT in `others`.
         let old = self.others.swap(new, Ordering::AcqRel);
@@ -144,7 +131,7 @@ impl Watchers {
         }
     }
 
-    fn others<'g>(&self, _pin: &'g impl Guard) -> &'g [Watcher] {
+    fn others<'g>(&self, _pin: &'g impl Guard) -> &'g [Arc<WatchQueue>] {
         // PROTECT: pairs with the AcqRel in `change_others`.
         let others = self.others.load(PROTECT);
         // SAFETY: null, or retired after it was replaced (RECLAIM).
@@ -159,7 +146,7 @@ impl Watchers {
             of_key: self.of_key(key, pin),
             others: self.others(pin),
         };
-        let may_want = |watcher: &Watcher| watcher.filter.may_want(key);
+        let may_want = |queue: &Arc<WatchQueue>| queue.may_want(self.table, key);
         (!interest.of_key.is_empty() || interest.others.iter().any(may_want)).then_some(interest)
     }
 
@@ -174,7 +161,7 @@ impl Watchers {
         if self.keyed.load(Ordering::Relaxed) > 0 {
             queues.extend(keys.flat_map(|key| self.of_key(key, pin)).cloned());
         }
-        queues.extend(self.others(pin).iter().map(|watcher| watcher.queue.clone()));
+        queues.extend(self.others(pin).iter().cloned());
     }
 
     fn of_key<'g>(&'g self, key: &[u8], pin: &'g impl Guard) -> &'g [Arc<WatchQueue>] {
@@ -186,13 +173,9 @@ impl Watchers {
     }
 
     fn all(&self, pin: &impl Guard) -> Queues {
-        let mut queues: Queues = self
-            .others(pin)
-            .iter()
-            .map(|watcher| watcher.queue.clone())
-            .collect();
+        let mut queues = Queues::from(self.others(pin));
         queues.extend(self.by_key.values(pin).flatten().cloned());
-        super::announce::each_once(&mut queues);
+        each_once(&mut queues);
         queues
     }
 
@@ -230,20 +213,27 @@ impl Clearing {
 pub(crate) struct Interest<'g> {
     pub(super) watchers: &'g Watchers,
     of_key: &'g [Arc<WatchQueue>],
-    others: &'g [Watcher],
+    others: &'g [Arc<WatchQueue>],
 }
 
 impl Interest<'_> {
     /// Returns the queues of those that want to know of a change. Runs with a slot protected.
     pub(super) fn in_change(&self, key: &[u8], difference: &Difference) -> Queues {
+        let Watchers { table, keypos, .. } = self.watchers;
+        let wants = |queue: &&Arc<WatchQueue>| {
+            let filter = queue.filter(*table);
+            filter.is_some_and(|filter| filter.wants(key, difference, *keypos))
+        };
         let mut queues = Queues::from(self.of_key);
-        for watcher in self.others {
-            if watcher.filter.wants(key, difference, self.watchers.keypos) {
-                queues.push(watcher.queue.clone());
-            }
-        }
+        queues.extend(self.others.iter().filter(wants).cloned());
         queues
     }
+}
+
+/// Leaves each queue in the list once.
+pub(super) fn each_once(queues: &mut Queues) {
+    queues.sort_unstable_by_key(Arc::as_ptr);
+    queues.dedup_by(|a, b| Arc::ptr_eq(a, b));
 }
 
 impl Drop for Watchers {

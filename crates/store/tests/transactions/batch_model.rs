@@ -15,7 +15,7 @@ type Pair = (i64, i64);
 
 /// An operation on the table of a number.
 #[derive(Clone, Debug)]
-enum Op {
+enum ModelOp {
     Insert(usize, Vec<Pair>),
     InsertNew(usize, Vec<Pair>),
     Delete(usize, i64),
@@ -28,7 +28,7 @@ enum Op {
 
 const KEYS: i64 = 4;
 
-fn op(rng: &mut StdRng, kind: TableType, model: &[Vec<Pair>; 2]) -> Op {
+fn op(rng: &mut StdRng, kind: TableType, model: &[Vec<Pair>; 2]) -> ModelOp {
     let (t, k, v) = (
         rng.random_range(0..2),
         rng.random_range(0..KEYS),
@@ -41,20 +41,20 @@ fn op(rng: &mut StdRng, kind: TableType, model: &[Vec<Pair>; 2]) -> Op {
     };
     let default = rng.random_bool(0.7).then_some(50);
     match rng.random_range(0..9) {
-        0 => Op::Insert(t, pairs(rng)),
-        1 => Op::InsertNew(t, pairs(rng)),
-        2 => Op::Delete(t, k),
-        3 => Op::DeleteObject(t, (k, v)),
-        4 if !kind.is_bag() => Op::Count(t, k, v, default),
-        5 if !kind.is_bag() => Op::Edit(t, k, v, default),
-        6 => Op::Unchanged(t, k),
-        7 if rng.random_bool(0.2) => Op::Check(t, k, pairs(rng)),
+        0 => ModelOp::Insert(t, pairs(rng)),
+        1 => ModelOp::InsertNew(t, pairs(rng)),
+        2 => ModelOp::Delete(t, k),
+        3 => ModelOp::DeleteObject(t, (k, v)),
+        4 if !kind.is_bag() => ModelOp::Count(t, k, v, default),
+        5 if !kind.is_bag() => ModelOp::Edit(t, k, v, default),
+        6 => ModelOp::Unchanged(t, k),
+        7 if rng.random_bool(0.2) => ModelOp::Check(t, k, pairs(rng)),
         8 => {
             let mut held: Vec<Pair> = model[t].iter().copied().filter(|p| p.0 == k).collect();
             held.reverse();
-            Op::Check(t, k, held)
+            ModelOp::Check(t, k, held)
         }
-        _ => Op::Insert(t, vec![(k, v)]),
+        _ => ModelOp::Insert(t, vec![(k, v)]),
     }
 }
 
@@ -74,13 +74,13 @@ fn held(objects: &[Pair], key: i64) -> Vec<Pair> {
 }
 
 /// Does a write; `Err` if it fails.
-fn write(model: &mut [Vec<Pair>; 2], kind: TableType, op: &Op) -> Result<BatchReply, Error> {
+fn write(model: &mut [Vec<Pair>; 2], kind: TableType, op: &ModelOp) -> Result<BatchReply, Error> {
     Ok(match *op {
-        Op::Insert(t, ref new) => {
+        ModelOp::Insert(t, ref new) => {
             new.iter().for_each(|&new| insert(&mut model[t], kind, new));
             BatchReply::Done
         }
-        Op::InsertNew(t, ref new) => {
+        ModelOp::InsertNew(t, ref new) => {
             let is_there = |new: &Pair| model[t].iter().any(|object| object.0 == new.0);
             let is_new = !new.iter().any(is_there);
             if is_new {
@@ -88,28 +88,28 @@ fn write(model: &mut [Vec<Pair>; 2], kind: TableType, op: &Op) -> Result<BatchRe
             }
             BatchReply::Whether(is_new)
         }
-        Op::Delete(t, key) => {
+        ModelOp::Delete(t, key) => {
             model[t].retain(|object| object.0 != key);
             BatchReply::Done
         }
-        Op::DeleteObject(t, gone) => {
+        ModelOp::DeleteObject(t, gone) => {
             model[t].retain(|object| *object != gone);
             BatchReply::Done
         }
-        Op::Count(t, key, more, default) => {
+        ModelOp::Count(t, key, more, default) => {
             let now = model[t].iter().find(|object| object.0 == key).map(|o| o.1);
             let new = now.or(default).ok_or(Error::NoSuchKey)? + more;
             insert(&mut model[t], kind, (key, new));
             BatchReply::Counted(vec![Term::Int(new)])
         }
-        Op::Edit(t, key, value, default) => {
+        ModelOp::Edit(t, key, value, default) => {
             let is_there = model[t].iter().any(|object| object.0 == key) || default.is_some();
             if is_there {
                 insert(&mut model[t], kind, (key, value));
             }
             BatchReply::Whether(is_there)
         }
-        Op::Check(..) | Op::Unchanged(..) => BatchReply::Done,
+        ModelOp::Check(..) | ModelOp::Unchanged(..) => BatchReply::Done,
     })
 }
 
@@ -117,16 +117,16 @@ fn model_batch(
     model: &mut [Vec<Pair>; 2],
     then: &[Vec<Pair>; 2],
     kind: TableType,
-    ops: &[Op],
+    ops: &[ModelOp],
 ) -> Result<Vec<BatchReply>, Error> {
     for (at, op) in ops.iter().enumerate() {
         let holds = match *op {
-            Op::Check(t, key, ref expected) => {
+            ModelOp::Check(t, key, ref expected) => {
                 let mut expected = expected.clone();
                 expected.sort_unstable();
                 held(&model[t], key) == expected
             }
-            Op::Unchanged(t, key) => held(&model[t], key) == held(&then[t], key),
+            ModelOp::Unchanged(t, key) => held(&model[t], key) == held(&then[t], key),
             _ => true,
         };
         if !holds {
@@ -159,15 +159,15 @@ struct Args(
 );
 
 impl Args {
-    fn of(op: &Op) -> Args {
+    fn of(op: &ModelOp) -> Args {
         let (key, pairs, value, default) = match op {
-            Op::Insert(_, pairs) | Op::InsertNew(_, pairs) => (0, &pairs[..], 0, &None),
-            Op::Delete(_, key) | Op::Unchanged(_, key) => (*key, &[][..], 0, &None),
-            Op::DeleteObject(_, pair) => (0, from_ref(pair), 0, &None),
-            Op::Count(_, key, value, default) | Op::Edit(_, key, value, default) => {
+            ModelOp::Insert(_, pairs) | ModelOp::InsertNew(_, pairs) => (0, &pairs[..], 0, &None),
+            ModelOp::Delete(_, key) | ModelOp::Unchanged(_, key) => (*key, &[][..], 0, &None),
+            ModelOp::DeleteObject(_, pair) => (0, from_ref(pair), 0, &None),
+            ModelOp::Count(_, key, value, default) | ModelOp::Edit(_, key, value, default) => {
                 (*key, &[][..], *value, default)
             }
-            Op::Check(_, key, pairs) => (*key, &pairs[..], 0, &None),
+            ModelOp::Check(_, key, pairs) => (*key, &pairs[..], 0, &None),
         };
         Args(
             Term::Int(key),
@@ -178,18 +178,20 @@ impl Args {
         )
     }
 
-    fn op<'a>(&'a self, op: &Op, tables: &'a [Table; 2], then: &'a [Snapshot]) -> BatchOp<'a> {
+    fn op<'a>(&'a self, op: &ModelOp, tables: &'a [Table; 2], then: &'a [Snapshot]) -> BatchOp<'a> {
         let Args(key, objects, ops, edits, default) = self;
         let table = |t: usize| &tables[t];
         match *op {
-            Op::Insert(t, _) => BatchOp::Insert(table(t), objects),
-            Op::InsertNew(t, _) => BatchOp::InsertNew(table(t), objects),
-            Op::Delete(t, _) => BatchOp::Delete(table(t), key),
-            Op::DeleteObject(t, _) => BatchOp::DeleteObject(table(t), &objects[0]),
-            Op::Count(t, ..) => BatchOp::UpdateCounter(table(t), key, ops, default.as_ref()),
-            Op::Edit(t, ..) => BatchOp::UpdateElement(table(t), key, edits, default.as_ref()),
-            Op::Check(t, ..) => BatchOp::Check(table(t), key, BatchCheck::Objects(objects)),
-            Op::Unchanged(t, _) => BatchOp::Check(table(t), key, BatchCheck::Unchanged(&then[t])),
+            ModelOp::Insert(t, _) => BatchOp::Insert(table(t), objects),
+            ModelOp::InsertNew(t, _) => BatchOp::InsertNew(table(t), objects),
+            ModelOp::Delete(t, _) => BatchOp::Delete(table(t), key),
+            ModelOp::DeleteObject(t, _) => BatchOp::DeleteObject(table(t), &objects[0]),
+            ModelOp::Count(t, ..) => BatchOp::UpdateCounter(table(t), key, ops, default.as_ref()),
+            ModelOp::Edit(t, ..) => BatchOp::UpdateElement(table(t), key, edits, default.as_ref()),
+            ModelOp::Check(t, ..) => BatchOp::Check(table(t), key, BatchCheck::Objects(objects)),
+            ModelOp::Unchanged(t, _) => {
+                BatchOp::Check(table(t), key, BatchCheck::Unchanged(&then[t]))
+            }
         }
     }
 }
@@ -213,7 +215,7 @@ fn random_batches(options: &Options, rounds: usize) {
         let model_then = model.clone();
         for _ in 0..8 {
             let many = rng.random_range(1..6);
-            let ops: Vec<Op> = (0..many).map(|_| op(&mut rng, kind, &model)).collect();
+            let ops: Vec<ModelOp> = (0..many).map(|_| op(&mut rng, kind, &model)).collect();
             let args: Vec<Args> = ops.iter().map(Args::of).collect();
             let batch = args.iter().zip(&ops);
             let batch: Vec<_> = batch
