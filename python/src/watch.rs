@@ -75,8 +75,8 @@ fn options_of(from_snapshot: bool, queue: Option<usize>, conflate: bool) -> Subs
     options
 }
 
-/// Subscribes to what changes in tables, as Table.subscribe() does: what a transaction changes in several of them is one
-/// event.
+/// Subscribes to what changes in tables, as Table.subscribe() does: what a transaction changes in several of them is
+/// one event.
 ///
 ///     for event in fyris.subscribe([accounts, log], from_snapshot=True):
 ///         ...

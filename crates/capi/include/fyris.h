@@ -309,13 +309,13 @@ typedef enum fyris_event_kind {
    */
   FYRIS_EVENT_DELETED = 3,
   /**
-   * Changes did not fit into the queue, here, `fyris_event_count` of them at most: what is known of the tables by this
-   * subscription is not what they hold any more.
+   * Changes did not fit into the queue, here, `fyris_event_count` of them at most: what is known of the tables by
+   * this subscription is not what they hold any more.
    */
   FYRIS_EVENT_OVERFLOW = 4,
   /**
-   * Objects of a table that were there when the subscription began, some of them: `fyris_event_len` objects. With the
-   * option `{from, snapshot}`.
+   * Objects of a table that were there when the subscription began, some of them: `fyris_event_len` objects. With
+   * the option `{from, snapshot}`.
    */
   FYRIS_EVENT_OBJECTS = 5,
   /**
@@ -428,12 +428,12 @@ typedef struct fyris_selection fyris_selection;
 typedef struct fyris_store fyris_store;
 
 /**
- * What changes in tables, from the subscription on. Threads may share it: each event goes to one of them. It lasts until
- * it is closed or freed, or until its tables are deleted, whatever becomes of the rights to them.
+ * What changes in tables, from the subscription on. Threads may share it: each event goes to one of them. It lasts
+ * until it is closed or freed, or until its tables are deleted, whatever becomes of the rights to them.
  *
- * What one call or one transaction changes in its tables is one event, which comes after the change can be seen. Events
- * come in the order of the changes of each key, and of calls that do not overlap. Writers never wait for who reads: what
- * does not fit into the queue is lost, and the queue says so.
+ * What one call or one transaction changes in its tables is one event, which comes after the change can be seen.
+ * Events come in the order of the changes of each key, and of calls that do not overlap. Writers never wait for who
+ * reads: what does not fit into the queue is lost, and the queue says so.
  */
 typedef struct fyris_subscription fyris_subscription;
 
@@ -690,8 +690,8 @@ typedef struct fyris_bytes {
 } fyris_bytes;
 
 /**
- * Is told of an event, which is borrowed until it returns. 0: go on; anything else: stop. It may block, and call what it
- * likes but `fyris_subscription_free` for this subscription; it must not leave by `longjmp` or an exception.
+ * Is told of an event, which is borrowed until it returns. 0: go on; anything else: stop. It may block, and call what
+ * it likes but `fyris_subscription_free` for this subscription; it must not leave by `longjmp` or an exception.
  */
 typedef int32_t (*fyris_on_event)(void *context, const struct fyris_event *event);
 
@@ -1434,8 +1434,8 @@ enum fyris_code fyris_segment_update_with(const struct fyris_segment *segment,
  * order, and one sees those before it; checks see what the tables held before the batch, wherever they stand. It is
  * tried until nobody is in the way.
  *
- * `replies`, which may be NULL, is the list of replies, one for each. `failed`, which may be NULL, is the number of the
- * operation, from 0, that is the reason of a failure.
+ * `replies`, which may be NULL, is the list of replies, one for each. `failed`, which may be NULL, is the number of
+ * the operation, from 0, that is the reason of a failure.
  *
  * Nothing is done if it fails: with FYRIS_E_CHECK if a check does not hold, and with what the function for the
  * operation alone would fail with; FYRIS_E_READ_ONLY for a snapshot, FYRIS_E_ARGUMENT for a table of another store or
@@ -1509,8 +1509,8 @@ size_t fyris_event_table(const struct fyris_event *event,
                          size_t at);
 
 /**
- * Returns the object that is not there any more since change number `at`, from 0, borrowed from the event; NULL for one
- * that came, and if there is no such change.
+ * Returns the object that is not there any more since change number `at`, from 0, borrowed from the event; NULL for
+ * one that came, and if there is no such change.
  *
  * Threads: any.
  */
@@ -1527,8 +1527,8 @@ const fyris_term *fyris_event_new(const struct fyris_event *event,
                                   size_t at);
 
 /**
- * Returns how many objects a table had that was emptied at once, and how many changes were lost; 0 for other events, and
- * for NULL.
+ * Returns how many objects a table had that was emptied at once, and how many changes were lost; 0 for other events,
+ * and for NULL.
  *
  * Threads: any.
  */
@@ -2141,13 +2141,14 @@ void fyris_walk_free(struct fyris_walk *walk);
 
 /**
  * Subscribes to what changes in a table. `filter` is what is asked for, a term: NULL or `all`; `{key, Key}`; `{range,
- * From, To}`, the keys of an `ordered_set` from one to the other, which both count, `'_'` being an open end; `{pattern,
- * Pattern}` or a match specification: objects that match, or of which it makes `true`, before the change or after it.
+ * From, To}`, the keys of an `ordered_set` from one to the other, which both count, `'_'` being an open end;
+ * `{pattern, Pattern}` or a match specification: objects that match, or of which it makes `true`, before the change or
+ * after it.
  *
  * `options` is a list in Erlang's syntax, or NULL for none: `{from, snapshot}` tells the objects first that are there
- * now, and then all changes since, none of which is missing or comes twice; `{queue, N}` is how many changes wait to be
- * read, at most (65,536 by default); `conflate` tells of the newest change of each key alone, of those that wait, for
- * tables with one object a key.
+ * now, and then all changes since, none of which is missing or comes twice; `{queue, N}` is how many changes wait to
+ * be read, at most (65,536 by default); `conflate` tells of the newest change of each key alone, of those that wait,
+ * for tables with one object a key.
  *
  * Fails with FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS; FYRIS_E_TYPE for a range of a table without an order of keys, and to
  * conflate a bag; FYRIS_E_READ_ONLY for a snapshot, FYRIS_E_IN_TRANSACTION; FYRIS_E_ARGUMENT, FYRIS_E_SYNTAX.
@@ -2161,8 +2162,8 @@ struct fyris_subscription *fyris_table_subscribe(const struct fyris_table *handl
                                                  struct fyris_error *err);
 
 /**
- * Subscribes to what changes in `count` tables of a store, as `fyris_table_subscribe` to one: what a transaction changes
- * in several of them is one event. The handles of the tables may be freed meanwhile.
+ * Subscribes to what changes in `count` tables of a store, as `fyris_table_subscribe` to one: what a transaction
+ * changes in several of them is one event. The handles of the tables may be freed meanwhile.
  *
  * Fails as that; FYRIS_E_ARGUMENT for a table of another store, one that is given twice, and for none.
  *
@@ -2177,8 +2178,9 @@ struct fyris_subscription *fyris_store_subscribe(const struct fyris_store *store
                                                  struct fyris_error *err);
 
 /**
- * Waits until there is an event, for `millis` milliseconds at most (for ever, if that is negative; 0 does not wait), and
- * puts it into `event`, yours to free; NULL if none came, or there are no more: `fyris_subscription_has_ended` tells.
+ * Waits until there is an event, for `millis` milliseconds at most (for ever, if that is negative; 0 does not wait),
+ * and puts it into `event`, yours to free; NULL if none came, or there are no more: `fyris_subscription_has_ended`
+ * tells.
  *
  * Fails with FYRIS_E_NULL, FYRIS_E_FORKED.
  *
@@ -2191,9 +2193,9 @@ enum fyris_code fyris_subscription_next(const struct fyris_subscription *handle,
                                         struct fyris_error *err);
 
 /**
- * Calls a function for each event, in this thread, until it says stop, until `millis` milliseconds have passed (never, if
- * that is negative; with 0 for those that are there), or until there are no more: all three are FYRIS_OK. `context` is
- * handed on.
+ * Calls a function for each event, in this thread, until it says stop, until `millis` milliseconds have passed (never,
+ * if that is negative; with 0 for those that are there), or until there are no more: all three are FYRIS_OK. `context`
+ * is handed on.
  *
  * Fails with FYRIS_E_NULL, FYRIS_E_FORKED.
  *
@@ -2207,15 +2209,16 @@ enum fyris_code fyris_subscription_each(const struct fyris_subscription *handle,
                                         struct fyris_error *err);
 
 /**
- * Returns whether there are no more events: it was closed, or all its tables are deleted and all was told. True for NULL.
+ * Returns whether there are no more events: it was closed, or all its tables are deleted and all was told. True for
+ * NULL.
  *
  * Threads: any.
  */
 bool fyris_subscription_has_ended(const struct fyris_subscription *handle);
 
 /**
- * Ends a subscription, for threads as well that wait for it, which get no event; the handle stays, to be freed. What was
- * not read is gone. Does nothing to one that has ended.
+ * Ends a subscription, for threads as well that wait for it, which get no event; the handle stays, to be freed. What
+ * was not read is gone. Does nothing to one that has ended.
  *
  * Fails with FYRIS_E_NULL, FYRIS_E_FORKED.
  *
@@ -2390,8 +2393,8 @@ enum fyris_code fyris_table_update_element(const struct fyris_table *handle,
                                            struct fyris_error *err);
 
 /**
- * Replaces the object `old` by `new`, which has the same key, if the table holds exactly `old`. `swapped`, which may be
- * NULL, says whether it did. Atomic.
+ * Replaces the object `old` by `new`, which has the same key, if the table holds exactly `old`. `swapped`, which may
+ * be NULL, says whether it did. Atomic.
  *
  * Fails with FYRIS_E_TYPE for a bag and for what is no tuple, FYRIS_E_ARGUMENT (different keys, or too short for one),
  * FYRIS_E_LIMIT, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.

@@ -49,8 +49,8 @@ pub struct fyris_write_op {
 /// order, and one sees those before it; checks see what the tables held before the batch, wherever they stand. It is
 /// tried until nobody is in the way.
 ///
-/// `replies`, which may be NULL, is the list of replies, one for each. `failed`, which may be NULL, is the number of the
-/// operation, from 0, that is the reason of a failure.
+/// `replies`, which may be NULL, is the list of replies, one for each. `failed`, which may be NULL, is the number of
+/// the operation, from 0, that is the reason of a failure.
 ///
 /// Nothing is done if it fails: with FYRIS_E_CHECK if a check does not hold, and with what the function for the
 /// operation alone would fail with; FYRIS_E_READ_ONLY for a snapshot, FYRIS_E_ARGUMENT for a table of another store or

@@ -27,11 +27,11 @@ pub enum fyris_event_kind {
     FYRIS_EVENT_CLEARED = 2,
     /// A table was deleted; nothing more is told of it.
     FYRIS_EVENT_DELETED = 3,
-    /// Changes did not fit into the queue, here, `fyris_event_count` of them at most: what is known of the tables by this
-    /// subscription is not what they hold any more.
+    /// Changes did not fit into the queue, here, `fyris_event_count` of them at most: what is known of the tables by
+    /// this subscription is not what they hold any more.
     FYRIS_EVENT_OVERFLOW = 4,
-    /// Objects of a table that were there when the subscription began, some of them: `fyris_event_len` objects. With the
-    /// option `{from, snapshot}`.
+    /// Objects of a table that were there when the subscription began, some of them: `fyris_event_len` objects. With
+    /// the option `{from, snapshot}`.
     FYRIS_EVENT_OBJECTS = 5,
     /// All objects that were there have been told; from now on changes come.
     FYRIS_EVENT_CURRENT = 6,
@@ -135,8 +135,8 @@ pub unsafe extern "C" fn fyris_event_table(event: *const fyris_event, at: usize)
     unsafe { of(event, usize::MAX, |event| event.table(at)) }
 }
 
-/// Returns the object that is not there any more since change number `at`, from 0, borrowed from the event; NULL for one
-/// that came, and if there is no such change.
+/// Returns the object that is not there any more since change number `at`, from 0, borrowed from the event; NULL for
+/// one that came, and if there is no such change.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -163,8 +163,8 @@ pub unsafe extern "C" fn fyris_event_new(
     unsafe { of(event, std::ptr::null(), new) }
 }
 
-/// Returns how many objects a table had that was emptied at once, and how many changes were lost; 0 for other events, and
-/// for NULL.
+/// Returns how many objects a table had that was emptied at once, and how many changes were lost; 0 for other events,
+/// and for NULL.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]

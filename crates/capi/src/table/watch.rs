@@ -17,12 +17,12 @@ use crate::error::fyris_code::*;
 use crate::error::{Failure, Outcome, answer, call, free, fyris_code, fyris_error, make};
 use crate::term::{fyris_term, parse};
 
-/// What changes in tables, from the subscription on. Threads may share it: each event goes to one of them. It lasts until
-/// it is closed or freed, or until its tables are deleted, whatever becomes of the rights to them.
+/// What changes in tables, from the subscription on. Threads may share it: each event goes to one of them. It lasts
+/// until it is closed or freed, or until its tables are deleted, whatever becomes of the rights to them.
 ///
-/// What one call or one transaction changes in its tables is one event, which comes after the change can be seen. Events
-/// come in the order of the changes of each key, and of calls that do not overlap. Writers never wait for who reads: what
-/// does not fit into the queue is lost, and the queue says so.
+/// What one call or one transaction changes in its tables is one event, which comes after the change can be seen.
+/// Events come in the order of the changes of each key, and of calls that do not overlap. Writers never wait for who
+/// reads: what does not fit into the queue is lost, and the queue says so.
 pub struct fyris_subscription {
     /// `None` once it was closed. Held for steps only, never while somebody waits.
     open: Mutex<Option<Subscription>>,
@@ -214,13 +214,14 @@ fn with(options: SubscribeOptions, option: &Term) -> Option<SubscribeOptions> {
 }
 
 /// Subscribes to what changes in a table. `filter` is what is asked for, a term: NULL or `all`; `{key, Key}`; `{range,
-/// From, To}`, the keys of an `ordered_set` from one to the other, which both count, `'_'` being an open end; `{pattern,
-/// Pattern}` or a match specification: objects that match, or of which it makes `true`, before the change or after it.
+/// From, To}`, the keys of an `ordered_set` from one to the other, which both count, `'_'` being an open end;
+/// `{pattern, Pattern}` or a match specification: objects that match, or of which it makes `true`, before the change or
+/// after it.
 ///
 /// `options` is a list in Erlang's syntax, or NULL for none: `{from, snapshot}` tells the objects first that are there
-/// now, and then all changes since, none of which is missing or comes twice; `{queue, N}` is how many changes wait to be
-/// read, at most (65,536 by default); `conflate` tells of the newest change of each key alone, of those that wait, for
-/// tables with one object a key.
+/// now, and then all changes since, none of which is missing or comes twice; `{queue, N}` is how many changes wait to
+/// be read, at most (65,536 by default); `conflate` tells of the newest change of each key alone, of those that wait,
+/// for tables with one object a key.
 ///
 /// Fails with FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS; FYRIS_E_TYPE for a range of a table without an order of keys, and to
 /// conflate a bag; FYRIS_E_READ_ONLY for a snapshot, FYRIS_E_IN_TRANSACTION; FYRIS_E_ARGUMENT, FYRIS_E_SYNTAX.
@@ -243,8 +244,8 @@ pub unsafe extern "C" fn fyris_table_subscribe(
     })
 }
 
-/// Subscribes to what changes in `count` tables of a store, as `fyris_table_subscribe` to one: what a transaction changes
-/// in several of them is one event. The handles of the tables may be freed meanwhile.
+/// Subscribes to what changes in `count` tables of a store, as `fyris_table_subscribe` to one: what a transaction
+/// changes in several of them is one event. The handles of the tables may be freed meanwhile.
 ///
 /// Fails as that; FYRIS_E_ARGUMENT for a table of another store, one that is given twice, and for none.
 ///
@@ -274,8 +275,9 @@ pub unsafe extern "C" fn fyris_store_subscribe(
     })
 }
 
-/// Waits until there is an event, for `millis` milliseconds at most (for ever, if that is negative; 0 does not wait), and
-/// puts it into `event`, yours to free; NULL if none came, or there are no more: `fyris_subscription_has_ended` tells.
+/// Waits until there is an event, for `millis` milliseconds at most (for ever, if that is negative; 0 does not wait),
+/// and puts it into `event`, yours to free; NULL if none came, or there are no more: `fyris_subscription_has_ended`
+/// tells.
 ///
 /// Fails with FYRIS_E_NULL, FYRIS_E_FORKED.
 ///
@@ -299,14 +301,14 @@ pub unsafe extern "C" fn fyris_subscription_next(
     })
 }
 
-/// Is told of an event, which is borrowed until it returns. 0: go on; anything else: stop. It may block, and call what it
-/// likes but `fyris_subscription_free` for this subscription; it must not leave by `longjmp` or an exception.
+/// Is told of an event, which is borrowed until it returns. 0: go on; anything else: stop. It may block, and call what
+/// it likes but `fyris_subscription_free` for this subscription; it must not leave by `longjmp` or an exception.
 pub type fyris_on_event =
     Option<unsafe extern "C" fn(context: *mut c_void, event: *const fyris_event) -> i32>;
 
-/// Calls a function for each event, in this thread, until it says stop, until `millis` milliseconds have passed (never, if
-/// that is negative; with 0 for those that are there), or until there are no more: all three are FYRIS_OK. `context` is
-/// handed on.
+/// Calls a function for each event, in this thread, until it says stop, until `millis` milliseconds have passed (never,
+/// if that is negative; with 0 for those that are there), or until there are no more: all three are FYRIS_OK. `context`
+/// is handed on.
 ///
 /// Fails with FYRIS_E_NULL, FYRIS_E_FORKED.
 ///
@@ -340,7 +342,8 @@ pub unsafe extern "C" fn fyris_subscription_each(
     })
 }
 
-/// Returns whether there are no more events: it was closed, or all its tables are deleted and all was told. True for NULL.
+/// Returns whether there are no more events: it was closed, or all its tables are deleted and all was told. True for
+/// NULL.
 ///
 /// Threads: any.
 #[unsafe(no_mangle)]
@@ -352,8 +355,8 @@ pub unsafe extern "C" fn fyris_subscription_has_ended(handle: *const fyris_subsc
     })
 }
 
-/// Ends a subscription, for threads as well that wait for it, which get no event; the handle stays, to be freed. What was
-/// not read is gone. Does nothing to one that has ended.
+/// Ends a subscription, for threads as well that wait for it, which get no event; the handle stays, to be freed. What
+/// was not read is gone. Does nothing to one that has ended.
 ///
 /// Fails with FYRIS_E_NULL, FYRIS_E_FORKED.
 ///

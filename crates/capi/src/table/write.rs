@@ -295,8 +295,8 @@ pub unsafe extern "C" fn fyris_table_update_element(
     })
 }
 
-/// Replaces the object `old` by `new`, which has the same key, if the table holds exactly `old`. `swapped`, which may be
-/// NULL, says whether it did. Atomic.
+/// Replaces the object `old` by `new`, which has the same key, if the table holds exactly `old`. `swapped`, which may
+/// be NULL, says whether it did. Atomic.
 ///
 /// Fails with FYRIS_E_TYPE for a bag and for what is no tuple, FYRIS_E_ARGUMENT (different keys, or too short for one),
 /// FYRIS_E_LIMIT, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.

@@ -6,7 +6,8 @@
 //!
 //! Each stands on those above it only: `error`, `interrupt` and `names`; `screen`, what is printed; `query`, the
 //! language of queries, and `gather`, groups and orders of what they find, beside `data`, files of rows, `moment`,
-//! snapshots, `transaction` and `watch`; `session`, the tables; `commands`, what runs; `input`, from a line to a command.
+//! snapshots, `transaction` and `watch`; `session`, the tables; `commands`, what runs; `input`, from a line to a
+//! command.
 
 mod commands;
 mod data;

@@ -43,7 +43,8 @@ impl InitialObjects {
             let left = self.1.as_mut()?;
             let (mut objects, mut visited) = (Vec::new(), 0);
             while objects.len() < PART && visited < VISITED {
-                // Nobody else can end the snapshots: an error is one of an index from a library, which all calls tell of.
+                // Nobody else can end the snapshots: an error is one of an index from a library, which all calls tell
+                // of.
                 match left.objects.next() {
                     Some(object) => objects.extend(object.ok().flatten()),
                     None => break,

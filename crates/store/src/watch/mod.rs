@@ -19,8 +19,8 @@
 //! * **ANNOUNCED**: when a subscription begins, all writes under way see that the table is watched, and find it among
 //!   the watchers: who subscribes waits for the sections of writes, and for who empties the table (see
 //!   [`crate::life`]).
-//! * **TOLD**: each event is told, when its change can be seen: also if the writer panics in between. Who tells an event
-//!   wakes who waits for one in the same queue.
+//! * **TOLD**: each event is told, when its change can be seen: also if the writer panics in between. Who tells an
+//!   event wakes who waits for one in the same queue.
 //! * **FROM**: a subscription that begins with a snapshot is announced first. Of the changes in its queue those are in
 //!   the snapshot that have a stamp before it, and those without a stamp that were announced before it: writes leave
 //!   stamps from before the snapshot until after its end (TURNED in [`crate::version`]).

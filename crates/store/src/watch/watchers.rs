@@ -94,8 +94,8 @@ impl Watchers {
         }
     }
 
-    /// Changes the list in which a queue stands: that of its key, or that of those that are asked one by one. The caller
-    /// has the turn.
+    /// Changes the list in which a queue stands: that of its key, or that of those that are asked one by one. The
+    /// caller has the turn.
     fn change(&self, queue: &WatchQueue, pin: &impl Guard, change: impl Fn(&mut Queues)) {
         match queue.filter(self.table) {
             Some(KeyFilter::Key(key)) => self.change_key(key, pin, change),

@@ -8,8 +8,8 @@ use crate::ops::{CounterOp, counter_reply, edits_of};
 use crate::record::brief;
 use crate::table::Table;
 
-/// An operation of a batch as `fyris:write_batch/1` of Erlang has it: a name, arguments that are terms, and a reply that
-/// is one. For bindings: elsewhere [`BatchOp`] is at hand.
+/// An operation of a batch as `fyris:write_batch/1` of Erlang has it: a name, arguments that are terms, and a reply
+/// that is one. For bindings: elsewhere [`BatchOp`] is at hand.
 ///
 /// | name | arguments | reply |
 /// |---|---|---|

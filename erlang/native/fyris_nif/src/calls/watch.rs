@@ -12,7 +12,8 @@ use crate::tables::{self, store};
 use crate::term;
 use crate::watch::{self, Begun, Demand, Tids};
 
-/// Implements `subscribe(Tables, What, Queue, FromSnapshot, Conflate, Active, To)`: returns a reference to the subscription.
+/// Implements `subscribe(Tables, What, Queue, FromSnapshot, Conflate, Active, To)`: returns a reference to the
+/// subscription.
 pub(super) fn subscribe(env: Env, args: &[Term]) -> Reply {
     let mut elements = env.elements(args[0]);
     let names: Vec<Term> = elements.by_ref().collect();
