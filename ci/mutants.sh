@@ -127,6 +127,7 @@ store_list_waits_inside |                    | -p fyris --test concurrent lists_
 store_list_unmoved      |                    | -p fyris --test concurrent what_is_deleted
 store_watch_unwaited    |                    | -p fyris --test transactions watched
 store_clearing_unwaited |                    | -p fyris --test transactions watched
+store_swap_unturned     |                    | -p fyris --test transactions watched
 store_cleared_beside    |                    | -p fyris --test transactions watched
 store_announced_unsealed |                   | -p fyris --test transactions watched
 store_commit_announced_late |                | -p fyris --test transactions watched

@@ -252,9 +252,16 @@ impl CommitLog {
     /// what `swap` does, and the place of the last commit after it: a snapshot sees the new content if it begins behind
     /// that.
     pub(crate) fn swap_content<R>(&self, swap: impl FnOnce() -> R) -> (R, u64) {
-        let _turn = self.begins.lock().unwrap_or_else(|p| p.into_inner());
+        let is_unturned = cfg!(fyris_mutant = "store_swap_unturned");
+        let turn = self.begins.lock().unwrap_or_else(|p| p.into_inner());
+        let _turn = (!is_unturned).then_some(turn);
         let _contents = self.swap_contents();
-        (swap(), self.clock())
+        let swapped = swap();
+        if is_unturned {
+            // Long enough for a snapshot to begin between the two.
+            std::thread::sleep(std::time::Duration::from_micros(200));
+        }
+        (swapped, self.clock())
     }
 
     /// Lets go of the memory of a long commit that is done.
