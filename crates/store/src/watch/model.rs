@@ -83,7 +83,7 @@ fn a_list_and_a_write_through_it_are_told_in_their_order() {
     check(|| {
         let (table, queue) = (
             table(TableType::Set, Some(0)),
-            WatchQueue::new(100, Vec::new()),
+            WatchQueue::new(100, vec![(TableId(0), KeyFilter::All)]),
         );
         let life = Life::new(Atom::new("t").expect("an atom"), Protection::Public, None);
         let watchers = Arc::new(Watchers::new(TableId(0), 1));
