@@ -131,6 +131,13 @@ store_swap_unturned     |                    | -p fyris --test transactions watc
 store_cleared_beside    |                    | -p fyris --test transactions watched
 store_announced_unsealed |                   | -p fyris --test transactions watched
 store_commit_announced_late |                | -p fyris --test transactions watched
+store_values_unguarded  |                    | -p fyris --test transactions anomalies::
+store_values_unvalidated |                   | -p fyris --test transactions anomalies::
+store_own_values_missed |                    | -p fyris --lib secondary::
+store_candidates_torn   |                    | -p fyris --lib secondary::
+store_dead_counts       |                    | -p fyris --lib secondary::
+store_handed_over_versioned |                | -p fyris --lib secondary::
+store_entries_left_early |                   | -p fyris --lib secondary::
 store_watch_from_all    |                    | -p fyris --test transactions watched
 store_announced_unsealed | --cfg loom --cfg fyris_small | -p fyris --lib watch::model --profile quick
 store_overflow_untold   |                    | -p fyris --test watch an_overflow

@@ -30,6 +30,7 @@ use crate::key_kind::{Exact, KeyKind};
 use crate::keys::ShortKey;
 use crate::pending::{CommitState, PendingPtr, Terms};
 use crate::record::RecordPtr;
+use crate::secondary::HandedOver;
 use crate::slot::{Content, Held, Settled, Slot};
 use crate::table_data::{AnyTableData, TableData};
 use crate::version::{DeadItem, VersionPtr};
@@ -51,6 +52,7 @@ pub(crate) enum Change {
 #[derive(Default)]
 pub(crate) struct Displaced {
     content: Gone,
+    handed_over: HandedOver,
     cell: MetCell,
     history: History,
 }
@@ -231,7 +233,7 @@ where
         Held::version(cell)
     }
 
-    /// Counts the objects that a change brings, or lets a fixed table remember the key that goes, notes what it
+    /// Counts the objects that a change brings and enters them in secondary indexes, or lets a fixed table remember the key that goes, notes what it
     /// displaces, and returns what the key will hold; `None` if nothing changes.
     #[inline]
     fn change(
@@ -241,6 +243,11 @@ where
         displaced: &mut Displaced,
         writer: &Writer<'_>,
     ) -> Option<Option<Content>> {
+        if !self.secondaries.is_empty() {
+            let is_plain =
+                !writer.is_versioned || cfg!(fyris_mutant = "store_handed_over_versioned");
+            displaced.handed_over = self.enter_change(old, &change, is_plain, writer.pin);
+        }
         let (new, gone) = match change {
             Change::Keep => return None,
             Change::Put(new) => (Some(new), Gone::Whole(old, Some(new))),
@@ -364,7 +371,9 @@ where
             return self.displaced_with_history(displaced, cell, older, writer);
         }
         // SAFETY: OWNERSHIP, AFTER_STORE: out of its slot, which this thread has written.
-        self.account_for(displaced.content, |item| unsafe { item.retire(writer.pin) });
+        self.account_for(displaced.content, |item| unsafe {
+            self.retire_item(item, displaced.handed_over, writer.pin);
+        });
         self.displaced_cell(displaced.cell, writer);
         if let History::Ended(cell) = displaced.history {
             // SAFETY: OWNERSHIP, AFTER_STORE: a content without a cell took its place.
@@ -451,6 +460,8 @@ where
                     _ => DeadItem::Nothing,
                 };
                 self.supersede(held, owned, (died, new.is_none()), key, pin);
+            } else {
+                self.leave_repeated(new, pin);
             }
             return;
         }
@@ -458,7 +469,10 @@ where
         // of its slot once.
         unsafe {
             match (committed, old, new) {
-                (true, Some(old), _) if !contains && Some(old) != new => old.retire(pin),
+                (true, Some(old), _) if !contains && Some(old) != new => {
+                    self.retire_item(DeadItem::Content(old), 0, pin);
+                }
+                (true, Some(_), _) if !contains => self.leave_repeated(new, pin),
                 // The records are the committer's (UNPLACED).
                 (false, _, Some(new)) if contains => chain::retire_cells_above(new, old, pin),
                 _ => {}

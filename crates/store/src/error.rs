@@ -158,6 +158,9 @@ pub enum Error {
         /// The other indexes that can carry it, in alphabetical order.
         others: Box<[&'static str]>,
     },
+    /// The table has no secondary index of this name.
+    #[error("the table has no secondary index {0}")]
+    NoSecondaryIndex(String),
     /// The table's index lacks what the operation needs.
     #[error("index {index} lacks {feature}, which {operation} needs")]
     LacksFeature {

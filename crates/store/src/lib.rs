@@ -39,6 +39,7 @@
 //! * `table_data`, `displaced`, `ops`: a table's content, the one path by which it is written, the operations over any
 //!   index;
 //! * `query`: match specifications over tables, in slices, chunks and threads;
+//! * `secondary`: which objects have a value that is not the key;
 //! * `table_shared`: a table, whose content one pointer reaches;
 //! * `version`, `snapshot`, `transaction`: what keys held before, and who reads and writes by that;
 //! * `catalog`, `registry`: tables by number and name, owners and heirs;
@@ -73,6 +74,7 @@ mod query;
 mod record;
 mod registry;
 mod resource_ref;
+mod secondary;
 mod slot;
 mod snapshot;
 mod store;
@@ -105,6 +107,7 @@ pub use options::{Options, WriteConcurrency};
 pub use query::{Chunk, Continuation, Explanation, Query, match_spec_run};
 pub use record::Object;
 pub use resource_ref::{ResourceRefs, each_reference, set_resource_refs};
+pub use secondary::SecondaryIndex;
 pub use snapshot::Snapshot;
 pub use store::{Borrowed, Owner, Store};
 pub use table::{

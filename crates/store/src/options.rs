@@ -18,6 +18,7 @@ use crate::commits::CommitLog;
 use crate::error::{Error, Result};
 use crate::ids::{ProcessId, Protection, TableType};
 use crate::indexes::{Choice, Indexes, RequestedIndex};
+use crate::secondary::{Definition, MOST, SecondaryIndex};
 use crate::table_data::AnyTableData;
 
 /// The concurrency of writers of different objects. Both default indexes always let them: the option is accepted and
@@ -69,6 +70,7 @@ pub struct Options {
     pub(crate) compressed: bool,
     pub(crate) consistent: bool,
     pub(crate) snapshot_ttl: Option<Duration>,
+    pub(crate) secondaries: Vec<SecondaryIndex>,
     /// Objects that the first content has room for.
     pub(crate) capacity: usize,
 }
@@ -106,6 +108,7 @@ impl Options {
             compressed: false,
             consistent: true,
             snapshot_ttl: None,
+            secondaries: Vec::new(),
         }
     }
 
@@ -281,6 +284,33 @@ impl Options {
             owned: false,
             ..self
         }
+    }
+
+    /// `{secondary, Name, Value}`: keeps a secondary index, by which [`Table::lookup_by`] finds objects, and queries that
+    /// name its element. Up to 64 of them, each with a name of its own.
+    ///
+    /// Each insert puts an entry of value and key into an ordered set, as a second table would have it; a write that
+    /// leaves the value as it is does not. The memory of entries is that of the table. A table that is in use gets one by
+    /// [`Table::add_secondary`]. Files of tables do not have them.
+    ///
+    /// [`Table::lookup_by`]: crate::Table::lookup_by
+    /// [`Table::add_secondary`]: crate::Table::add_secondary
+    ///
+    /// ```
+    /// use fyris::{MatchSpec, Options, SecondaryIndex, Store, term};
+    ///
+    /// let owner = Store::new().owner();
+    /// let options = Options::set().secondary(SecondaryIndex::element("by_state", 2));
+    /// let jobs = owner.new_table("jobs", &options)?;
+    /// jobs.insert_many((0..1000).map(|n| term!({n, (if n == 7 { term!(:done) } else { term!(:open) })})))?;
+    /// assert_eq!(jobs.lookup_by("by_state", &term!(:done))?, [term!({7, :done})]);
+    /// let done = MatchSpec::new(&term!([{{:"$1", :done}, [], [:"$1"]}]))?;
+    /// assert_eq!(jobs.explain(&done)?.estimated, 1); // looks at one object
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    pub fn secondary(mut self, index: SecondaryIndex) -> Options {
+        self.secondaries.push(index);
+        self
     }
 
     /// Makes room for this many objects from the beginning.
@@ -541,6 +571,15 @@ impl Options {
         })
     }
 
+    /// Returns the secondary indexes as tables use them.
+    pub(crate) fn definitions(&self) -> Result<Vec<Arc<Definition>>> {
+        let compiled = |secondary: &SecondaryIndex| secondary.definition().map(Arc::new);
+        let all = self.secondaries.iter().map(compiled);
+        let all = all.collect::<Result<Vec<_>>>()?;
+        check_secondaries(&all)?;
+        Ok(all)
+    }
+
     /// Refuses options that would do nothing.
     fn check_locks(&self, index: &Choice) -> Result<()> {
         let features = index.features();
@@ -586,6 +625,23 @@ impl Options {
     }
 }
 
+/// Refuses too many secondary indexes, and two of one name.
+pub(crate) fn check_secondaries(all: &[Arc<Definition>]) -> Result<()> {
+    if all.len() > MOST {
+        let text = format!("secondary: a table has at most {MOST} secondary indexes");
+        return Err(Error::BadOption(text));
+    }
+    for (at, one) in all.iter().enumerate() {
+        if all[..at].iter().any(|other| other.name == one.name) {
+            return Err(Error::RepeatedOption(format!(
+                "{{secondary,{},_}}",
+                one.name
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// Returns the atom of a name.
 pub(crate) fn atom(name: &str) -> Result<Atom> {
     Ok(Atom::new(name)?)
@@ -614,17 +670,24 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// Makes fresh content with room for this many objects, of a store with this log of commits.
+    /// Makes fresh content with room for this many objects and with these secondary indexes, of a store with this log of
+    /// commits.
     ///
     /// # Errors
     ///
     /// [`Error::BadIndex`] if the index does not serve the type of table; [`Error::LibraryIndex`].
-    pub(crate) fn content(&self, capacity: usize, log: &Arc<CommitLog>) -> Result<AnyTableData> {
+    pub(crate) fn content<'d>(
+        &self,
+        capacity: usize,
+        secondaries: impl IntoIterator<Item = &'d Arc<Definition>>,
+        log: &Arc<CommitLog>,
+    ) -> Result<AnyTableData> {
         let mut options = IndexOptions::with_capacity(capacity);
         options.bucket_locks = self.bucket_locks;
         options.read_concurrency = self.read_concurrency;
         options.reader_groups = self.reader_groups;
         options.decentralized_counters = self.counters;
-        self.index.content(self.kind, self.keypos, log, &options)
+        let content = self.index.content(self.kind, self.keypos, log, &options)?;
+        Ok(content.with_secondaries(secondaries))
     }
 }

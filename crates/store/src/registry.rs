@@ -194,11 +194,13 @@ impl Inner {
         options: &Options,
     ) -> Result<Arc<TableShared>> {
         fork::check()?;
+        // Before a library is loaded.
+        let secondaries = options.definitions()?;
         let settings = options
             .settings(&self.indexes)
             .map_err(|error| self.indexes.told(error))?;
         let data = settings
-            .content(options.capacity, &self.commits)
+            .content(options.capacity, &secondaries, &self.commits)
             .map_err(|error| self.indexes.told(error))?;
         let mut registry = self.lock();
         if settings.named && self.is_taken(name) {

@@ -17,6 +17,7 @@ use crate::fork;
 use crate::ids::TableType;
 use crate::key_kind::{Exact, KeyKind, Order};
 use crate::resource_ref;
+use crate::secondary::{Definition, Secondaries};
 use crate::slot::{Content, Moment, Now, Slot};
 use crate::version::LiveSnapshots;
 
@@ -44,6 +45,7 @@ where
     pub(crate) snapshots: LiveSnapshots,
     /// Of a table in the order of keys: deleted ones that snapshots see (BURIED in [`crate::version`]).
     pub(crate) graves: Option<Ordered<Slot<K>>>,
+    pub(crate) secondaries: Secondaries,
     /// Behind the indexes, whose entries are disposed of first.
     pub(crate) commits: Commits,
 }
@@ -63,6 +65,7 @@ where
             bytes: Striped::new(),
             snapshots: LiveSnapshots::new(log),
             graves: K::ORDERED.then(Ordered::new),
+            secondaries: Secondaries::new(&[]),
             commits: Commits::new(log),
         }
     }
@@ -139,6 +142,7 @@ where
         self.objects_memory()
             + self.index.memory()
             + self.graves.as_ref().map_or(0, Index::memory)
+            + self.secondaries.memory()
             + counters
             + size_of::<Self>()
     }
@@ -193,6 +197,21 @@ impl AnyTableData {
     /// Returns the log of the commits of its store.
     pub(crate) fn log(&self) -> &Arc<CommitLog> {
         with_data!(self, data => &data.commits.log)
+    }
+
+    /// Keeps secondary indexes from now on; nothing is in it yet.
+    pub(crate) fn with_secondaries<'d>(
+        mut self,
+        definitions: impl IntoIterator<Item = &'d Arc<Definition>>,
+    ) -> AnyTableData {
+        let secondaries = Secondaries::new(definitions);
+        with_data!(&mut self, data => data.secondaries = secondaries);
+        self
+    }
+
+    /// Returns the secondary indexes.
+    pub(crate) fn secondaries(&self) -> &Secondaries {
+        with_data!(self, data => &data.secondaries)
     }
 
     /// Returns the snapshots of it.

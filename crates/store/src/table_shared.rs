@@ -123,7 +123,7 @@ impl TableShared {
     /// Returns the content, without a check of rights; `None` if the table is deleted, and in a forked child.
     #[inline]
     pub(crate) fn any_data<'g>(&self, _pin: &'g impl Guard) -> Option<&'g AnyTableData> {
-        // PROTECT: pairs with the AcqRel in `empty`. SAFETY: null or a data that is retired only
+        // PROTECT: pairs with the AcqRel in `put_in_place`. SAFETY: null or a data that is retired only
         // after it was swapped out (RECLAIM).
         unsafe { fork::unless_child(self.data.load(PROTECT)).as_ref() }
     }
@@ -162,7 +162,7 @@ impl TableShared {
 
     /// Returns whether the table is deleted.
     pub(crate) fn is_deleted(&self) -> bool {
-        // Acquire: pairs with the AcqRel in `empty`.
+        // Acquire: pairs with the AcqRel in `put_in_place`.
         self.data.load(Ordering::Acquire).is_null()
     }
 
@@ -182,9 +182,20 @@ impl TableShared {
     ///
     /// [`Error::NoSuchTable`] if the table is deleted; [`Error::LibraryIndex`].
     pub(crate) fn empty<'g>(&self, pin: &'g impl Guard) -> Result<(&'g AnyTableData, u64)> {
+        let old = self.any_data(pin).ok_or_else(|| self.gone())?;
+        let secondaries = old.secondaries().definitions();
+        let fresh = self.settings.content(0, secondaries, old.log())?;
+        self.put_in_place(fresh, pin)
+    }
+
+    /// Does so with a content that the caller has made.
+    pub(crate) fn put_in_place<'g>(
+        &self,
+        fresh: AnyTableData,
+        pin: &'g impl Guard,
+    ) -> Result<(&'g AnyTableData, u64)> {
         fork::check()?;
-        let log = self.any_data(pin).ok_or_else(|| self.gone())?.log().clone();
-        let fresh = self.settings.content(0, &log)?;
+        let log = fresh.log().clone();
         let fresh = Box::into_raw(Box::new(fresh));
         loop {
             // PROTECT: pairs with the AcqRel below.
@@ -242,7 +253,7 @@ impl TableShared {
 
 /// Returns a content on a plugged index, or the error of every operation on one that has failed.
 #[inline(never)]
-fn unfailed(data: &AnyTableData) -> Result<&AnyTableData> {
+pub(crate) fn unfailed(data: &AnyTableData) -> Result<&AnyTableData> {
     match data.failed() {
         Some(status) if !cfg!(fyris_mutant = "store_fault_untold") => {
             let fault = status.fault().expect("it has failed");
@@ -256,7 +267,7 @@ impl Drop for TableShared {
     fn drop(&mut self) {
         // Relaxed: no other thread has the table any more.
         let data = self.data.load(Ordering::Relaxed);
-        // SAFETY: from the Box in `new` or `empty`, and not retired, as it was not swapped out. Snapshots that are left
+        // SAFETY: from the Box in `new` or `put_in_place`, and not retired, as it was not swapped out. Snapshots that are left
         // to be cleared up after may hold it.
         unsafe {
             if !data.is_null() && (*data).snapshots().let_go() {

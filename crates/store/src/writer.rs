@@ -38,13 +38,13 @@ impl<'g> Writer<'g> {
             fixes: state.is_fixed().then_some(&shared.fixes),
             is_versioned: state.is_versioned(),
             watchers: state.is_watched().then(|| shared.watchers()),
-            ..Writer::unasked(pin)
+            ..Writer::plain(pin)
         }
     }
 
-    /// Returns a write of which nothing is asked.
+    /// Returns a write of which nothing is asked, as of a content that nobody else has.
     #[inline]
-    fn unasked(pin: &'g LocalGuard) -> Writer<'g> {
+    pub(crate) fn plain(pin: &'g LocalGuard) -> Writer<'g> {
         Writer {
             pin,
             fixes: None,
@@ -60,7 +60,7 @@ impl<'g> Writer<'g> {
     pub(crate) fn within(pin: &'g LocalGuard, part: &'g TransactionPart) -> Writer<'g> {
         Writer {
             within: Some(part),
-            ..Writer::unasked(pin)
+            ..Writer::plain(pin)
         }
     }
 
@@ -75,18 +75,12 @@ impl<'g> Writer<'g> {
         }
     }
 
-    /// Returns a write of which a table without modes asks nothing.
-    #[cfg(test)]
-    pub(crate) fn plain(pin: &'g LocalGuard) -> Writer<'g> {
-        Writer::unasked(pin)
-    }
-
     /// Returns a write to a table that a process has fixed.
     #[cfg(test)]
     pub(crate) fn fixed(pin: &'g LocalGuard, fixes: &'g Fixes) -> Writer<'g> {
         Writer {
             fixes: Some(fixes),
-            ..Writer::unasked(pin)
+            ..Writer::plain(pin)
         }
     }
 
@@ -95,7 +89,7 @@ impl<'g> Writer<'g> {
     pub(crate) fn watched(pin: &'g LocalGuard, watchers: &'g Watchers) -> Writer<'g> {
         Writer {
             watchers: Some(watchers),
-            ..Writer::unasked(pin)
+            ..Writer::plain(pin)
         }
     }
 

@@ -141,6 +141,7 @@ where
         if cfg!(fyris_mutant = "store_commit_early") {
             commit.block().appear();
         }
+        self.enter_writes(work);
         let mut placed = Placed::default();
         let placing = self.place_all(work, &commit, 0, &mut placed, patience, admission);
         self.end(work, commit, &placed, placing, admission)
@@ -172,6 +173,9 @@ where
             commit.abort();
         }
         self.conclude(work, commit.part(0), placed, done, admission);
+        if !done {
+            self.leave_writes(work);
+        }
         let keys = work.keys.len();
         admission.tidy(|writer| {
             // SAFETY: `conclude` has seen to it that no slot holds a cell of it.
@@ -374,8 +378,11 @@ where
             for &record in part.records_of(cell).iter().rev() {
                 match used.filter(|_| used != bottom) {
                     Some(top) if top.newest() == record => used = crate::chain::older(top),
-                    // SAFETY: UNPLACED: a block of this commit, in none of its chains, which is in no slot.
-                    _ => unsafe { record.retire(writer.pin) },
+                    _ => {
+                        self.leave(record, 0, writer.pin);
+                        // SAFETY: UNPLACED: a block of this commit, in none of its chains, which is in no slot.
+                        unsafe { record.retire(writer.pin) };
+                    }
                 }
             }
         }

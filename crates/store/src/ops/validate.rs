@@ -8,6 +8,7 @@ use super::{EACH, Navigate};
 use crate::key_kind::KeyKind;
 use crate::pending::{CommitPart, CommitState, Decision};
 use crate::record::RecordPtr;
+use crate::secondary::Candidates;
 use crate::slot::{Before, Content, Held, Slot};
 use crate::table_data::TableData;
 use crate::version::VersionPtr;
@@ -70,7 +71,7 @@ where
         self.each_late(reads, place, pin, same).is_ok()
     }
 
-    /// Shows `f` the keys that were read, of ranges those that may hold something else since the place, until it fails.
+    /// Shows `f` the keys that were read and all that have a value by which was read, of ranges those that may hold something else since the place, until it fails.
     /// A key that was there then is in the index or in the graves.
     fn each_late<E>(
         &self,
@@ -81,6 +82,18 @@ where
     ) -> Result<(), E> {
         for key in &reads.keys {
             f(K::from_bytes(key))?;
+        }
+        let values = match cfg!(fyris_mutant = "store_values_unvalidated") {
+            true => &[][..],
+            false => &reads.values,
+        };
+        for (index, value) in values {
+            let (mut left, mut more) = (Candidates::new(&index.definition, value), true);
+            while more {
+                let mut keys = Vec::new();
+                more = index.read(&mut left, false, EACH, pin, &mut keys);
+                keys.iter().try_for_each(|key| f(K::from_bytes(key)))?;
+            }
         }
         for span in &reads.spans {
             let (mut span, mut more) = (span.clone(), true);

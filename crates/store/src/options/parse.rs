@@ -9,6 +9,7 @@ use super::{Options, WriteConcurrency};
 use crate::error::{Error, Result};
 use crate::ids::{ProcessId, TableType};
 use crate::record::brief;
+use crate::secondary::SecondaryIndex;
 
 impl Options {
     /// Reads the option list of `new/2`. `process` says which process a term stands for. O(list).
@@ -60,6 +61,10 @@ impl Options {
                 [Term::Atom(word), value] => self.with_pair(word.as_str(), value, process),
                 [Term::Atom(word), heir, data] if word.as_str() == "heir" => {
                     Some(self.heir(process(heir)?, Some(data.clone())))
+                }
+                [Term::Atom(word), Term::Atom(name), value] if word.as_str() == "secondary" => {
+                    let index = SecondaryIndex::new(name.as_str(), value.clone());
+                    index.definition().is_ok().then(|| self.secondary(index))
                 }
                 _ => None,
             },
@@ -133,7 +138,7 @@ impl Options {
 }
 
 /// The options that are pairs, and their values.
-const VALUES: [(&str, &str); 11] = [
+const VALUES: [(&str, &str); 12] = [
     ("keypos", "a position from 1"),
     ("heir", "none, or a process and its data"),
     ("owner", "none"),
@@ -145,6 +150,11 @@ const VALUES: [(&str, &str); 11] = [
     ("snapshot_ttl", "milliseconds from 1, or infinity"),
     ("bucket_locks", "a power of two from 1 to 32768, or auto"),
     ("reader_groups", "a number from 1 to 64"),
+    (
+        "secondary",
+        "a name, and {element, Position}, {path, [Position, Step, ...]} or {body, Expressions}, those of a body of a match \
+         specification",
+    ),
 ];
 
 /// Returns an option that is none, and what would be one in its place.

@@ -11,6 +11,7 @@ use super::scan::Part;
 use crate::error::{Error, Result};
 use crate::ids::ProcessId;
 use crate::ops::Span;
+use crate::secondary::{Candidates, KeyBytes, Secondaries};
 use crate::table::Table;
 
 /// Some of the results of a query.
@@ -229,7 +230,7 @@ impl Continuation {
     /// the program. A snapshot is not written: what goes on with the term takes another.
     ///
     /// `{fyris_continuation, TableId, Reverse, Limit, Parts, Results}`; a part is a key, a pair of bounds, or
-    /// `{waiting, Key, Addresses}`.
+    /// `{waiting, Key, Addresses}`, or `{Secondary, Value, Lower, Upper}`.
     ///
     /// ```
     /// # use fyris::{MatchSpec, Options, Store, term};
@@ -308,7 +309,8 @@ impl Table {
     /// [`Error::BadArgument`] if the term is no continuation of this table.
     pub fn repair_continuation(&self, term: &Term, spec: &MatchSpec) -> Result<Continuation> {
         let bad = || Error::BadArgument("not a continuation of this table".to_owned());
-        let saved = Saved::of(term).ok_or_else(bad)?;
+        let saved = self.read(|view, _| Ok(Saved::of(term, view.secondaries())))?;
+        let saved = saved.ok_or_else(bad)?;
         if saved.table != self.id().0 {
             return Err(bad());
         }
@@ -350,7 +352,7 @@ struct Saved {
 }
 
 impl Saved {
-    fn of(term: &Term) -> Option<Saved> {
+    fn of(term: &Term, secondaries: &Secondaries) -> Option<Saved> {
         let [word, table, back, limit, parts, results] = term.as_tuple()? else {
             return None;
         };
@@ -364,7 +366,7 @@ impl Saved {
             parts: parts
                 .as_list()?
                 .iter()
-                .map(to_part)
+                .map(|part| to_part(part, secondaries))
                 .collect::<Option<_>>()?,
             results: results.as_list()?.to_vec(),
         })
@@ -375,6 +377,12 @@ fn part_term(part: &Part) -> Term {
     match part {
         Part::Key(key) => Term::binary(&key[..]),
         Part::Span(span) => Term::tuple(vec![bound_term(&span.from), bound_term(&span.to)]),
+        Part::Indexed(left) => Term::tuple(vec![
+            Term::Atom(left.of.name),
+            Term::binary(&left.value[..]),
+            bound_term(&left.keys.from),
+            bound_term(&left.keys.to),
+        ]),
         Part::Waiting { key, addresses } => Term::tuple(vec![
             Term::Atom(WORDS.waiting),
             Term::binary(&key[..]),
@@ -383,7 +391,8 @@ fn part_term(part: &Part) -> Term {
     }
 }
 
-fn to_part(term: &Term) -> Option<Part> {
+/// Reads a part, of a table with these secondary indexes.
+fn to_part(term: &Term, secondaries: &Secondaries) -> Option<Part> {
     match term {
         Term::Binary(key) => Some(Part::Key(key.to_vec())),
         Term::Tuple(bounds) => match &bounds[..] {
@@ -391,6 +400,11 @@ fn to_part(term: &Term) -> Option<Part> {
             [Term::Atom(word), Term::Binary(key), addresses] if *word == WORDS.waiting => {
                 to_waiting(key, addresses)
             }
+            [Term::Atom(index), Term::Binary(value), from, to] => Some(Part::Indexed(Candidates {
+                of: secondaries.named(index.as_str()).ok()?.clone(),
+                value: KeyBytes::from_slice(value),
+                keys: Span::new(to_bound(from)?, to_bound(to)?),
+            })),
             _ => None,
         },
         _ => None,

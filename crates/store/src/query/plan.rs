@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use fyris_query::{KeyRange, MatchSpec, Plan, PlanKind, TableOrder};
 use fyris_sync::reclaim::{Guard, LocalGuard};
-use fyris_term::{Term, value};
+use fyris_term::{Atom, Term, value};
 
 use super::scan::{Part, Scan};
 use crate::chain::{self, Fingerprints};
 use crate::error::Result;
 use crate::ids::TableType;
 use crate::ops::Span;
+use crate::secondary::{Candidates, Definition};
 use crate::slot::Content;
 use crate::table::Table;
 use crate::view::{ReadMany, View};
@@ -36,7 +37,7 @@ pub(super) fn scan(table: &Table, spec: &MatchSpec) -> Scan {
     let ordered = table.table_type() == TableType::OrderedSet;
     let (parts, alike) = match point(table, spec) {
         Some(key) => (vec![Part::Key(key.to_vec())], alike(table, spec)),
-        None => (parts(table, &plan(table, spec)), chain::ANY),
+        None => (found(table, spec).parts, chain::ANY),
     };
     Scan::new(parts, false, ordered, table.keypos()).of_alike(alike)
 }
@@ -53,6 +54,49 @@ pub(super) fn alike(table: &Table, spec: &MatchSpec) -> Fingerprints {
 /// Returns the bytes of the one key that a specification names in its head.
 pub(super) fn point<'s>(table: &Table, spec: &'s MatchSpec) -> Option<&'s [u8]> {
     spec.point(table.keypos(), order(table))
+}
+
+/// How the objects of a query are found.
+struct Found {
+    plan: Arc<Plan>,
+    parts: Vec<Part>,
+    /// The secondary index that the plan is for, if it is not for the key.
+    secondary: Option<Arc<Definition>>,
+}
+
+/// Returns the plan for the key; or, if that leaves all objects, the one for the first secondary index whose element has
+/// one value in all objects that match.
+fn found(table: &Table, spec: &MatchSpec) -> Found {
+    let plan = plan(table, spec);
+    let by_secondary = || {
+        let found = table.read(|view, _| {
+            let mut all = view.secondaries().definitions();
+            Ok(all.find_map(|of| by_value(of, spec)))
+        });
+        // Who may not read is told so by the query.
+        found.ok().flatten()
+    };
+    let is_full = plan.kind() == PlanKind::FullScan;
+    if let Some(found) = is_full.then(by_secondary).flatten() {
+        return found;
+    }
+    Found {
+        parts: parts(table, &plan),
+        plan,
+        secondary: None,
+    }
+}
+
+fn by_value(of: &Arc<Definition>, spec: &MatchSpec) -> Option<Found> {
+    let plan = spec.plan(of.position()?, TableOrder::Hash);
+    let [value] = plan.points() else {
+        return None;
+    };
+    Some(Found {
+        parts: vec![Part::Indexed(Candidates::new(of, value.bytes()))],
+        secondary: Some(of.clone()),
+        plan,
+    })
 }
 
 fn parts(table: &Table, plan: &Plan) -> Vec<Part> {
@@ -77,10 +121,12 @@ pub struct Explanation {
     pub kind: PlanKind,
     /// The plan in readable terms: see [`Plan::describe`].
     pub plan: Term,
+    /// The secondary index that the plan is for, if it is not for the key.
+    pub secondary: Option<Atom>,
     /// An estimate of the number of objects that will be visited.
     ///
     /// Exact, but for concurrent changes, for a full scan of a table without repeated keys and for up to 256
-    /// objects; one for each key that is asked for; else guessed from where the bounds lie in the index, which is
+    /// objects; 256 if a secondary index finds more; one for each key that is asked for; else guessed from where the bounds lie in the index, which is
     /// most often within a factor of two.
     pub estimated: usize,
     /// The number of objects in the table.
@@ -88,7 +134,8 @@ pub struct Explanation {
 }
 
 impl Explanation {
-    /// Returns the term `#{access => Kind, bounds => Bounds, estimated => Objects, size => Objects}`.
+    /// Returns the term `#{access => Kind, bounds => Bounds, estimated => Objects, size => Objects}`; with `secondary =>
+    /// Name`, if it finds objects by that secondary index.
     ///
     /// ```
     /// # use fyris::{MatchSpec, Options, Store, term};
@@ -107,6 +154,10 @@ impl Explanation {
         let number = |n: usize| Term::Int(n as i64);
         pairs.push((Term::atom("estimated"), number(self.estimated)));
         pairs.push((Term::atom("size"), number(self.size)));
+        pairs.extend(
+            self.secondary
+                .map(|name| (Term::atom("secondary"), Term::Atom(name))),
+        );
         pairs.into_iter().collect::<fyris_term::Map>().into()
     }
 }
@@ -130,10 +181,14 @@ impl Table {
     ///
     /// [`crate::Error::NoSuchTable`], [`crate::Error::NoAccess`].
     pub fn explain(&self, spec: &MatchSpec) -> Result<Explanation> {
-        let plan = plan(self, spec);
+        let Found {
+            plan,
+            parts,
+            secondary,
+        } = found(self, spec);
         self.read(|view, pin| {
-            let parts = parts(self, &plan);
             Ok(Explanation {
+                secondary: secondary.map(|of| of.name),
                 kind: plan.kind(),
                 plan: plan.describe(),
                 estimated: parts.iter().map(|part| estimate(part, &view, pin)).sum(),
@@ -146,10 +201,19 @@ impl Table {
 fn estimate(part: &Part, view: &impl View, pin: &LocalGuard) -> usize {
     match part {
         Part::Key(_) => 1,
+        Part::Indexed(left) => count_candidates(left.clone(), view, pin),
         Part::Waiting { addresses, .. } => addresses.len(),
         Part::Span(span) if *span == Span::ALL => view.about(),
         Part::Span(span) => count_or_guess(span, view, pin),
     }
+}
+
+/// Counts them, up to some number.
+fn count_candidates(mut left: Candidates, view: &impl View, pin: &LocalGuard) -> usize {
+    let mut keys = Vec::new();
+    view.read_many(pin)
+        .candidates(&mut left, false, EXACTLY, pin, &mut keys);
+    keys.len()
 }
 
 fn count_or_guess(span: &Span, view: &impl View, pin: &impl Guard) -> usize {

@@ -1,6 +1,8 @@
 //! A query under way.
 
-use fyris_query::{Machine, MatchSpec};
+use std::sync::LazyLock;
+
+use fyris_query::{Machine, MatchSpec, Wanted};
 use fyris_sync::reclaim::LocalGuard;
 use fyris_term::Term;
 
@@ -11,6 +13,7 @@ use super::scan::{Pace, Scan};
 use super::work::{Verb, Work};
 use crate::error::{Error, Result};
 use crate::record::Object;
+use crate::secondary::Candidates;
 use crate::table::Table;
 use crate::view::{TableReader, View};
 
@@ -48,11 +51,23 @@ pub struct Query {
 
 impl Query {
     pub(crate) fn new(table: &Table, spec: &MatchSpec) -> Query {
+        Query::of_scan(table, spec, plan::scan(table, spec))
+    }
+
+    /// Returns a query whose results are the objects of candidates that have their value.
+    pub(crate) fn of_candidates(table: &Table, left: Candidates) -> Query {
+        static OBJECTS: LazyLock<MatchSpec> = LazyLock::new(|| {
+            MatchSpec::pattern(&Term::atom("_"), Wanted::Objects).expect("a pattern")
+        });
+        Query::of_scan(table, &OBJECTS, Scan::of_candidates(left, table))
+    }
+
+    fn of_scan(table: &Table, spec: &MatchSpec, scan: Scan) -> Query {
         Query {
             table: table.clone(),
             past: None,
             work: Work {
-                scan: plan::scan(table, spec),
+                scan,
                 spec: spec.clone(),
                 machine: None,
                 verb: Verb::Select,

@@ -1,11 +1,16 @@
 //! The state of a scan between its steps.
 
+use std::sync::Arc;
+
 use fyris_sync::reclaim::Guard;
 
 use crate::chain::{self, Fingerprints};
+use crate::ids::TableType;
 use crate::ops::Span;
 use crate::record::{Object, newest};
+use crate::secondary::{Candidates, Definition, KeyBytes};
 use crate::slot::Content;
+use crate::table::Table;
 use crate::view::ReadMany;
 
 /// Objects read in one batch.
@@ -42,6 +47,8 @@ pub(crate) enum Part {
     Key(Vec<u8>),
     /// All keys of a span.
     Span(Span),
+    /// All keys that a secondary index has under a value.
+    Indexed(Candidates),
     /// Objects of one key in a bag that wait for their turn, by their addresses, ascending (invariant ADDRESS).
     Waiting { key: Vec<u8>, addresses: Vec<u64> },
 }
@@ -61,6 +68,8 @@ pub(crate) struct Scan {
     whole_keys: bool,
     /// Of a key with many objects those with other fingerprints need not be visited.
     alike: Fingerprints,
+    /// The value that objects have to have by a secondary index, if that is not left to who visits them.
+    value: Option<(Arc<Definition>, KeyBytes)>,
     keypos: usize,
     visited: u64,
 }
@@ -80,6 +89,7 @@ impl Scan {
             whole,
             whole_keys: false,
             alike: chain::ANY,
+            value: None,
             keypos,
             visited: 0,
         }
@@ -88,6 +98,13 @@ impl Scan {
     /// Returns whether it visits keys that it does not name.
     pub(crate) fn has_span(&self) -> bool {
         self.parts.iter().any(|part| matches!(part, Part::Span(_)))
+    }
+
+    /// Returns whether it asks secondary indexes.
+    fn names_candidates(&self) -> bool {
+        self.parts
+            .iter()
+            .any(|part| matches!(part, Part::Indexed(_)))
     }
 
     /// Returns the scan from the end, in an ordered table; before anything was visited.
@@ -119,6 +136,15 @@ impl Scan {
     /// Returns a scan that may leave out objects of a key with other fingerprints.
     pub(crate) fn of_alike(self, alike: Fingerprints) -> Scan {
         Scan { alike, ..self }
+    }
+
+    /// Returns a scan of the objects of candidates that have their value.
+    pub(crate) fn of_candidates(left: Candidates, table: &Table) -> Scan {
+        let ordered = table.table_type() == TableType::OrderedSet;
+        Scan {
+            value: Some((left.of.clone(), left.value.clone())),
+            ..Scan::new(vec![Part::Indexed(left)], false, ordered, table.keypos())
+        }
     }
 
     /// Takes the horizons of its spans away.
@@ -169,7 +195,10 @@ impl Scan {
 
     /// Returns a scan of the same kind of other parts, in ascending order.
     pub(crate) fn of(&self, parts: Vec<Part>) -> Scan {
-        Scan::new(parts, self.back, self.ordered, self.keypos).of_alike(self.alike.clone())
+        Scan {
+            value: self.value.clone(),
+            ..Scan::new(parts, self.back, self.ordered, self.keypos).of_alike(self.alike.clone())
+        }
     }
 
     /// Returns the scan after a number of visited objects more, with these scans left, the nearest first.
@@ -210,11 +239,7 @@ impl Scan {
                 }
             };
             // Keys that hold nothing at the moment of a snapshot count, too.
-            let least = if matches!(rest, Rest::More(_)) {
-                keys
-            } else {
-                0
-            };
+            let least = if rest.is_more() { keys } else { 0 };
             let now = self.in_this_step(records.len(), left);
             let is_few = matches!(pace, Pace::Few(_));
             let (seen, enough) = self.visit(&records[..now], |object| f(object) && !is_few);
@@ -245,9 +270,16 @@ impl Scan {
             // One more than there may be: the end is found with them.
             let want = most + 1 - records.len();
             let rest = self.fetch(part.clone(), reader, want, pin, records);
-            if matches!(rest, Rest::More(_)) || records.len() > most {
+            if rest.is_more() || records.len() > most {
                 return false;
             }
+        }
+        // The entries of what a commit has displaced meanwhile may be gone.
+        if self.names_candidates()
+            && reader.is_due()
+            && !cfg!(fyris_mutant = "store_candidates_torn")
+        {
+            return false;
         }
         self.parts.clear();
         true
@@ -263,10 +295,17 @@ impl Scan {
         records: &mut Vec<Content>,
     ) -> Rest {
         let (key, waiting) = match part {
+            Part::Indexed(left) => return self.fetch_candidates(left, reader, want, pin, records),
             Part::Key(key) => (key, None),
             Part::Waiting { key, addresses } => (key, Some(addresses)),
             Part::Span(mut span) => {
-                return match reader.scan(&mut span, self.back, want, pin, records) {
+                let already = records.len();
+                let more = reader.scan(&mut span, self.back, want, pin, records);
+                if self.value.is_some() {
+                    let read = records.split_off(already);
+                    records.extend(read.into_iter().filter(|&record| self.has_value(record)));
+                }
+                return match more {
                     true => Rest::More(span),
                     false => Rest::End(span),
                 };
@@ -286,6 +325,44 @@ impl Scan {
             records[already..].reverse();
         }
         Rest::Done
+    }
+
+    /// Reads the objects of the next candidates of a secondary index.
+    fn fetch_candidates(
+        &self,
+        mut left: Candidates,
+        reader: &mut impl ReadMany,
+        want: usize,
+        pin: &impl Guard,
+        records: &mut Vec<Content>,
+    ) -> Rest {
+        let mut keys = Vec::new();
+        let Some(more) = reader.candidates(&mut left, self.goes_down(), want, pin, &mut keys)
+        else {
+            // It has been removed since the scan was made.
+            let rest = match self.ordered {
+                true => left.keys,
+                false => Span::ALL,
+            };
+            return self.fetch(Part::Span(rest), reader, want, pin, records);
+        };
+        for key in keys {
+            let already = records.len();
+            reader.get(&key, &self.alike, pin, |record| {
+                if self.has_value(record) {
+                    records.push(record);
+                }
+            });
+            if self.back {
+                records[already..].reverse();
+            }
+        }
+        Rest::Candidates(left, more)
+    }
+
+    fn has_value(&self, record: Content) -> bool {
+        let value = self.value.as_ref();
+        value.is_none_or(|(of, value)| of.has(&newest(record, self.keypos), value))
     }
 
     /// Returns the number of objects read that are visited in a step that is to visit `left`: all, unless keys of a bag
@@ -349,20 +426,29 @@ impl Scan {
         let all = seen == records.len();
         match rest {
             Rest::More(span) if all => self.parts.push(Part::Span(span)),
+            Rest::Candidates(left, true) if all => self.parts.push(Part::Indexed(left)),
             Rest::More(mut span) | Rest::End(mut span) if !all => {
-                let last = if cfg!(fyris_mutant = "query_skips_rest") {
-                    records.len()
-                } else {
-                    seen
-                };
-                // SAFETY: the records were read under the caller's pin.
-                let key = unsafe { records[last - 1].newest().order() };
-                span.leave(key.bytes(), self.back);
+                span.leave(last_seen(records, seen), self.back);
                 self.parts.push(Part::Span(span));
+            }
+            Rest::Candidates(mut left, _) if !all => {
+                left.keys.leave(last_seen(records, seen), self.back);
+                self.parts.push(Part::Indexed(left));
             }
             _ => {}
         }
     }
+}
+
+/// Returns the key of the last object that was visited of those that were read, in an ordered table.
+fn last_seen<'k>(records: &[Content], seen: usize) -> &'k [u8] {
+    let last = if cfg!(fyris_mutant = "query_skips_rest") {
+        records.len()
+    } else {
+        seen
+    };
+    // SAFETY: the records were read under the caller's pin.
+    unsafe { records[last - 1].newest().order().bytes() }
 }
 
 /// The rest of a part after a batch.
@@ -371,6 +457,15 @@ enum Rest {
     More(Span),
     /// Nothing; but this span, if not all of the batch is visited.
     End(Span),
+    /// These candidates, and whether they may be any.
+    Candidates(Candidates, bool),
     /// Nothing.
     Done,
+}
+
+impl Rest {
+    /// Returns whether there may be more to read.
+    fn is_more(&self) -> bool {
+        matches!(self, Rest::More(_) | Rest::Candidates(_, true))
+    }
 }

@@ -219,6 +219,18 @@ impl<'g> Object<'g> {
         Some(values)
     }
 
+    /// Returns the bytes of element `n`, if it is not the key and the object holds no blobs: then objects with the same
+    /// bytes there have the same element.
+    pub(crate) fn plain_element(&self, n: usize) -> Option<&'g [u8]> {
+        if n == self.keypos || !self.blobs().is_empty() {
+            return None;
+        }
+        let from = self.values_from(n)?;
+        let mut rest = from;
+        value::skip(&mut rest).ok()?;
+        Some(&from[..from.len() - rest.len()])
+    }
+
     /// Shows `f` all elements but the key as they are stored, one after another
     /// ([`ValueWriter`](fyris_term::value::ValueWriter)).
     #[inline]

@@ -293,7 +293,8 @@ impl Table {
     /// (a walk over the whole table), `stats`, `index`, and `index_info`: what [`Table::figures`] returns, as a list of
     /// pairs; and `snapshots`: a map of the number `alive`, the age of the `oldest` in milliseconds (`none`, if none
     /// is), whether the table is `versioned`, the number of versions that are `retained`, and the `bytes` that these
-    /// take; and `subscriptions`: how many watch the table.
+    /// take; `subscriptions`: how many watch the table; and `secondary`: a list of pairs, the name of each secondary index
+    /// and what it is of.
     ///
     /// ```
     /// # use fyris::{InfoValue, Options, Store, term};
@@ -320,6 +321,7 @@ impl Table {
             "stats" => boolean(false),
             "snapshots" => return Ok(self.snapshots_info().map(InfoValue::Term)),
             "subscriptions" => InfoValue::Term(Term::Int(self.shared.subscriptions() as i64)),
+            "secondary" => InfoValue::Term(self.secondary_info()),
             "consistent" => boolean(self.shared.settings.consistent),
             "snapshot_ttl" => InfoValue::Term(match self.shared.settings.snapshot_ttl {
                 Some(age) => Term::Int(age.as_millis() as i64),

@@ -83,6 +83,9 @@ impl Transaction {
     fn commit_parts(&self, mut works: Vec<PartWork<'_>>, pin: &LocalGuard) -> Result<()> {
         let plans: Vec<PartPlan> = works.iter_mut().filter_map(PartWork::plan).collect();
         let commit = Commit::of_transaction(plans, self.ticket);
+        each_part(&works, |work, writes| {
+            with_data!(work.content, data => data.enter_writes(writes));
+        });
         // From here on
         // 1. the cells of all keys are put in their slots, in the order of tables and keys (ASCENDING);
         // 2. guards stand over what was read (GUARDED);
@@ -121,6 +124,11 @@ impl Transaction {
                 data.conclude(writes, part, &work.placed, done, &steps);
             });
             at += 1;
+        }
+        if !done {
+            each_part(&works, |work, writes| {
+                with_data!(work.content, data => data.leave_writes(writes));
+            });
         }
         // SAFETY: `conclude` has seen to it that no slot holds a cell of it.
         unsafe { commit.finish(pin) };
@@ -231,6 +239,13 @@ impl Transaction {
             with_data!(work.content, data => data.count_gone(&work.placed, part));
         }
         Ok(announced)
+    }
+}
+
+/// Shows `f` the parts in whose tables cells are, and what is written there.
+fn each_part(works: &[PartWork<'_>], f: impl Fn(&PartWork<'_>, &Writes)) {
+    for work in works {
+        work.writes.iter().for_each(|writes| f(work, writes));
     }
 }
 

@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::fork;
 use crate::ids::TableType;
 use crate::ops::Span;
+use crate::secondary::Secondary;
 use crate::slot::Content;
 use crate::snapshot::SnapshotInner;
 use crate::table::Table;
@@ -135,6 +136,14 @@ impl TransactionPart {
     pub(crate) fn note_span(&self, span: Span, place: u64) -> bool {
         let mut state = self.state();
         state.reads.note_span(span);
+        state.place == place || state.has_ended()
+    }
+
+    /// Notes that the keys with a value were read at a place, before that is done. Returns `false`, and they are to be
+    /// read of another place, if the transaction has moved on to a later one since.
+    pub(crate) fn note_value(&self, index: &Arc<Secondary>, value: &[u8], place: u64) -> bool {
+        let mut state = self.state();
+        state.reads.note_value(index, value);
         state.place == place || state.has_ended()
     }
 

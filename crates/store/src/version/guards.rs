@@ -28,6 +28,7 @@ use super::live_snapshots::{LiveSnapshot, LiveSnapshots};
 use crate::ops::Span;
 use crate::pending::Decision;
 use crate::record::RecordPtr;
+use crate::secondary::Secondary;
 
 /// What was read in one table.
 #[derive(Default)]
@@ -37,6 +38,8 @@ pub(crate) struct Reads {
     pub(crate) keys: BTreeSet<Box<[u8]>>,
     /// Ranges of keys, in tables in the order of keys; in others there is but one for all keys.
     pub(crate) spans: Vec<Span>,
+    /// Values by which keys were looked for in secondary indexes.
+    pub(crate) values: Vec<(Arc<Secondary>, Box<[u8]>)>,
 }
 
 impl Reads {
@@ -67,13 +70,23 @@ impl Reads {
         }
     }
 
+    /// Notes that all keys with a value were read.
+    pub(crate) fn note_value(&mut self, index: &Arc<Secondary>, value: &[u8]) {
+        let same = |(noted, its): &(Arc<Secondary>, Box<[u8]>)| {
+            Arc::ptr_eq(noted, index) && **its == *value
+        };
+        if !self.values.iter().any(same) {
+            self.values.push((index.clone(), value.into()));
+        }
+    }
+
     /// Returns whether nothing was read.
     pub(crate) fn is_empty(&self) -> bool {
-        self.keys.is_empty() && self.spans.is_empty()
+        self.keys.is_empty() && self.spans.is_empty() && self.values.is_empty()
     }
 
     /// Returns whether a record has a key that was read. The caller holds the record.
-    fn cover(&self, record: RecordPtr) -> bool {
+    fn cover(&self, record: RecordPtr, pin: &impl Guard) -> bool {
         // SAFETY: the caller's promise.
         let key = unsafe {
             match self.in_order {
@@ -81,7 +94,12 @@ impl Reads {
                 false => record.exact().bytes(),
             }
         };
-        self.keys.contains(key) || self.spans.iter().any(|span| span.has(key))
+        // What a write puts in, and what it takes away, has its entries (ENTERED in `crate::secondary`).
+        let mut values = self.values.iter();
+        self.keys.contains(key)
+            || self.spans.iter().any(|span| span.has(key))
+            || (values.any(|(index, value)| index.has(value, key, pin))
+                && !cfg!(fyris_mutant = "store_values_unguarded"))
     }
 }
 
@@ -171,7 +189,7 @@ impl LiveSnapshots {
     ) -> impl Iterator<Item = &'g Decision> {
         let over = move |snapshot: &&'g Arc<LiveSnapshot>| {
             let reads = snapshot.guard.reads.get();
-            reads.is_some_and(|reads| reads.cover(key))
+            reads.is_some_and(|reads| reads.cover(key, pin))
         };
         let decision = |snapshot: &'g Arc<LiveSnapshot>| {
             // PROTECT: pairs with the Release in `guard`.

@@ -75,7 +75,7 @@ where
                 self.prune(self.key_of(key), pin);
                 // SAFETY: OWNERSHIP: it was the slot's, this thread has displaced it, and no cell that a thread can
                 // reach from now on has it.
-                unsafe { owned.retire(pin) };
+                unsafe { self.retire_item(owned, 0, pin) };
                 return;
             };
             if cfg!(fyris_mutant = "store_seen_retired") {
@@ -88,6 +88,9 @@ where
                     // It has ended.
                     false => continue,
                 }
+            }
+            if cfg!(fyris_mutant = "store_entries_left_early") {
+                self.leave_item(&owned, 0, pin);
             }
             let bytes = owned.bytes();
             // Before it can go.
@@ -163,7 +166,7 @@ where
                 }
                 self.snapshots.sub_retained(1, item.bytes());
                 // SAFETY: RETAINED: the list's own, and out of the chain.
-                unsafe { item.retire(&pin) };
+                unsafe { self.retire_item(item, 0, &pin) };
             }
         }
     }

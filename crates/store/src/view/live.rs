@@ -12,6 +12,7 @@ use crate::commits::Undo;
 use crate::error::Result;
 use crate::keys::{AsKey, ShortKey};
 use crate::ops::{Navigate, Span};
+use crate::secondary::{Candidates, KeyBytes};
 use crate::slot::{Content, Moment, Now, Slot};
 use crate::table_data::{AnyTableData, with_data};
 
@@ -84,6 +85,19 @@ pub(super) fn go(
         Step::Next(key) => data.next(data.key(key), || known(key), moment, pin),
         Step::Prev(key) => data.prev(data.key(key), || known(key), moment, pin),
     })
+}
+
+/// Reads candidates: see [`ReadMany::candidates`].
+pub(super) fn read_candidates(
+    data: &AnyTableData,
+    left: &mut Candidates,
+    back: bool,
+    want: usize,
+    pin: &impl Guard,
+    out: &mut Vec<KeyBytes>,
+) -> Option<bool> {
+    let secondary = data.secondaries().of(&left.of)?;
+    Some(secondary.read(left, back, want, pin, out))
 }
 
 impl<'d> View for Live<'d> {
@@ -177,6 +191,17 @@ impl<'d> ReadMany for LiveReader<'d, '_> {
         out: &mut Vec<Content>,
     ) -> bool {
         with_data!(self.data, data => data.scan_span(span, back, want, &mut self.undo, pin, out))
+    }
+
+    fn candidates(
+        &mut self,
+        left: &mut Candidates,
+        back: bool,
+        want: usize,
+        pin: &impl Guard,
+        out: &mut Vec<KeyBytes>,
+    ) -> Option<bool> {
+        read_candidates(self.data, left, back, want, pin, out)
     }
 
     fn get(

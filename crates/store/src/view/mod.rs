@@ -33,6 +33,7 @@ use crate::chain::{self, Fingerprints};
 use crate::error::Result;
 use crate::keys::AsKey;
 use crate::ops::Span;
+use crate::secondary::{Candidates, KeyBytes};
 use crate::slot::Content;
 
 pub(crate) use live::{Live, LiveReader};
@@ -133,6 +134,17 @@ pub(crate) trait ReadMany {
         pin: &impl Guard,
         out: &mut Vec<Content>,
     ) -> bool;
+
+    /// Appends the keys of up to `want` candidates of a secondary index, in the order of keys, back: from the last one,
+    /// and takes them out of those that are left. Returns whether there may be more; `None` if there is no such index.
+    fn candidates(
+        &mut self,
+        left: &mut Candidates,
+        back: bool,
+        want: usize,
+        pin: &impl Guard,
+        out: &mut Vec<KeyBytes>,
+    ) -> Option<bool>;
 
     /// Hands out the objects with a key, in insertion order; of many it may leave out those with other fingerprints.
     fn get(

@@ -8,6 +8,7 @@ use crate::chain::Fingerprints;
 use crate::error::Result;
 use crate::keys::AsKey;
 use crate::ops::Span;
+use crate::secondary::{Candidates, KeyBytes, Secondaries};
 use crate::slot::Content;
 
 /// The view that a handle of a table reads by.
@@ -34,6 +35,17 @@ macro_rules! either {
             $any::Within($one) => $result,
         }
     };
+}
+
+impl<'d> TableView<'d> {
+    /// Returns the secondary indexes.
+    pub(crate) fn secondaries(&self) -> &'d Secondaries {
+        match self {
+            TableView::Now(view) => view.0.secondaries(),
+            TableView::Then(view) => view.data.secondaries(),
+            TableView::Within(view) => view.begun.data.secondaries(),
+        }
+    }
 }
 
 impl<'d> View for TableView<'d> {
@@ -125,6 +137,17 @@ impl<'d> ReadMany for TableReader<'d, '_> {
         out: &mut Vec<Content>,
     ) -> bool {
         either!(TableReader, self, reader => reader.scan(span, back, want, pin, out))
+    }
+
+    fn candidates(
+        &mut self,
+        left: &mut Candidates,
+        back: bool,
+        want: usize,
+        pin: &impl Guard,
+        out: &mut Vec<KeyBytes>,
+    ) -> Option<bool> {
+        either!(TableReader, self, reader => reader.candidates(left, back, want, pin, out))
     }
 
     fn get(

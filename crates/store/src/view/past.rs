@@ -3,11 +3,12 @@
 use fyris_sync::reclaim::Guard;
 use fyris_term::key::KeyBuf;
 
-use super::live::{go, look_up};
+use super::live::{go, look_up, read_candidates};
 use super::{ReadMany, Step, View};
 use crate::error::Result;
 use crate::keys::AsKey;
 use crate::ops::{Navigate, Span};
+use crate::secondary::{Candidates, KeyBytes};
 use crate::slot::{Before, Content};
 use crate::table_data::{AnyTableData, with_data};
 
@@ -108,5 +109,16 @@ impl ReadMany for Past<'_> {
     ) -> bool {
         let moment = self.moment();
         with_data!(self.data, data => data.scan_span_at(span, back, want, moment, pin, out))
+    }
+
+    fn candidates(
+        &mut self,
+        left: &mut Candidates,
+        back: bool,
+        want: usize,
+        pin: &impl Guard,
+        out: &mut Vec<KeyBytes>,
+    ) -> Option<bool> {
+        read_candidates(self.data, left, back, want, pin, out)
     }
 }

@@ -15,6 +15,7 @@ use crate::keys::AsKey;
 use crate::ops::Span;
 use crate::query::scan::{Pace, Part, Scan};
 use crate::record::newest;
+use crate::secondary::{Candidates, KeyBytes};
 use crate::slot::Content;
 use crate::{Options, Owner, Store, Table};
 
@@ -194,6 +195,17 @@ impl ReadMany for &Copied {
             }
             _ => false,
         }
+    }
+
+    fn candidates(
+        &mut self,
+        _: &mut Candidates,
+        _: bool,
+        _: usize,
+        _: &impl Guard,
+        _: &mut Vec<KeyBytes>,
+    ) -> Option<bool> {
+        None
     }
 
     fn get(&mut self, key: &[u8], _: &Fingerprints, _: &impl Guard, out: impl FnMut(Content)) {

@@ -15,6 +15,7 @@ use crate::ids::TableType;
 use crate::keys::AsKey;
 use crate::ops::{EACH, Span, append};
 use crate::record::newest;
+use crate::secondary::{Candidates, KeyBytes};
 use crate::slot::Content;
 use crate::table_data::with_data;
 use crate::transaction::TransactionPart;
@@ -163,12 +164,7 @@ impl<'d> Within<'d> {
         loop {
             let mut past = self.past(pin);
             let more = past.scan(span, back, want, pin, out);
-            // From where the span began to where it begins now.
-            let passed = match (more, back) {
-                (false, _) => before.clone().plain(),
-                (true, false) => Span::new(before.from.clone(), behind(&span.from)),
-                (true, true) => Span::new(behind(&span.to), before.to.clone()),
-            };
+            let passed = passed(before.clone(), span, more, back);
             let own = self.own(&passed);
             if self.part.note_span(passed, past.place) {
                 self.without_own(out, already);
@@ -288,6 +284,15 @@ impl<'d> Within<'d> {
             .range::<[u8], _>((new_from.as_ref().map(Vec::as_slice), Bound::Unbounded));
         let mut new = own.filter(|(key, content)| content.is_some() && is_new(key));
         Ok(new.next().and_then(|(_, content)| *content))
+    }
+}
+
+/// Returns what a scan has passed of a span, of which this is left.
+fn passed(before: Span, left: &Span, more: bool, back: bool) -> Span {
+    match (more, back) {
+        (false, _) => before.plain(),
+        (true, false) => Span::new(before.from, behind(&left.from)),
+        (true, true) => Span::new(behind(&left.to), before.to),
     }
 }
 
@@ -426,5 +431,31 @@ impl ReadMany for Within<'_> {
         out: &mut Vec<Content>,
     ) -> bool {
         self.scan_step(span, back, want, pin, out)
+    }
+
+    fn candidates(
+        &mut self,
+        left: &mut Candidates,
+        back: bool,
+        want: usize,
+        pin: &impl Guard,
+        out: &mut Vec<KeyBytes>,
+    ) -> Option<bool> {
+        let (before, already) = (left.keys.clone(), out.len());
+        let mut past = self.past(pin);
+        let index = past.data.secondaries().of(&left.of)?;
+        while !self.part.note_value(index, &left.value, past.place) {
+            past = self.past(pin);
+        }
+        let more = past.candidates(left, back, want, pin, out)?;
+        let passed = passed(before, &left.keys, more, back);
+        let state = self.part.state();
+        let own = state.writes.range::<[u8], _>(passed.bounds());
+        if !cfg!(fyris_mutant = "store_own_values_missed") {
+            out.extend(own.map(|(key, _)| KeyBytes::from_slice(key)));
+        }
+        out[already..].sort_unstable_by(|a, b| if back { b.cmp(a) } else { a.cmp(b) });
+        out.dedup();
+        Some(more)
     }
 }

@@ -264,6 +264,11 @@ impl WatchQueue {
         state.entries = Entries::Latest(latest);
     }
 
+    /// Returns whether nothing is in it.
+    pub(super) fn is_empty(&self) -> bool {
+        self.state().changes == 0
+    }
+
     /// Returns the number of events that were announced.
     pub(super) fn announced(&self) -> u64 {
         self.state().announced

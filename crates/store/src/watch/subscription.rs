@@ -266,6 +266,11 @@ impl Subscription {
         }
     }
 
+    /// Returns whether all that was announced has been told.
+    pub(crate) fn is_drained(&self) -> bool {
+        self.taken.is_empty() && self.queue.is_empty()
+    }
+
     /// Waits for the next event, for some time; `None` if none came, or there are no more.
     ///
     /// ```

@@ -169,6 +169,10 @@ fn pmp_predicate_many_preceders() {
         inserts.clone(),
     ]);
     everywhere(&[
+        commits(&[Op::By(0, 30), Op::By(1, 30), Op::By(0, 30)]),
+        inserts.clone(),
+    ]);
+    everywhere(&[
         commits(&[Op::Add(0, 1, 10), Op::Add(0, 2, 10)]),
         commits(&[Op::Above(0, 20), Op::DelAbove(0, 20)]),
     ]);
@@ -244,6 +248,16 @@ fn g2_item_write_skew() {
 fn g2_anti_dependency_cycles_over_all() {
     let with = |op: Op| commits(&[Op::Above(0, 30), op]);
     everywhere(&[with(Op::Put(0, 3, 30)), with(Op::Put(0, 4, 42))]);
+    let by = |op: Op| commits(&[Op::By(0, 30), op]);
+    everywhere(&[by(Op::Put(0, 3, 30)), by(Op::Put(0, 4, 30))]);
+    everywhere(&[
+        by(Op::Put(1, 1, 1)),
+        commits(&[Op::Get(1, 1), Op::Put(0, 1, 30)]),
+    ]);
+    everywhere(&[
+        commits(&[Op::By(0, 10), Op::Put(1, 1, 1)]),
+        commits(&[Op::Get(1, 1), Op::Del(0, 1)]),
+    ]);
     let empty = |op: Op| commits(&[Op::All(1), op]);
     everywhere(&[empty(Op::Put(1, 3, 30)), empty(Op::Del(1, 1))]);
     everywhere(&[

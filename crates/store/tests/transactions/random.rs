@@ -50,7 +50,7 @@ fn op(rng: &mut StdRng, kind: TableType, plain: bool) -> Op {
     };
     let ordered = kind == TableType::OrderedSet;
     loop {
-        return match rng.random_range(0..20) {
+        return match rng.random_range(0..23) {
             0..3 => Op::Get(t, k),
             3..6 => Op::Put(t, k, v),
             6 => Op::New(t, k, v),
@@ -71,6 +71,8 @@ fn op(rng: &mut StdRng, kind: TableType, plain: bool) -> Op {
             18 if ordered => Op::Next(t, rng.random_bool(0.6).then_some(k)),
             19 if ordered => Op::Prev(t, rng.random_bool(0.6).then_some(k)),
             16 if plain => Op::Clear(t),
+            20 | 21 if !plain => Op::By(t, v),
+            22 if !plain => Op::DelBy(t, v),
             _ => continue,
         };
     }
@@ -94,9 +96,10 @@ pub(crate) fn program(rng: &mut StdRng, kind: TableType) -> Program {
     if how == How::Snapshots {
         for op in &mut ops {
             let t = rng.random_range(0..2);
-            *op = match rng.random_range(0..4) {
+            *op = match rng.random_range(0..5) {
                 0 => Op::Len(t),
                 1 => Op::Get(t, rng.random_range(0..KEYS)),
+                4 => Op::By(t, rng.random_range(0..9)),
                 2 if kind == TableType::OrderedSet => Op::Range(t, 1, 3, 2, rng.random()),
                 _ => Op::All(t),
             };

@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use fyris::{
-    CounterOp, Error, MatchSpec, Options, RangeOptions, Store, Table, TableType, Transaction, term,
+    CounterOp, Error, MatchSpec, Options, RangeOptions, SecondaryIndex, Store, Table, TableType,
+    Transaction, term,
 };
 use fyris_term::Term;
 
@@ -27,6 +28,9 @@ pub(crate) enum Op {
     /// All objects of at least this value.
     Above(usize, i64),
     DelAbove(usize, i64),
+    /// All objects of this value, by the secondary index.
+    By(usize, i64),
+    DelBy(usize, i64),
     /// From a key to another one, with a limit, in the order of keys or against it.
     Range(usize, i64, i64, usize, bool),
     DelRange(usize, i64, i64),
@@ -96,7 +100,8 @@ pub(crate) fn kinds_of(types: &[TableType]) -> Vec<Options> {
     let owner = store.owner();
     let mut all = Vec::new();
     for &kind in types {
-        let kind = Options::new(kind).public();
+        let by_value = SecondaryIndex::element("by_value", 2);
+        let kind = Options::new(kind).public().secondary(by_value);
         all.push(kind.clone());
         for index in store.index_names() {
             let kind = kind.clone().index(index);
@@ -177,6 +182,11 @@ fn above(value: i64, body: Term) -> MatchSpec {
     MatchSpec::new(&spec).expect("right")
 }
 
+fn with_value(value: i64) -> MatchSpec {
+    let spec = term!([{ {:"_", (value)}, [], [true] }]);
+    MatchSpec::new(&spec).expect("right")
+}
+
 fn key_of(key: Option<Term>) -> Vec<i64> {
     match key {
         None => vec![],
@@ -219,6 +229,8 @@ pub(crate) fn run(tables: &[&Table], op: &Op) -> fyris::Result<Vec<i64>> {
             let spec = above(*v, Term::atom("true"));
             vec![tables[*t].select_delete(&spec)? as i64]
         }
+        Op::By(t, v) => flat(&tables[*t].lookup_by("by_value", &key(*v))?, true),
+        Op::DelBy(t, v) => vec![tables[*t].select_delete(&with_value(*v))? as i64],
         Op::Range(t, from, to, limit, back) => {
             let options = RangeOptions::new().limit(*limit);
             let options = if *back { options.reverse() } else { options };
@@ -308,6 +320,8 @@ pub(crate) fn apply(model: &mut Model, kind: TableType, op: &Op) -> Vec<i64> {
         Op::Len(t) => vec![of(model, *t, &|_, _| true).len() as i64],
         Op::Above(t, least) => flat(of(model, *t, &|_, v| v >= *least)),
         Op::DelAbove(t, least) => vec![without(model, *t, &|_, v| v >= *least) as i64],
+        Op::By(t, value) => flat(of(model, *t, &|_, v| v == *value)),
+        Op::DelBy(t, value) => vec![without(model, *t, &|_, v| v == *value) as i64],
         Op::Range(t, from, to, limit, back) => {
             let mut found = of(model, *t, &|k, _| (*from..=*to).contains(&k));
             if *back {
@@ -469,6 +483,8 @@ pub(crate) fn table_of(op: &Op) -> usize {
         | Op::Len(t)
         | Op::Above(t, _)
         | Op::DelAbove(t, _)
+        | Op::By(t, _)
+        | Op::DelBy(t, _)
         | Op::Range(t, ..)
         | Op::DelRange(t, ..)
         | Op::Next(t, _)
