@@ -60,7 +60,7 @@
          from_dets/2, to_dets/2, table/1, table/2, i/0, i/1, i/2, i/3]).
 -export([open/2, range/3, range/4, prefix/2, prefix/3, seek/2, seek/3,
          nth/2, rank/2, count_between/3,
-         lookup_many/2, delete_range/3, take_range/3, drain/1, explain/2, compare_and_swap/3,
+         lookup_many/2, lookup_by/3, add_secondary/3, remove_secondary/2, delete_range/3, take_range/3, drain/1, explain/2, compare_and_swap/3,
          upsert/4, get_in/3]).
 -export([snapshot/1, release/1, snapshots/0, collect/0]).
 -export([transaction/1, transaction/2, within/2, abort/1, write_batch/1]).
@@ -68,8 +68,8 @@
 -export([format_error/2]).
 
 -export_type([subscription/0, watch_filter/0, subscribe_option/0, watch_event/0, watch_change/0]).
--export_type([table/0, tid/0, snapshot/0, transaction/0, batch_op/0, continuation/0, compiled_match_spec/0, option/0, heir_option/0, info_item/0, update_op/0,
-              memory_kind/0, range_option/0, tab2file_option/0, generator/0]).
+-export_type([table/0, tid/0, snapshot/0, transaction/0, batch_op/0, continuation/0, compiled_match_spec/0,
+              option/0, secondary_value/0, heir_option/0, info_item/0, update_op/0, memory_kind/0, range_option/0, tab2file_option/0, generator/0]).
 %% Further names that ets has for types.
 -export_type([tab/0, match_spec/0, match_pattern/0, comp_match_spec/0,
               table_type/0, table_access/0]).
@@ -108,13 +108,16 @@
                   {owner, none} | {index, atom() | {library, string() | binary()}} |
                   {write_concurrency, boolean() | auto} | {read_concurrency, boolean()} |
                   {decentralized_counters, boolean()} | {bucket_locks, 1..32768 | auto} | {reader_groups, 1..64} |
-                  {consistent, boolean()} | {snapshot_ttl, pos_integer() | infinity} | compressed.
+                  {consistent, boolean()} | {snapshot_ttl, pos_integer() | infinity} |
+                  {secondary, Name :: atom(), secondary_value()} | compressed.
 %% An option of `new/2' and `open/2'.
+-type secondary_value() :: {element, pos_integer()} | {path, [term()]} | {body, [term()]}.
+%% What a secondary index finds objects by.
 -type heir_option() :: {heir, pid(), Data :: term()} | {heir, pid() | none}.
 %% The process that gets a table when its owner ends.
 -type info_item() :: id | name | named_table | type | keypos | protection | owner | heir | node | size | memory |
                      compressed | read_concurrency | write_concurrency | decentralized_counters | index |
-                     index_info | snapshots | subscriptions | consistent | snapshot_ttl | fixed | safe_fixed |
+                     index_info | snapshots | subscriptions | secondary | consistent | snapshot_ttl | fixed | safe_fixed |
                      safe_fixed_monotonic_time | binary | stats.
 %% An item of `info/2'.
 -type memory_kind() :: total | objects | indexes.
@@ -205,6 +208,12 @@ all() ->
 %% <dt>`{snapshot_ttl, Milliseconds | infinity}'</dt><dd>The age at which the snapshot of a continuation ends. Going on
 %% with it fails with `badarg' then, and the text of the error says so. By default `infinity': it ends with the
 %% traversal, or when the continuation is garbage. Not in `ets'.</dd>
+%% <dt>`{secondary, Name, Value}'</dt><dd>A secondary index: {@link lookup_by/3} finds objects by Value, and so do queries
+%% that name its element, such as {@link select/2}. Value is `{element, Position}'; `{path, [Position, Step, ...]}', what
+%% {@link get_in/3} finds; or `{body, Expressions}', the value of the last expression, all of them as in the body of a match
+%% specification, without `self' and `node'. An object where the path leads nowhere, or for which an expression fails, is
+%% not in it. Each insert puts an entry of value and key into an ordered set, a write that leaves the value as it is does
+%% not. Up to 64 of them, of different names. A file of {@link tab2file/2} has none of them. Not in `ets'.</dd>
 %% </dl>
 %%
 %% Fails with `badarg' if the name is no atom; if the options are no proper list, or one of them is unknown or
@@ -317,6 +326,7 @@ info(Table) ->
 %% `none', whether the table is `versioned', the number of versions of objects that are `retained', and their `bytes'. Not
 %% in `ets'.</dd>
 %% <dt>`subscriptions'</dt><dd>How many subscriptions the table has ({@link subscribe/3}). Not in `ets'.</dd>
+%% <dt>`secondary'</dt><dd>The secondary indexes, `{Name, Value}' of each ({@link new/2}). Not in `ets'.</dd>
 %% <dt>`consistent', `snapshot_ttl'</dt><dd>As in {@link new/2}. Not in `ets'.</dd>
 %% <dt>`binary', `stats'</dt><dd>For tests of `ets' itself: the large binaries, and nothing.</dd>
 %% </dl>
@@ -987,8 +997,9 @@ slot(Table, Slot) ->
 %% own.
 %%
 %% For each object the first clause counts whose head and guards match. A guard that fails is no match; a body that
-%% fails gives ``'EXIT' ''. Keys that the heads and guards name, and ranges of them in an `ordered_set', are looked up
-%% and nothing else is visited ({@link explain/2} shows it). If it visits more than 512 objects, all are as they were at
+%% fails gives ``'EXIT' ''. Keys that the heads and guards name, and ranges of them in an `ordered_set', are looked up,
+%% else one value of an element that has a secondary index ({@link new/2}), and nothing else is visited ({@link explain/2}
+%% shows it). If it visits more than 512 objects, all are as they were at
 %% one moment of the call; of fewer each that is there throughout is visited once, others may be.
 %%
 %% Fails with `badarg' if the match specification is malformed.
@@ -1888,6 +1899,61 @@ lookup_slices(Table, Keys, Done) ->
         {Rest, Lists} -> lookup_slices(Table, Rest, Lists ++ Done)
     end.
 
+%% @doc Returns the objects that have a value by a secondary index, in the order of their keys; of one key, in a bag, in
+%% the order of their insertion.
+%%
+%% The index is an option `{secondary, Name, Value}' of {@link new/2}. Values are compared by `=:='. O(log n) and the
+%% objects that are found, and of objects that were changed while a snapshot lives also these. If it visits more than 512
+%% objects, all are as they were at one moment of the call; of fewer each that is there throughout is found once. Works
+%% on snapshots and in transactions.
+%%
+%% Fails with `badarg' if the table has no secondary index of this name.
+%% ```
+%% > T = fyris:new(people, [{secondary, by_city, {element, 3}}, {secondary, by_year, {path, [2, born]}}]).
+%% > fyris:insert(T, [{ada, #{born => 1815}, london}, {emmy, #{born => 1882}, erlangen}, {alan, #{}, london}]).
+%% > fyris:lookup_by(T, by_city, london).
+%% [{ada,#{born := 1815},london},{alan,_,london}]
+%% > fyris:lookup_by(T, by_year, 1882).
+%% [{emmy,_,erlangen}]
+%% '''
+-spec lookup_by(table(), Name :: atom(), Value :: term()) -> [tuple()].
+lookup_by(Table, Name, Value) ->
+    ?CALL(lists:reverse(query(fyris_nif:query_by(Table, Name, Value))), [Table, Name, Value]).
+
+%% @doc Adds a secondary index to a table, which may be in use: what an option `{secondary, Name, Value}' of {@link new/2}
+%% would have made. All objects are in it when this returns.
+%%
+%% Copies the objects, on a dirty scheduler: O(n log n). Others read and write meanwhile; at the end writers wait while the
+%% last of their changes are taken over. Transactions under way that have the table are done again. Snapshots from before
+%% do not have the index.
+%%
+%% Fails with `badarg' if the value is not one of {@link new/2}, or the table has a secondary index of this name.
+%% ```
+%% > T = fyris:new(people, []).
+%% > fyris:insert(T, [{ada, london}, {emmy, erlangen}]).
+%% > fyris:add_secondary(T, by_city, {element, 2}).
+%% true
+%% > fyris:lookup_by(T, by_city, erlangen).
+%% [{emmy,erlangen}]
+%% '''
+-spec add_secondary(table(), Name :: atom(), secondary_value()) -> true.
+add_secondary(Table, Name, Value) ->
+    ?CALL(fyris_nif:add_secondary(Table, Name, Value), [Table, Name, Value]).
+
+%% @doc Removes a secondary index. Costs what {@link add_secondary/3} does.
+%%
+%% Fails with `badarg' if the table has no secondary index of this name.
+%% ```
+%% > T = fyris:new(people, [{secondary, by_city, {element, 2}}]).
+%% > fyris:remove_secondary(T, by_city).
+%% true
+%% > fyris:info(T, secondary).
+%% []
+%% '''
+-spec remove_secondary(table(), Name :: atom()) -> true.
+remove_secondary(Table, Name) ->
+    ?CALL(fyris_nif:remove_secondary(Table, Name), [Table, Name]).
+
 %% @doc Deletes the objects of an `ordered_set' whose keys lie between two, both included, and returns their number.
 %%
 %% The atom ``'_' '' leaves an end open. Each object is deleted atomically, the range as a whole is not. The call goes
@@ -1965,7 +2031,8 @@ drain(Table) ->
     ?CALL(fyris_nif:drain(Table), [Table]).
 
 %% @doc Returns what {@link select/2} would do with a match specification: how the objects are found (`kind', `plan'),
-%% about how many would be visited (`estimated'), and how many there are (`size').
+%% about how many would be visited (`estimated'), and how many there are (`size'); if it finds them by a secondary index,
+%% also the name of that (`secondary').
 %%
 %% The kinds are `point' (one key is looked up), `points' (several, or none if nothing can match), `prefix' (the keys
 %% that begin alike), `range' and `full_scan'. Visits no more than 256 objects to say so.
@@ -1979,9 +2046,10 @@ drain(Table) ->
 %% '''
 -spec explain(table(), match_spec()) -> #{atom() => term()}.
 explain(Table, Spec) ->
-    {Kind, Plan, Estimated, Size} =
+    {Kind, Plan, Estimated, Size, Secondary} =
         ?CALL(fyris_nif:explain(Table, Spec), [Table, Spec]),
-    #{kind => Kind, plan => Plan, estimated => Estimated, size => Size}.
+    maps:from_list([{kind, Kind}, {plan, Plan}, {estimated, Estimated}, {size, Size}] ++
+                       [{secondary, Name} || Name <- Secondary]).
 
 %% @doc Takes a snapshot of a table, or of all tables of a list at one moment.
 %%

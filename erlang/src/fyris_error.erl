@@ -61,6 +61,7 @@ place(badkey) -> 2;
 place(filter) -> 2;
 place(receiver) -> 3;
 place(item) -> 2;
+place(secondary) -> 2;
 place(slot) -> 2;
 place(continuation) -> 1;
 place(owner) -> 2;
@@ -140,6 +141,8 @@ guess(set_active, [_, Active]) when Active =:= true; is_integer(Active), Active 
 guess(set_active, _) -> #{2 => <<"not true or a positive integer">>};
 guess(subscribe, [_ | _]) -> #{1 => <<"not a table or a proper list of tables">>};
 guess(lookup_many, _) -> #{2 => <<"not a proper list of keys">>};
+guess(Function, _) when Function =:= lookup_by; Function =:= add_secondary; Function =:= remove_secondary ->
+    #{2 => <<"not an atom">>};
 guess(get_in, [_, _, Path]) when not is_list(Path) ->
     #{3 => <<"not a path, a list of a position and then keys of maps or positions">>};
 guess(get_in, _) -> #{3 => <<"not a proper list">>};

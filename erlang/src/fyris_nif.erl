@@ -14,10 +14,10 @@
 -export([first/1, last/1, next/2, prev/2, first_lookup/1, last_lookup/1,
          next_lookup/2, prev_lookup/2, slot/2]).
 -export([cursor/2, slice/3]).
--export([query/3, step/2, chunk/4, chunk_next/1, chunk_step/1, is_place/1, repair/3]).
+-export([query/3, query_by/3, step/2, chunk/4, chunk_next/1, chunk_step/1, is_place/1, repair/3]).
 -export([match_spec_compile/1, is_compiled_ms/1, run_spec/3, test_ms/2]).
 -export([open/2, range/5, prefix/4, range_slice/4, seek/3, nth/2, rank/2, count_between/3, lookup_some/2,
-         take_slice/3, drain/1, compare_and_swap/3, get_in/3, explain/2]).
+         take_slice/3, drain/1, add_secondary/3, remove_secondary/2, compare_and_swap/3, get_in/3, explain/2]).
 -export([snapshot/1, release/1, snapshots/0, collect/0]).
 -export([transaction/0, transaction_again/1, transaction_table/2, transaction_begin_nested/1, transaction_end_nested/2,
          transaction_has_conflict/1, transaction_commit/1, transaction_abort/1, write_batch/2]).
@@ -161,6 +161,7 @@ slot(_, _) -> ?STUB.
 cursor(_, _) -> ?STUB.
 slice(_, _, _) -> ?STUB.
 query(_, _, _) -> ?STUB.
+query_by(_, _, _) -> ?STUB.
 step(_, _) -> ?STUB.
 chunk(_, _, _, _) -> ?STUB.
 chunk_next(_) -> ?STUB.
@@ -187,6 +188,8 @@ count_between(_, _, _) -> ?STUB.
 lookup_some(_, _) -> ?STUB.
 take_slice(_, _, _) -> ?STUB.
 drain(_) -> ?STUB.
+add_secondary(_, _, _) -> ?STUB.
+remove_secondary(_, _) -> ?STUB.
 compare_and_swap(_, _, _) -> ?STUB.
 get_in(_, _, _) -> ?STUB.
 explain(_, _) -> ?STUB.

@@ -7,7 +7,7 @@ use fyris::dump::{LoadOptions, SaveOptions};
 use fyris::{InfoValue, Options, Owner, Store, TableType};
 use fyris_term::Term;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyMapping};
 
 use crate::convert::{from_term, from_terms, to_term};
 use crate::errors::{self, BadValue};
@@ -54,6 +54,14 @@ fn new_store() -> Store {
 /// consistent=False it shows what is there when it comes by. snapshot_ttl is the age, in milliseconds, at which an
 /// iterator that was begun ends: going on raises Closed.
 ///
+/// secondary names secondary indexes, by which lookup_by() finds objects, and queries that name their element:
+///
+///     t = fyris.Table(secondary={"by_city": ("element", 3), "by_year": ("path", [2, "born"])})
+///
+/// ("element", position) is an element, ("path", [position, step, ...]) what the steps lead to from it, keys of a dict or
+/// positions, and ("body", expressions) the value of the last of the expressions of a match specification, as a list or a
+/// str in Erlang's syntax: ("body", "[{byte_size, {element, 2, '$_'}}]"). Objects without such a value are not found.
+///
 /// Every operation on one key is atomic, and so are insert_many, update and clear as wholes. Reads take no lock.
 #[pyclass(frozen, mapping, weakref, module = "fyris")]
 pub(crate) struct Table {
@@ -87,6 +95,27 @@ fn option_value(value: &Bound<'_, PyAny>) -> PyResult<Term> {
         return Ok(Term::atom(if truth { "true" } else { "false" }));
     }
     Ok(Term::Int(value.extract()?))
+}
+
+/// Returns the options of secondary indexes, by name what each is of.
+fn secondary_options(indexes: &Bound<'_, PyMapping>) -> PyResult<Vec<Term>> {
+    let option = |item: Bound<'_, PyAny>| {
+        let (name, value): (String, Bound<'_, PyAny>) = item.extract()?;
+        let value = secondary_value(&value)?;
+        let parts = [Term::atom("secondary"), Term::Atom(atom(&name)?), value];
+        Ok(Term::tuple(parts.to_vec()))
+    };
+    indexes.items()?.iter().map(option).collect()
+}
+
+/// Returns what a secondary index is of.
+fn secondary_value(value: &Bound<'_, PyAny>) -> PyResult<Term> {
+    let (word, argument): (String, Bound<'_, PyAny>) = value.extract()?;
+    let argument = match word.as_str() {
+        "body" => described(&argument)?,
+        _ => to_term(&argument)?,
+    };
+    Ok(Term::tuple(vec![Term::Atom(atom(&word)?), argument]))
 }
 
 fn type_of(name: &str) -> PyResult<TableType> {
@@ -144,7 +173,7 @@ impl Table {
     #[pyo3(signature = (
         r#type="set", *, name=None, keypos=1, index=None,
         write_concurrency=None, read_concurrency=None, bucket_locks=None, reader_groups=None,
-        consistent=None, snapshot_ttl=None
+        consistent=None, snapshot_ttl=None, secondary=None
     ))]
     #[expect(clippy::too_many_arguments, reason = "arguments by name in Python")]
     fn new(
@@ -158,6 +187,7 @@ impl Table {
         reader_groups: Option<&Bound<'_, PyAny>>,
         consistent: Option<&Bound<'_, PyAny>>,
         snapshot_ttl: Option<&Bound<'_, PyAny>>,
+        secondary: Option<&Bound<'_, PyMapping>>,
     ) -> PyResult<Table> {
         type_of(r#type)?;
         let mut list = vec![Term::Atom(atom(r#type)?)];
@@ -172,6 +202,9 @@ impl Table {
             if let Some(value) = value {
                 list.push(Term::tuple(vec![Term::atom(word), option_value(value)?]));
             }
+        }
+        if let Some(indexes) = secondary {
+            list.extend(secondary_options(indexes)?);
         }
         let options = Options::parse(&Term::list(list), |_| None).map_err(errors::store)?;
         let mut options = options.public().keypos(keypos);

@@ -261,6 +261,54 @@ def test_iterators_show_one_moment():
             fyris.Table(**bad)
 
 
+def test_secondary_indexes():
+    table = fyris.Table(
+        secondary={
+            "by_city": ("element", 3),
+            "by_year": ("path", [2, "born"]),
+            "by_size": ("body", "[{map_size, {element, 2, '$_'}}]"),
+        }
+    )
+    ada, emmy, alan = ("ada", {"born": 1815}, "london"), ("emmy", {"born": 1882}, "erlangen"), ("alan", {}, "london")
+    table.insert_many([ada, emmy, alan])
+    assert table.lookup_by("by_city", "london") == [ada, alan]
+    assert table.lookup_by("by_year", 1882) == [emmy] and table.lookup_by("by_year", 1882.0) == []
+    assert table.lookup_by("by_size", 0) == [alan] and table.lookup_by("by_size", "x") == []
+    before = table.snapshot()
+    table.update_element("alan", (3, "manchester"))
+    assert table.lookup_by("by_city", "london") == [ada]
+    assert before.lookup_by("by_city", "london") == [ada, alan]
+    with fyris.transaction() as tx:
+        within = tx.table(table)
+        within.insert(("alan", {}, "london"))
+        assert within.lookup_by("by_city", "london") == [ada, alan]
+        assert table.lookup_by("by_city", "london") == [ada]
+    assert table.lookup_by("by_city", "london") == [ada, alan]
+    many = fyris.Table("bag", keypos=2, secondary={"by_group": ("element", 1)})
+    many.insert_many([(n % 2, n) for n in range(20_000)])
+    assert many.lookup_by("by_group", 1) == [(1, n) for n in range(1, 20_000, 2)]
+    explained = many.explain("[{{1, '$1'}, [], ['$1']}]")
+    assert explained["secondary"] == "by_group" and explained["size"] == 20_000
+    assert "secondary" not in many.explain("[{{'_', 7}, [], ['$_']}]")
+    with pytest.raises(fyris.BadValue, match="no secondary index by_name"):
+        table.lookup_by("by_name", "ada")
+    table.add_secondary("by_name", ("element", 1))
+    assert table.lookup_by("by_name", "ada") == [ada]
+    with pytest.raises(fyris.BadValue, match="by_name"):
+        table.add_secondary("by_name", ("element", 1))
+    table.remove_secondary("by_name")
+    with pytest.raises(fyris.BadValue, match="no secondary index by_name"):
+        table.remove_secondary("by_name")
+    for bad in (("element", 0), ("element", "x"), ("path", []), ("body", "[{foo, 1}]"), ("body", "["), ("other", 1)):
+        with pytest.raises(fyris.BadValue):
+            fyris.Table(secondary={"bad": bad})
+    for bad in (("element",), "element", 3):
+        with pytest.raises((TypeError, ValueError)):
+            fyris.Table(secondary={"bad": bad})
+    with pytest.raises(TypeError):
+        fyris.Table(secondary=[("by_city", ("element", 3))])
+
+
 def test_files(tmp_path):
     table = fyris.Table(name="test_files")
     table.update({"text": "Fyrisån", "atoms": [Atom("a"), None], b"": {1: 2.5}})

@@ -1664,7 +1664,8 @@ enum fyris_code fyris_table_match_object(const struct fyris_table *handle,
 
 /**
  * Explains `fyris_table_select` without running it: a map of `plan` (how the objects are found), `estimated`
- * (about how many would be visited) and `size` (how many there are).
+ * (about how many would be visited) and `size` (how many there are); also `secondary`, the name of the secondary index
+ * that finds them, if one does.
  *
  * Fails as `fyris_table_select`.
  *
@@ -1688,6 +1689,23 @@ enum fyris_code fyris_table_lookup(const struct fyris_table *handle,
                                    const fyris_term *key,
                                    fyris_term **objects,
                                    struct fyris_error *err);
+
+/**
+ * The objects that have a value by a secondary index: a list, which may be empty, in the order of their keys, in the
+ * bags those of one key in the order of their insertion. `index` is the name of one that the table was made with: the
+ * option `{secondary, Name, Value}` of `fyris_table_new`. Values are equal if they are of the same type: 1 and 1.0 are
+ * two. If more than 512 objects are visited, all are as they were at one moment of the call.
+ *
+ * Fails with FYRIS_E_ARGUMENT (the table has no such index), FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
+ *
+ * Threads: any.
+ */
+FYRIS_MUST_USE
+enum fyris_code fyris_table_lookup_by(const struct fyris_table *handle,
+                                      const char *index,
+                                      const fyris_term *value,
+                                      fyris_term **objects,
+                                      struct fyris_error *err);
 
 /**
  * The objects with a key, a list, which may be empty: both in external term format. Takes no lock.
@@ -1831,7 +1849,10 @@ void fyris_store_free(struct fyris_store *store);
  * this store handle write), `public` or `private`; `named_table` registers the name; `{keypos, N}` says which element
  * is the key; `{index, Name}` which structure holds the table, and `{bucket_locks, N}` and `{reader_groups, N}` what
  * locks it has; `{index, {library, "path"}}` that it is one of a shared library, whose code this runs: see
- * fyris_index.h; `{owner, none}` lets the table outlive its maker.
+ * fyris_index.h; `{owner, none}` lets the table outlive its maker. `{secondary, Name, Value}` is a secondary index, by
+ * which `fyris_table_lookup_by` finds objects: Value is `{element, N}`; `{path, [N, Step, ...]}`, what the steps lead to
+ * from that element, keys of maps or positions; or `{body, [Expression, ...]}`, the value of the last of the expressions
+ * of a match specification. Objects without such a value are not found by it. There may be several.
  *
  * A table on a library that answers wrongly fails with FYRIS_E_ARGUMENT from then on, with a text that names the
  * library.
@@ -2406,6 +2427,34 @@ enum fyris_code fyris_table_compare_and_swap(const struct fyris_table *handle,
                                              const fyris_term *old,
                                              const fyris_term *new_,
                                              bool *swapped,
+                                             struct fyris_error *err);
+
+/**
+ * Adds a secondary index to a table in use, as the option `{secondary, Name, Value}` of `fyris_table_new` would have
+ * made it: all objects are in it when this returns. `value` says what it is of: `{element, Position}`, `{path, [...]}` or
+ * `{body, [...]}`. Copies the objects while others go on, and lets transactions under way that have the table conflict.
+ *
+ * Fails with FYRIS_E_ARGUMENT (a wrong value, there is one of this name, or the table's index cannot visit all objects),
+ * FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
+ *
+ * Threads: any.
+ */
+FYRIS_MUST_USE
+enum fyris_code fyris_table_add_secondary(const struct fyris_table *handle,
+                                          const char *index,
+                                          const fyris_term *value,
+                                          struct fyris_error *err);
+
+/**
+ * Removes a secondary index from a table in use. Costs what adding it does.
+ *
+ * Fails with FYRIS_E_ARGUMENT (the table has no such index), FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
+ *
+ * Threads: any.
+ */
+FYRIS_MUST_USE
+enum fyris_code fyris_table_remove_secondary(const struct fyris_table *handle,
+                                             const char *index,
                                              struct fyris_error *err);
 
 /**

@@ -157,6 +157,11 @@ fn snapshots_stay_as_they_are() {
 }
 
 #[test]
+fn secondary_indexes_find_objects() {
+    assert_eq!(said_by("tests/c/secondary.c"), "secondary: all good\n");
+}
+
+#[test]
 fn transactions_are_committed_or_leave_nothing() {
     assert_eq!(said_by("tests/c/transaction.c"), "transaction: all good\n");
 }

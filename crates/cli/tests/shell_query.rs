@@ -135,6 +135,60 @@ fn queries_change_tables() {
     );
 }
 
+/// Returns commands over a table with two secondary indexes.
+fn among_people<'c>(commands: &[&'c str]) -> Vec<&'c str> {
+    let people = [
+        "new people {secondary, by_city, {element, 3}} {secondary, by_year, {path, [2, born]}}",
+        "insert {ada, #{born => 1815}, london}, {emmy, #{born => 1882}, erlangen}, {alan, #{}, london}",
+    ];
+    [&people[..], commands].concat()
+}
+
+#[test]
+fn secondary_indexes_are_looked_up_and_explained() {
+    let (out, said) = both(&among_people(&[
+        "lookup_by people by_city london",
+        "lookup_by by_year 1882",
+        "lookup_by by_city paris",
+        "explain where $3 == london return $1",
+        "select where $3 == london return $1 limit 1",
+        "info people secondary",
+        "add_secondary by_name {element, 1}",
+        "lookup_by by_name ada",
+        "remove_secondary people by_name",
+    ]));
+    assert!(
+        out.ends_with(
+            "{ada,#{born => 1815},london}\n{alan,#{},london}\n{emmy,#{born => 1882},erlangen}\n\
+             [{'_',[{'==',{element,3,'$_'},london}],[{element,1,'$_'}]}]\n\
+             point london in by_city: about 2 of 3 objects would be visited\nada\n\
+             [{by_city,{element,3}},{by_year,{path,[2,born]}}]\n\
+             true\n{ada,#{born => 1815},london}\ntrue\n"
+        ),
+        "{out}"
+    );
+    assert!(said.contains("point london in by_city: visited "), "{said}");
+    for (command, wanted) in [
+        ("lookup_by by_name ada", "no secondary index by_name"),
+        (
+            "lookup_by 3 ada",
+            "expected the name of a secondary index, found 3",
+        ),
+        ("lookup_by ada", "an argument is missing"),
+        ("add_secondary by_city {element, 1}", "by_city"),
+        ("add_secondary x {element, 0}", "{element,Position}"),
+        ("remove_secondary by_name", "no secondary index by_name"),
+        (
+            "new t {secondary, x, {element, 0}}",
+            "secondary is a name, and {element, Position}",
+        ),
+    ] {
+        let failed = output(&among_people(&[command])).stderr;
+        let failed = String::from_utf8(failed).expect("UTF-8");
+        assert!(failed.contains(wanted), "{command}: {failed}");
+    }
+}
+
 #[test]
 fn ranges_are_verbs() {
     let out = run(&[

@@ -41,7 +41,9 @@ defmodule Fyris do
   `name:` (then other processes find the table by it), `type:` (`:set`, `:ordered_set`, `:bag`,
   `:duplicate_bag`), `access:` (`:public`, `:protected`, `:private`), `keypos:` (from 1), `heir:`
   (`{pid, data}` or `:none`), `owner:` (`:none`), `compressed:` (a boolean), `index:` (a name, or `{:library, path}`);
-  `write_concurrency:`, `read_concurrency:` and the rest as `:fyris.new/2` has them.
+  `secondary:` (a keyword list of secondary indexes, each `{:element, position}`, `{:path, [position, step, ...]}` or
+  `{:body, expressions}`: `lookup_by/3`); `write_concurrency:`, `read_concurrency:` and the rest as `:fyris.new/2` has
+  them.
   """
   @type options :: keyword
   @typedoc "`from:`, `to:`, `limit:` and `reverse: true`; those that a function has a use for."
@@ -516,6 +518,50 @@ defmodule Fyris do
     :fyris.lookup_many(id(table), keys)
   end
 
+  defbang lookup_by(table :: table, index :: atom, value :: term) :: [object],
+          """
+          Returns the objects that have a value by a secondary index, an option `secondary:` of the table, in the order of
+          their keys. Values are compared by `===`. If it visits more than 512 objects, it sees them as they were at one
+          moment. O(log n), and the objects.
+          """,
+          [
+            ~S|table = Fyris.new!(secondary: [by_city: {:element, 3}, by_year: {:path, [2, :born]}])|,
+            ~S|Fyris.insert!(table, [{:ada, %{born: 1815}, :london}, {:alan, %{born: 1912}, :london}])|,
+            ~S|Fyris.lookup_by!(table, :by_year, 1912)|,
+            ~S|[{:alan, %{born: 1912}, :london}]|
+          ] do
+    :fyris.lookup_by(id(table), index, value)
+  end
+
+  defbang add_secondary(table :: table, index :: atom, value :: tuple) :: :ok,
+          """
+          Adds a secondary index to a table, which may be in use, as the option `secondary:` would have made it. Others read
+          and write meanwhile. O(n log n), on a dirty scheduler.
+          """,
+          [
+            ~S|table = Fyris.new!()|,
+            ~S|Fyris.insert!(table, [{:ada, :london}, {:emmy, :erlangen}])|,
+            ~S|Fyris.add_secondary!(table, :by_city, {:element, 2})|,
+            ~S|Fyris.lookup_by!(table, :by_city, :erlangen)|,
+            ~S|[{:emmy, :erlangen}]|
+          ] do
+    true = :fyris.add_secondary(id(table), index, value)
+    :ok
+  end
+
+  defbang remove_secondary(table :: table, index :: atom) :: :ok,
+          """
+          Removes a secondary index. Costs what adding it does.
+          """,
+          [
+            ~S|table = Fyris.new!(secondary: [by_city: {:element, 3}])|,
+            ~S|Fyris.remove_secondary!(table, :by_city)|,
+            ~S|:ok|
+          ] do
+    true = :fyris.remove_secondary(id(table), index)
+    :ok
+  end
+
   defbang get_in_object(table :: table, key :: key, path :: [term]) :: term | nil,
           """
           Returns a part of an object, or `nil`, without building the rest: `path` begins with a position, from 1, then come
@@ -637,7 +683,8 @@ defmodule Fyris do
   defbang explain(table :: table, spec :: :ets.match_spec()) :: map,
           """
           Returns how a `select` would find its objects (`:kind`, `:plan`), about how many it would visit (`:estimated`), and
-          how many there are (`:size`). Visits no more than 256 to say so.
+          how many there are (`:size`); `:secondary` is the secondary index that finds them, if one does. Visits no more
+          than 256 to say so.
           """,
           [
             ~S|table = Fyris.new!()|,
@@ -789,6 +836,9 @@ defmodule Fyris do
   defp native_option({:type, type}), do: type
   defp native_option({:access, access}), do: access
   defp native_option({:heir, {pid, data}}), do: {:heir, pid, data}
+  defp native_option({:secondary, indexes}) when is_list(indexes),
+    do: for({name, value} <- indexes, do: {:secondary, name, value})
+
   defp native_option({:compressed, true}), do: :compressed
   defp native_option({:compressed, false}), do: []
   defp native_option(other), do: other

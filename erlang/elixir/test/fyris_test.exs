@@ -236,6 +236,20 @@ defmodule FyrisTest do
     assert Fyris.get_in_object!(table, :joe, [2, :none]) == nil
   end
 
+  test "secondary indexes find objects" do
+    table = Fyris.new!(type: :bag, secondary: [by_group: {:element, 2}, by_size: {:body, [{:tuple_size, :"$_"}]}])
+    Fyris.insert!(table, for(n <- 1..10_000, do: {n, rem(n, 2)}))
+    Fyris.insert!(table, {1, 2, 3})
+    assert Fyris.lookup_by(table, :by_group, 1) == {:ok, for(n <- 1..10_000//2, do: {n, 1})}
+    assert Fyris.lookup_by!(table, :by_size, 3) == [{1, 2, 3}]
+    assert Fyris.lookup_by!(Fyris.snapshot!(table), :by_size, 3) == [{1, 2, 3}]
+    assert %{secondary: :by_group} = Fyris.explain!(table, [{{:"$1", 1}, [], [:"$1"]}])
+    assert {:error, %Fyris.Error{} = error} = Fyris.lookup_by(table, :by_name, 1)
+    assert Exception.message(error) =~ "no secondary index by_name"
+    assert_raise Fyris.Error, ~r/secondary is a name/, fn -> Fyris.new!(secondary: [by: {:element, 0}]) end
+    assert_raise Fyris.Error, ~r/secondary/, fn -> Fyris.new!(secondary: :by) end
+  end
+
   test "what is no pair is said to be none, and stays" do
     table = filled(:set, 0)
     Fyris.insert!(table, {:x, 1, 2})

@@ -4,7 +4,8 @@
 
 tables() ->
     Options = [ordered_set, public, named_table, {keypos, 2}, {heir, self(), data}, {write_concurrency, auto},
-               {read_concurrency, true}, {decentralized_counters, false}, compressed],
+               {read_concurrency, true}, {decentralized_counters, false}, compressed, {secondary, a, {element, 2}},
+               {secondary, b, {path, [2, k]}}, {secondary, c, {body, [{element, 1, '$_'}]}}],
     T = fyris:new(t, Options),
     U = fyris:open(u, [{heir, none}, {index, linear_hash}, {bucket_locks, 64}, {reader_groups, 4}]),
     true = fyris:setopts(T, {heir, none}),
@@ -14,6 +15,7 @@ tables() ->
 objects(T) ->
     true = fyris:insert(T, [{a, 1}, {b, 2}]),
     [{a, _}] = fyris:lookup(T, a),
+    [{b, _}] = fyris:lookup_by(T, by_value, 2),
     _ = fyris:update_counter(T, a, [{2, 1}, {2, 1, 9, 0}]),
     _ = fyris:update_counter(T, c, {2, 1}, {c, 0}),
     true = fyris:update_element(T, a, {2, x}),

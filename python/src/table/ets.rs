@@ -2,11 +2,11 @@
 
 use std::ops::Bound as Limit;
 
-use fyris::RangeOptions;
+use fyris::{RangeOptions, SecondaryIndex};
 use fyris_term::Term;
 use pyo3::prelude::*;
 
-use super::Table;
+use super::{Table, secondary_value};
 use crate::convert::{from_term, from_terms, to_term};
 use crate::errors;
 
@@ -78,6 +78,34 @@ impl Table {
             .iter()
             .map(|objects| from_terms(py, objects))
             .collect()
+    }
+
+    /// The objects that have a value by a secondary index of the table, a list in the order of their keys; in the bags
+    /// those of one key in the order of their insertion. If more than 512 are looked at, all are as they were at one
+    /// moment of the call. Raises BadValue if there is no such index.
+    fn lookup_by<'py>(
+        &self,
+        index: &str,
+        value: &Bound<'py, PyAny>,
+    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let (py, value) = (value.py(), to_term(value)?);
+        let found = py.detach(|| self.table.lookup_by(index, &value));
+        from_terms(py, &found.map_err(errors::store)?)
+    }
+
+    /// Adds a secondary index to the table, which may be in use: what the option secondary would have made. Others read
+    /// and write meanwhile; transactions under way that have the table conflict. Raises BadValue for a wrong value, and if
+    /// there is one of this name.
+    fn add_secondary(&self, index: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let secondary = SecondaryIndex::new(index, secondary_value(value)?);
+        let done = value.py().detach(|| self.table.add_secondary(&secondary));
+        done.map_err(errors::store)
+    }
+
+    /// Removes a secondary index. Raises BadValue if there is none of this name.
+    fn remove_secondary(&self, py: Python<'_>, index: &str) -> PyResult<()> {
+        let done = py.detach(|| self.table.remove_secondary(index));
+        done.map_err(errors::store)
     }
 
     /// The element at a position, from 1, of the object with a key; in the bags a list of them. default if no object

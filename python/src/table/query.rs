@@ -109,7 +109,8 @@ impl Table {
     }
 
     /// Explains select() without running it: a dict of plan (how the objects are found, a str), estimated (about
-    /// how many would be visited) and size (how many there are).
+    /// how many would be visited) and size (how many there are); also secondary, the name of the secondary index that
+    /// finds them, if one does.
     fn explain<'py>(
         &self,
         py: Python<'py>,
@@ -121,6 +122,9 @@ impl Table {
         dict.set_item("plan", found.plan.to_string())?;
         dict.set_item("estimated", found.estimated)?;
         dict.set_item("size", found.size)?;
+        if let Some(name) = found.secondary {
+            dict.set_item("secondary", name.as_str())?;
+        }
         Ok(dict)
     }
 }

@@ -27,6 +27,9 @@ def tables() -> list[fyris.Atom]:
     assert answers == [True, True, True, [4], True]
     first: tuple[object, ...] = towns.lookup("visby")[0]
     assert len(first) == 2
+    rivers = fyris.Table(secondary={"by_river": ("element", 2), "by_length": ("path", [3, "km"])})
+    rivers.insert(("uppsala", "Fyris", {"km": 80}))
+    assert rivers.lookup_by("by_river", "Fyris") == rivers.lookup_by("by_length", 80)
     towns.drop()
     return [fyris.Atom("ok")]
 

@@ -252,7 +252,8 @@ pub unsafe extern "C" fn fyris_table_match_object(
 }
 
 /// Explains `fyris_table_select` without running it: a map of `plan` (how the objects are found), `estimated`
-/// (about how many would be visited) and `size` (how many there are).
+/// (about how many would be visited) and `size` (how many there are); also `secondary`, the name of the secondary index
+/// that finds them, if one does.
 ///
 /// Fails as `fyris_table_select`.
 ///
@@ -270,11 +271,14 @@ pub unsafe extern "C" fn fyris_table_explain(
         // SAFETY: HANDLE: the table and the specification.
         let (table, spec) = unsafe { (table(handle)?, spec_of(spec)?) };
         let found = table.explain(&spec)?;
-        let map = Map::new(vec![
+        let mut pairs = vec![
             (Term::atom("plan"), found.plan),
             (Term::atom("estimated"), Term::integer(found.estimated)),
             (Term::atom("size"), Term::integer(found.size)),
-        ]);
+        ];
+        let by = |name| (Term::atom("secondary"), Term::Atom(name));
+        pairs.extend(found.secondary.map(by));
+        let map = Map::new(pairs);
         // SAFETY: OUT.
         unsafe { out.put(boxed(Term::Map(map))) };
         Ok(())

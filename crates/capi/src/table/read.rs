@@ -35,6 +35,36 @@ pub unsafe extern "C" fn fyris_table_lookup(
     })
 }
 
+/// The objects that have a value by a secondary index: a list, which may be empty, in the order of their keys, in the
+/// bags those of one key in the order of their insertion. `index` is the name of one that the table was made with: the
+/// option `{secondary, Name, Value}` of `fyris_table_new`. Values are equal if they are of the same type: 1 and 1.0 are
+/// two. If more than 512 objects are visited, all are as they were at one moment of the call.
+///
+/// Fails with FYRIS_E_ARGUMENT (the table has no such index), FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
+///
+/// Threads: any.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_table_lookup_by(
+    handle: *const fyris_table,
+    index: *const c_char,
+    value: *const fyris_term,
+    objects: *mut *mut fyris_term,
+    err: *mut fyris_error,
+) -> fyris_code {
+    call(err, || {
+        let out = place(objects)?;
+        // SAFETY: HANDLE: the table and the value.
+        let (table, value) = unsafe { (table(handle)?, term(value, "the value")?) };
+        // SAFETY: TEXT: the name of the index.
+        let index = unsafe { text(index, "the name of the index")? };
+        let found = Term::list(table.lookup_by(index, value)?);
+        // SAFETY: OUT.
+        unsafe { out.put(boxed(found)) };
+        Ok(())
+    })
+}
+
 /// The objects with a key, a list, which may be empty: both in external term format. Takes no lock.
 ///
 /// Fails with FYRIS_E_FORMAT, FYRIS_E_LIMIT, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.

@@ -1,12 +1,12 @@
 //! Changing tables.
 
-use std::ffi::c_void;
+use std::ffi::{c_char, c_void};
 
 use ::fyris_term::Term;
-use fyris::CounterOp;
+use fyris::{CounterOp, SecondaryIndex};
 
 use super::{boxed, fyris_table, place, table, term};
-use crate::args::{array, bytes};
+use crate::args::{array, bytes, text};
 use crate::error::fyris_code::*;
 use crate::error::{Failure, Outcome, call, fyris_code, fyris_error};
 use crate::term::{decode, fyris_term, int};
@@ -323,6 +323,51 @@ pub unsafe extern "C" fn fyris_table_compare_and_swap(
             unsafe { out.put(done) };
         }
         Ok(())
+    })
+}
+
+/// Adds a secondary index to a table in use, as the option `{secondary, Name, Value}` of `fyris_table_new` would have
+/// made it: all objects are in it when this returns. `value` says what it is of: `{element, Position}`, `{path, [...]}` or
+/// `{body, [...]}`. Copies the objects while others go on, and lets transactions under way that have the table conflict.
+///
+/// Fails with FYRIS_E_ARGUMENT (a wrong value, there is one of this name, or the table's index cannot visit all objects),
+/// FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
+///
+/// Threads: any.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_table_add_secondary(
+    handle: *const fyris_table,
+    index: *const c_char,
+    value: *const fyris_term,
+    err: *mut fyris_error,
+) -> fyris_code {
+    call(err, || {
+        // SAFETY: HANDLE: the table and the value.
+        let (table, value) = unsafe { (table(handle)?, term(value, "the value")?) };
+        // SAFETY: TEXT: the name of the index.
+        let index = unsafe { text(index, "the name of the index")? };
+        table.add_secondary(&SecondaryIndex::new(index, value.clone()))?;
+        Ok(())
+    })
+}
+
+/// Removes a secondary index from a table in use. Costs what adding it does.
+///
+/// Fails with FYRIS_E_ARGUMENT (the table has no such index), FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
+///
+/// Threads: any.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_table_remove_secondary(
+    handle: *const fyris_table,
+    index: *const c_char,
+    err: *mut fyris_error,
+) -> fyris_code {
+    call(err, || {
+        // SAFETY: HANDLE: the table; TEXT: the name of the index.
+        let (table, index) = unsafe { (table(handle)?, text(index, "the name of the index")?) };
+        Ok(table.remove_secondary(index)?)
     })
 }
 

@@ -132,7 +132,7 @@ impl Session {
             *known = Known {
                 tables,
                 columns: self.columns.clone(),
-                items: items.chain(["index_info"]).collect(),
+                items: items.chain(["index_info", "secondary"]).collect(),
             };
         }
     }

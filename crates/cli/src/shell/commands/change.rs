@@ -1,5 +1,6 @@
 //! Commands that change a table.
 
+use fyris::SecondaryIndex;
 use fyris_term::Term;
 
 use crate::shell::error::ShellError;
@@ -38,6 +39,35 @@ pub(crate) fn delete_object(session: &mut Session, args: Vec<Term>) -> Result<()
 pub(crate) fn delete_all(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
     let [name] = session.exactly(args, "delete_all TABLE")?;
     session.named(&name)?.delete_all_objects()?;
+    session.display().done("true")
+}
+
+/// Runs `add_secondary [TABLE] NAME VALUE`.
+pub(crate) fn add_secondary(session: &mut Session, mut args: Vec<Term>) -> Result<(), ShellError> {
+    const USAGE: &str = "add_secondary [TABLE] NAME VALUE";
+    let value = args.pop();
+    let (table, name) = session.table_and_one(args, USAGE)?;
+    let (Term::Atom(name), Some(value)) = (&name, value) else {
+        return Err(Session::usage(
+            format!("expected a name, found {name}"),
+            USAGE,
+        ));
+    };
+    table.add_secondary(&SecondaryIndex::new(name.as_str(), value))?;
+    session.display().done("true")
+}
+
+/// Runs `remove_secondary [TABLE] NAME`.
+pub(crate) fn remove_secondary(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
+    const USAGE: &str = "remove_secondary [TABLE] NAME";
+    let (table, name) = session.table_and_one(args, USAGE)?;
+    let Term::Atom(name) = name else {
+        return Err(Session::usage(
+            format!("expected a name, found {name}"),
+            USAGE,
+        ));
+    };
+    table.remove_secondary(name.as_str())?;
     session.display().done("true")
 }
 

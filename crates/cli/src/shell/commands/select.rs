@@ -225,7 +225,8 @@ impl QueryResults {
 
 // ---- plans in words
 
-/// Returns the plan in words: `point 5`, `prefix {a,'_'}`, `range >= 10, < 20` or `full scan`.
+/// Returns the plan in words: `point 5`, `prefix {a,'_'}`, `range >= 10, < 20` or `full scan`; by a secondary index
+/// `point london in by_city`.
 fn plan_words(plan: &Explanation) -> String {
     let bounds = match &plan.plan {
         Term::Map(map) => bounds_of(map),
@@ -236,7 +237,11 @@ fn plan_words(plan: &Explanation) -> String {
         return name;
     }
     let bounds: Vec<String> = bounds.iter().map(bound_words).collect();
-    format!("{name} {}", cut(&bounds.join("; ")))
+    let bounds = cut(&bounds.join("; "));
+    match plan.secondary {
+        Some(index) => format!("{name} {bounds} in {index}"),
+        None => format!("{name} {bounds}"),
+    }
 }
 
 fn bounds_of(map: &Map) -> &[Term] {

@@ -67,7 +67,7 @@ pub(crate) static VERBS: &[Verb] = &[
         name: "new",
         also: &[],
         usage: "new NAME [TYPE] [OPTION ...]",
-        help: "Make a table. TYPE and OPTION are those of ets:new/2: set, ordered_set, bag, duplicate_bag, {keypos, 2} ...",
+        help: "Make a table. TYPE and OPTION are those of ets:new/2: set, ordered_set, bag, duplicate_bag, {keypos, 2}, {secondary, by_city, {element, 3}} ...",
         handler: Terms(tables::new),
     },
     Verb {
@@ -279,6 +279,27 @@ pub(crate) static VERBS: &[Verb] = &[
         usage: "lookup_many [TABLE] [KEY, ...]",
         help: "The objects with each of several keys, in the order of the keys.",
         handler: Terms(browse::lookup_many),
+    },
+    Verb {
+        name: "lookup_by",
+        also: &[],
+        usage: "lookup_by [TABLE] NAME VALUE",
+        help: "The objects that have VALUE by the secondary index NAME, an option of the table: `new people {secondary, by_city, {element, 3}}`, and then `lookup_by people by_city london`.",
+        handler: Terms(browse::lookup_by),
+    },
+    Verb {
+        name: "add_secondary",
+        also: &[],
+        usage: "add_secondary [TABLE] NAME VALUE",
+        help: "Add the secondary index NAME of VALUE to a table with objects: `add_secondary people by_city {element, 3}`.",
+        handler: Terms(change::add_secondary),
+    },
+    Verb {
+        name: "remove_secondary",
+        also: &[],
+        usage: "remove_secondary [TABLE] NAME",
+        help: "Remove the secondary index NAME.",
+        handler: Terms(change::remove_secondary),
     },
     Verb {
         name: "insert",

@@ -155,7 +155,7 @@ mod tests {
             ("snapshot x pe", &["people", "pets"]),
             ("release b", &["before"]),
             ("at b", &["before"]),
-            ("at before looku", &["lookup", "lookup_many"]),
+            ("at before looku", &["lookup", "lookup_by", "lookup_many"]),
             ("at before lookup pe", &["people"]),
             ("at before select where ag", &["age"]),
         ] {

@@ -23,12 +23,14 @@ use crate::{load, process, tables, term};
 const SLICE: usize = 1000;
 /// The percentage of a process's time slice that a slice takes.
 const PERCENT: usize = 12;
+/// The same of one that looks each object up by its key.
+const PERCENT_OF_LOOKUPS: usize = 40;
 
 /// A query between two slices.
 pub(crate) struct QueryPlace {
     query: Mutex<Query>,
     verb: Verb,
-    /// The resources that the specification refers to, which can get into the table.
+    /// The resources that the specification refers to, which can get into the table, or the value.
     _offered: Offered,
 }
 
@@ -52,6 +54,7 @@ pub(super) enum Verb {
     Delete,
     MatchDelete,
     Replace,
+    LookupBy,
 }
 
 impl Verb {
@@ -83,8 +86,16 @@ impl Verb {
     fn is_list(self) -> bool {
         matches!(
             self,
-            Verb::Select | Verb::Reverse | Verb::Match | Verb::MatchObject
+            Verb::Select | Verb::Reverse | Verb::Match | Verb::MatchObject | Verb::LookupBy
         )
+    }
+
+    /// Returns the percentage of a process's time slice that a slice takes.
+    fn percent(self) -> usize {
+        match self {
+            Verb::LookupBy => PERCENT_OF_LOOKUPS,
+            _ => PERCENT,
+        }
     }
 
     fn query(self, env: Env, table: &Table, spec: &MatchSpec, back: bool) -> Result<Query, Fail> {
@@ -125,19 +136,36 @@ pub(super) fn query(env: Env, args: &[Term]) -> Reply {
     let (spec, offered) = read_spec(env, args[1], verb)?;
     tables::with(env, args[0], |table, _| {
         // Lists grow at the front, so what is to be in order is found the other way round.
-        let mut query = verb.query(env, table, &spec, verb != Verb::Reverse)?;
-        let (more, value) = slice(env, &mut query, verb, atom::nil(env))?;
-        if !more {
-            return Ok(env.make_tuple(&[atom::done(env), value]));
-        }
-        let place = QueryPlace {
-            query: Mutex::new(query),
-            verb,
-            _offered: offered,
-        };
-        let place = load::wrap(env, place);
-        Ok(env.make_tuple(&[atom::more(env), place, value]))
+        let query = verb.query(env, table, &spec, verb != Verb::Reverse)?;
+        begin(env, query, verb, offered)
     })
+}
+
+/// Implements `query_by(Table, Index, Value)`: returns what [`query`] does, the objects from the last to the first.
+pub(super) fn query_by(env: Env, args: &[Term]) -> Reply {
+    let index = atom::from_machine(env, args[1]).ok_or(BAD)?;
+    let (value, offered) = term::offer(|| term::read(env, args[2]));
+    let value = value?;
+    tables::with(env, args[0], |table, _| {
+        // By identity: it goes on after a rename.
+        let query = table.by_identity().query_by(index.as_str(), &value)?;
+        begin(env, query, Verb::LookupBy, offered)
+    })
+}
+
+/// Runs the first slice of a query.
+fn begin(env: Env, mut query: Query, verb: Verb, offered: Offered) -> Reply {
+    let (more, value) = slice(env, &mut query, verb, atom::nil(env))?;
+    if !more {
+        return Ok(env.make_tuple(&[atom::done(env), value]));
+    }
+    let place = QueryPlace {
+        query: Mutex::new(query),
+        verb,
+        _offered: offered,
+    };
+    let place = load::wrap(env, place);
+    Ok(env.make_tuple(&[atom::more(env), place, value]))
 }
 
 /// Implements `step(Query, List)`: returns the list or the number when there is nothing left to do, else
@@ -156,23 +184,23 @@ pub(super) fn step(env: Env, args: &[Term]) -> Reply {
 /// Runs one slice; returns whether there are more, and the list so far or the number.
 fn slice(env: Env, query: &mut Query, verb: Verb, tail: Term) -> Result<(bool, Term), Fail> {
     if verb.is_list() {
-        return list_slice(env, query, tail);
+        return list_slice(env, query, verb, tail);
     }
     let before = query.visited();
     let more = query.step(SLICE)?;
-    consume(env, (query.visited() - before) as usize, more);
+    consume(env, verb, (query.visited() - before) as usize, more);
     Ok((more, env.make_int(query.count() as i64)))
 }
 
 /// Takes a share of the process's time slice: by the objects visited, or the whole share if this was not the last slice,
 /// which may also have passed over keys that hold nothing in a snapshot.
-fn consume(env: Env, visited: usize, more: bool) {
+fn consume(env: Env, verb: Verb, visited: usize, more: bool) {
     let share = if more { SLICE } else { visited.min(SLICE) };
-    env.consume(PERCENT * share / SLICE);
+    env.consume(verb.percent() * share / SLICE);
 }
 
 /// Runs one slice of a query for values, which become terms of the machine as they are found.
-fn list_slice(env: Env, query: &mut Query, tail: Term) -> Result<(bool, Term), Fail> {
+fn list_slice(env: Env, query: &mut Query, verb: Verb, tail: Term) -> Result<(bool, Term), Fail> {
     let before = query.visited();
     let mut found: Vec<Term> = Vec::new();
     let (more, list) = with_maker(env, usize::MAX, |maker, stack| {
@@ -185,7 +213,7 @@ fn list_slice(env: Env, query: &mut Query, tail: Term) -> Result<(bool, Term), F
         let push = |tail, &value: &Term| maker.cell(value, tail);
         Ok::<_, Fail>((more, found.iter().fold(tail, push)))
     })?;
-    consume(env, (query.visited() - before) as usize, more);
+    consume(env, verb, (query.visited() - before) as usize, more);
     Ok((more, list))
 }
 

@@ -276,6 +276,33 @@ fn drain_all(env: Env, args: &[Term]) -> Reply {
     })
 }
 
+/// Implements `add_secondary(Table, Index, Value)`, on a scheduler for long work.
+pub(super) fn add_secondary(env: Env, args: &[Term]) -> Reply {
+    Ok(env.go_dirty(entry!(add_secondary_now), args))
+}
+
+fn add_secondary_now(env: Env, args: &[Term]) -> Reply {
+    let index = atom::from_machine(env, args[1]).ok_or(BAD)?;
+    let secondary = fyris::SecondaryIndex::new(index.as_str(), term::read(env, args[2])?);
+    tables::with(env, args[0], |table, _| {
+        table.add_secondary(&secondary)?;
+        Ok(atom::r#true(env))
+    })
+}
+
+/// Implements `remove_secondary(Table, Index)`, on a scheduler for long work.
+pub(super) fn remove_secondary(env: Env, args: &[Term]) -> Reply {
+    Ok(env.go_dirty(entry!(remove_secondary_now), args))
+}
+
+fn remove_secondary_now(env: Env, args: &[Term]) -> Reply {
+    let index = atom::from_machine(env, args[1]).ok_or(BAD)?;
+    tables::with(env, args[0], |table, _| {
+        table.remove_secondary(index.as_str())?;
+        Ok(atom::r#true(env))
+    })
+}
+
 /// Implements `compare_and_swap/3`.
 pub(super) fn compare_and_swap(env: Env, args: &[Term]) -> Reply {
     tables::with(env, args[0], |table, _| {
@@ -321,18 +348,23 @@ pub(super) fn get_in(env: Env, args: &[Term]) -> Reply {
     })
 }
 
-/// Implements `explain/2`: returns `{Kind, Plan, Estimated, Size}`.
+/// Implements `explain/2`: returns `{Kind, Plan, Estimated, Size, Secondary}`, of which the last is a list of the name of
+/// the secondary index, or empty.
 pub(super) fn explain(env: Env, args: &[Term]) -> Reply {
     // The plan, which has constants of the specification, may refer to resources.
     let (spec, _offered) = term::offer(|| term::read(env, args[1]));
     let spec = fyris::MatchSpec::new(&spec?).map_err(Error::BadMatchSpec)?;
     tables::with(env, args[0], |table, _| {
         let explanation = table.explain(&spec)?;
+        let secondary = explanation
+            .secondary
+            .map(|name| atom::to_machine(env, name));
         Ok(env.make_tuple(&[
             env.make_atom(explanation.kind.name().as_bytes()),
             term::make(env, &explanation.plan),
             env.make_int(explanation.estimated as i64),
             env.make_int(explanation.size as i64),
+            env.make_list(secondary.as_slice()),
         ]))
     })
 }
