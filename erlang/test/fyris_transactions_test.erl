@@ -54,6 +54,38 @@ keys(T, Key) -> [Key | keys(T, fyris:next(T, Key))].
 chunks('$end_of_table') -> [];
 chunks({Found, Next}) -> Found ++ chunks(fyris:select(Next)).
 
+%% Two transactions, one within the time of the other, look for what the other puts in, whose key is an atom that no
+%% table had until then: one of them sees it.
+new_atoms_are_looked_for_test_() ->
+    [{atom_to_list(F), fun() -> new_atoms_are_looked_for(F, Look) end}
+     || {F, Look} <- [{lookup, fun(W, A) -> fyris:lookup(W, A) end},
+                      {lookup_many, fun(W, A) -> lists:append(fyris:lookup_many(W, [A])) end},
+                      {delete_object, fun(W, A) -> fyris:delete_object(W, {A}), [] end}]].
+
+new_atoms_are_looked_for(F, Look) ->
+    T = fyris:new(t, [public]),
+    [A, B] = [list_to_atom(lists:concat([?MODULE, " ", F, " ", N])) || N <- [a, b]],
+    Inner = fun(Tx) -> W = fyris:within(Tx, T), fyris:insert(W, {A}), fyris:lookup(W, B) end,
+    Outer = fun(Tx) ->
+                    W = fyris:within(Tx, T),
+                    Found = Look(W, A),
+                    ok = run_once(fun() -> {atomic, []} = fyris:transaction(Inner) end),
+                    fyris:insert(W, {B}),
+                    Found
+            end,
+    {atomic, Found} = fyris:transaction(Outer),
+    ?assertEqual(case F of delete_object -> {[], [{B}]}; _ -> {[{A}], lists:sort([{A}, {B}])} end, {Found, all_of(T)}),
+    fyris:delete(T).
+
+%% Runs it in another process, if this one has not had that done.
+run_once(Fun) ->
+    case put(has_run, true) of
+        true -> erase(has_run), ok;
+        undefined ->
+            {_, Monitor} = spawn_monitor(Fun),
+            receive {'DOWN', Monitor, _, _, normal} -> ok end
+    end.
+
 %% An end of each kind, in the forms of Mnesia; and nothing is left.
 aborts_test() ->
     T = table(set),

@@ -26,7 +26,7 @@ pub(crate) use verbs::RangePlace;
 
 use std::ffi::CStr;
 
-use fyris::Error;
+use fyris::{Error, Table};
 use fyris_term::AtomError;
 use fyris_term::key::KeyBuf;
 use rustler::sys::ErlNifFunc;
@@ -160,6 +160,15 @@ fn if_known<R>(f: impl FnOnce() -> Result<R, Error>) -> Result<Option<R>, Fail> 
         Err(Error::Atom(AtomError::TableFull)) => Ok(None),
         found => Ok(found.map(Some)?),
     }
+}
+
+/// Looks for a key with an atom that Fyris does not have. It is not there, but a transaction has to know what was looked
+/// for.
+fn miss(env: Env, table: &Table, key: Term) -> Result<(), Fail> {
+    with_key(env, key, |key| {
+        table.member(key)?;
+        Ok(())
+    })
 }
 
 /// Runs an expression on the key of a term, as an [`AsKey`](fyris::AsKey): on an integer, which is not written to

@@ -220,16 +220,22 @@ pub(super) fn count_between(env: Env, args: &[Term]) -> Reply {
 
 /// Implements `lookup_some(Table, Keys)`: returns the objects of the first keys, the last ones first; `{Rest, Lists}`.
 pub(super) fn lookup_some(env: Env, args: &[Term]) -> Reply {
-    let (mut keys, mut are_known) = (Vec::new(), Vec::new());
+    let (mut keys, mut are_known, mut unknown) = (Vec::new(), Vec::new(), Vec::new());
     let mut elements = env.elements(args[1]);
     for element in elements.by_ref().take(SLICE / 4) {
         let key = super::if_known(|| term::read(env, element))?;
         are_known.push(key.is_some());
-        keys.extend(key);
+        match key {
+            Some(key) => keys.push(key),
+            None => unknown.push(element),
+        }
     }
     let rest = elements.list_left().ok_or(BAD)?;
     env.consume(PERCENT / 2);
     tables::with(env, args[0], |table, _| {
+        for &key in &unknown {
+            super::miss(env, table, key)?;
+        }
         let mut found = table.lookup_many(&keys)?.into_iter().rev();
         let list = |&is_known: &bool| {
             let objects = is_known.then(|| found.next()).flatten().unwrap_or_default();

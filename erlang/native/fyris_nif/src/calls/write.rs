@@ -29,7 +29,11 @@ pub(super) fn delete(env: Env, args: &[Term]) -> Reply {
 pub(super) fn delete_object(env: Env, args: &[Term]) -> Reply {
     tables::with(env, args[0], |table, _| {
         let object = MachineObject::new(env, args[1]);
-        super::if_known(|| table.delete_like(&object))?;
+        let done = super::if_known(|| table.delete_like(&object))?;
+        let key = env.tuple(args[1]).and_then(|e| e.get(table.keypos() - 1));
+        if let (None, Some(&key)) = (done, key) {
+            super::miss(env, table, key)?;
+        }
         Ok(atom::r#true(env))
     })
 }
