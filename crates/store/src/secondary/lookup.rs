@@ -2,7 +2,6 @@
 
 use fyris_sync::reclaim::LocalGuard;
 use fyris_term::Term;
-use fyris_term::key::KeyBuf;
 use smallvec::SmallVec;
 
 use super::Candidates;
@@ -10,6 +9,7 @@ use crate::chain;
 #[cfg(doc)]
 use crate::error::Error;
 use crate::error::Result;
+use crate::keys::AsKey;
 use crate::query::Query;
 use crate::record::{Object, newest};
 use crate::slot::Content;
@@ -21,7 +21,8 @@ const SLICE: usize = 4096;
 
 impl Table {
     /// Returns the objects that have a value by a secondary index ([`Options::secondary`]), in the order of their keys;
-    /// of one key, in a bag, in insertion order. The value is compared as patterns compare it, by `=:=`.
+    /// of one key, in a bag, in insertion order. The value, given as keys are ([`AsKey`]), is compared as patterns compare it,
+    /// by `=:=`.
     ///
     /// O(log n + objects found), and of objects that were changed while a snapshot lives also these.
     ///
@@ -50,7 +51,7 @@ impl Table {
     /// [`Error::NoSecondaryIndex`]; [`Error::NoSuchTable`], [`Error::NoAccess`].
     ///
     /// [`Options::secondary`]: crate::Options::secondary
-    pub fn lookup_by(&self, index: &str, value: &Term) -> Result<Vec<Term>> {
+    pub fn lookup_by(&self, index: &str, value: &(impl AsKey + ?Sized)) -> Result<Vec<Term>> {
         let mut found = Vec::new();
         self.each_by(index, value, |object| found.push(object.to_term()))?;
         Ok(found)
@@ -74,11 +75,15 @@ impl Table {
     /// # Errors
     ///
     /// As [`Table::lookup_by`].
-    pub fn each_by(&self, index: &str, value: &Term, mut f: impl FnMut(Object<'_>)) -> Result<()> {
-        let value = KeyBuf::encode(value);
+    pub fn each_by(
+        &self,
+        index: &str,
+        value: &(impl AsKey + ?Sized),
+        mut f: impl FnMut(Object<'_>),
+    ) -> Result<()> {
         let left = self.read(|view, pin| {
             let of = view.secondaries().named(index)?;
-            let left = Candidates::new(of, value.bytes());
+            let left = value.with(|value| Candidates::new(of, value.bytes()));
             if !self.is_live() {
                 return Ok(Some(left));
             }
@@ -87,7 +92,7 @@ impl Table {
             };
             for content in found {
                 let object = newest(content, self.keypos());
-                if of.has(&object, value.bytes()) {
+                if of.has(&object, &left.value) {
                     f(object);
                 }
             }
@@ -117,13 +122,10 @@ impl Table {
     /// # Errors
     ///
     /// [`Error::NoSecondaryIndex`]; [`Error::NoSuchTable`], [`Error::NoAccess`].
-    pub fn query_by(&self, index: &str, value: &Term) -> Result<Query> {
-        let value = KeyBuf::encode(value);
+    pub fn query_by(&self, index: &str, value: &(impl AsKey + ?Sized)) -> Result<Query> {
         let of = self.read(|view, _| view.secondaries().named(index).cloned())?;
-        Ok(Query::of_candidates(
-            self,
-            Candidates::new(&of, value.bytes()),
-        ))
+        let left = value.with(|value| Candidates::new(&of, value.bytes()));
+        Ok(Query::of_candidates(self, left))
     }
 }
 

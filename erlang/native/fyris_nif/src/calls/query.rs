@@ -10,7 +10,7 @@ use fyris::{Chunk, Continuation, Error, MatchSpec, Query, Table, TableId, TableT
 use fyris_query::{Machine, Wanted};
 use fyris_term::Term as Owned;
 
-use super::point;
+use super::{point, with_any_key};
 use crate::call::{BAD, Fail, Reply};
 use crate::kind::atom;
 use crate::kind::node::node_name;
@@ -30,7 +30,7 @@ const PERCENT_OF_LOOKUPS: usize = 40;
 pub(crate) struct QueryPlace {
     query: Mutex<Query>,
     verb: Verb,
-    /// The resources that the specification refers to, which can get into the table, or the value.
+    /// The resources that the specification refers to, which can get into the table.
     _offered: Offered,
 }
 
@@ -144,13 +144,15 @@ pub(super) fn query(env: Env, args: &[Term]) -> Reply {
 /// Implements `query_by(Table, Index, Value)`: returns what [`query`] does, the objects from the last to the first.
 pub(super) fn query_by(env: Env, args: &[Term]) -> Reply {
     let index = atom::from_machine(env, args[1]).ok_or(BAD)?;
-    let (value, offered) = term::offer(|| term::read(env, args[2]));
-    let value = value?;
-    tables::with(env, args[0], |table, _| {
-        // By identity: it goes on after a rename.
-        let query = table.by_identity().query_by(index.as_str(), &value)?;
-        begin(env, query, Verb::LookupBy, offered)
-    })
+    with_any_key!(env, args[2], |value| tables::with(
+        env,
+        args[0],
+        |table, _| {
+            // By identity: it goes on after a rename.
+            let query = table.by_identity().query_by(index.as_str(), value)?;
+            begin(env, query, Verb::LookupBy, Offered::of(&[]))
+        }
+    ))
 }
 
 /// Runs the first slice of a query.
