@@ -131,7 +131,7 @@ store_swap_unturned     |                    | -p fyris --test transactions watc
 store_cleared_beside    |                    | -p fyris --test transactions watched
 store_announced_unsealed |                   | -p fyris --test transactions watched
 store_commit_announced_late |                | -p fyris --test transactions watched
-store_values_unguarded  |                    | -p fyris --test transactions anomalies::
+store_values_unguarded  |                    | -p fyris --test transactions races::a_value
 store_values_unvalidated |                   | -p fyris --test transactions anomalies::
 store_own_values_missed |                    | -p fyris --lib secondary::
 store_candidates_torn   |                    | -p fyris --lib secondary::

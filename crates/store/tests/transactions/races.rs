@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use fyris::{Error, Options, Protection, Setting, Store, Table, TableType, term};
+use fyris::{Error, Options, Protection, SecondaryIndex, Setting, Store, Table, TableType, term};
 use fyris_term::{Atom, Term};
 
 use crate::serial::{kinds_of, object};
@@ -469,4 +469,60 @@ fn all_at_once_goes_on() {
         store.collect();
         assert_eq!((table.len(), table.memory_by_kind().objects), (0, 0));
     }
+}
+
+/// A transaction finds no object of a value and writes; a single write brings one, and its thread looks for what the
+/// transaction has written. If it is not there yet, the transaction comes later, and has to have found the object.
+#[test]
+fn a_value_that_was_looked_for_is_guarded() {
+    use std::sync::Barrier;
+    let store = Store::new();
+    let by = SecondaryIndex::element("by", 2);
+    let found_by = table(&store, Options::set().secondary(by));
+    let said = table(&store, Options::set());
+    let until = Instant::now() + Duration::from_millis(1500);
+    let (begin, end, stop) = (Barrier::new(2), Barrier::new(2), AtomicBool::new(false));
+    let mut wrong = None;
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| {
+            let mut committed = Vec::new();
+            for round in 0_i64.. {
+                begin.wait();
+                if stop.load(Ordering::Relaxed) {
+                    break;
+                }
+                let transaction = store.begin();
+                let tables = (transaction.table(&found_by), transaction.table(&said));
+                let (Ok(found_by), Ok(said)) = tables else {
+                    panic!("nothing was read");
+                };
+                let none = found_by.lookup_by("by", &round).expect("live").is_empty();
+                said.insert(&term!({1, (round)})).expect("live");
+                committed.push(none && transaction.commit().is_ok());
+                end.wait();
+            }
+            committed
+        });
+        let mut seen = Vec::new();
+        for round in 0_i64.. {
+            if Instant::now() >= until {
+                stop.store(true, Ordering::Relaxed);
+                begin.wait();
+                break;
+            }
+            begin.wait();
+            // At another moment of the transaction each time.
+            for _ in 0..round % 64 * 16 {
+                std::hint::spin_loop();
+            }
+            found_by.insert(&term!({1, (round)})).expect("room");
+            let there = said.lookup(&Term::Int(1)).expect("live");
+            seen.push(there == [term!({1, (round)})]);
+            end.wait();
+        }
+        let committed = other.join().expect("no panic");
+        let mut rounds = committed.iter().zip(&seen);
+        wrong = rounds.position(|(&committed, &seen)| committed && !seen);
+    });
+    assert_eq!(wrong, None);
 }
