@@ -23,10 +23,10 @@ def use():
         table[i % 100] = "x" * (i % 300)
 
 loader = in_thread(load)
-assert loader in [in_thread(use) for _ in range(20)]
+later = [in_thread(use) for _ in range(20)]
 use()
 assert len(table) == 100
-print("good")
+print("met" if loader in later else "not met")
 """
 
 
@@ -37,7 +37,8 @@ def said_by(program):
 
 
 def test_any_thread_may_import():
-    assert said_by(LATE) == "good\n"
+    # The system may give the id to another thread first, most often not.
+    assert "met\n" in (said_by(LATE) for _ in range(10))
 
 
 # Children of a process whose threads write: they are told, whatever the threads had locked.
