@@ -4,11 +4,10 @@ use fyris_index::{Batch, Entry, Index};
 use fyris_sync::atomic::{Ordering, fence};
 use fyris_sync::reclaim::Guard;
 
-use super::{EACH, Navigate};
+use super::{EACH, Navigate, Span};
 use crate::key_kind::KeyKind;
 use crate::pending::{CommitPart, CommitState, Decision};
 use crate::record::RecordPtr;
-use crate::secondary::Candidates;
 use crate::slot::{Before, Content, Held, Slot};
 use crate::table_data::TableData;
 use crate::version::VersionPtr;
@@ -88,10 +87,10 @@ where
             false => &reads.values,
         };
         for (index, value) in values {
-            let (mut left, mut more) = (Candidates::new(&index.definition, value), true);
+            let (mut left, mut more) = (Span::ALL, true);
             while more {
                 let mut keys = Vec::new();
-                more = index.read(&mut left, false, EACH, pin, &mut keys);
+                more = index.read(value, &mut left, false, EACH, pin, &mut keys);
                 keys.iter().try_for_each(|key| f(K::from_bytes(key)))?;
             }
         }

@@ -201,7 +201,7 @@ impl Table {
 fn estimate(part: &Part, view: &impl View, pin: &LocalGuard) -> usize {
     match part {
         Part::Key(_) => 1,
-        Part::Indexed(left) => count_candidates(left.clone(), view, pin),
+        Part::Indexed(left) => count_candidates(left, view, pin),
         Part::Waiting { addresses, .. } => addresses.len(),
         Part::Span(span) if *span == Span::ALL => view.about(),
         Part::Span(span) => count_or_guess(span, view, pin),
@@ -209,10 +209,10 @@ fn estimate(part: &Part, view: &impl View, pin: &LocalGuard) -> usize {
 }
 
 /// Counts them, up to some number.
-fn count_candidates(mut left: Candidates, view: &impl View, pin: &LocalGuard) -> usize {
-    let mut keys = Vec::new();
+fn count_candidates(left: &Candidates, view: &impl View, pin: &LocalGuard) -> usize {
+    let (by, mut keys) = (left.by_value(), Vec::new());
     view.read_many(pin)
-        .candidates(&mut left, false, EXACTLY, pin, &mut keys);
+        .candidates(by, &mut left.keys.clone(), false, EXACTLY, pin, &mut keys);
     keys.len()
 }
 

@@ -336,12 +336,13 @@ impl Scan {
         pin: &impl Guard,
         records: &mut Vec<Content>,
     ) -> Rest {
-        let mut keys = Vec::new();
-        let Some(more) = reader.candidates(&mut left, self.goes_down(), want, pin, &mut keys)
+        let (mut keys, mut span) = (Vec::new(), std::mem::replace(&mut left.keys, Span::ALL));
+        let by = left.by_value();
+        let Some(more) = reader.candidates(by, &mut span, self.goes_down(), want, pin, &mut keys)
         else {
             // It has been removed since the scan was made.
             let rest = match self.ordered {
-                true => left.keys,
+                true => span,
                 false => Span::ALL,
             };
             return self.fetch(Part::Span(rest), reader, want, pin, records);
@@ -357,6 +358,7 @@ impl Scan {
                 records[already..].reverse();
             }
         }
+        left.keys = span;
         Rest::Candidates(left, more)
     }
 

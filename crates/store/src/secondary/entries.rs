@@ -69,7 +69,21 @@ pub(crate) struct Candidates {
     pub(crate) keys: Span,
 }
 
+/// A value by a secondary index. Who looks up by it borrows both, and so writes nothing that others read.
+#[derive(Clone, Copy)]
+pub(crate) struct ByValue<'v> {
+    pub(crate) of: &'v Definition,
+    pub(crate) value: &'v [u8],
+}
+
 impl Candidates {
+    pub(crate) fn by_value(&self) -> ByValue<'_> {
+        ByValue {
+            of: &self.of,
+            value: &self.value,
+        }
+    }
+
     /// All keys of a value, which is encoded as a key.
     pub(crate) fn new(of: &Arc<Definition>, value: &[u8]) -> Candidates {
         Candidates {
@@ -114,24 +128,23 @@ impl Secondary {
         self.entries.contains_key(&joined(value, key)[..], pin)
     }
 
-    /// Appends the keys of up to `want` candidates, back: from the last one, and takes them out of those that are left.
-    /// Returns whether there may be more.
+    /// Appends up to `want` of the keys of a value, back: from the last one, and takes them out of `keys`. Returns whether there may be more.
     pub(crate) fn read(
         &self,
-        left: &mut Candidates,
+        value: &[u8],
+        keys: &mut Span,
         back: bool,
         want: usize,
         pin: &impl Guard,
         out: &mut Vec<KeyBytes>,
     ) -> bool {
-        let value = &left.value;
         let bound = |key: &Bound<Vec<u8>>, open: Bound<EntryBytes>| match key {
             Bound::Included(key) => Bound::Included(joined(value, key)),
             Bound::Excluded(key) => Bound::Excluded(joined(value, key)),
             Bound::Unbounded => open,
         };
-        let from = bound(&left.keys.from, Bound::Included(joined(value, &[])));
-        let to = bound(&left.keys.to, behind_all(value));
+        let from = bound(&keys.from, Bound::Included(joined(value, &[])));
+        let to = bound(&keys.to, behind_all(value));
         let bounds = (
             from.as_ref().map(|key| &key[..]),
             to.as_ref().map(|key| &key[..]),
@@ -153,7 +166,7 @@ impl Secondary {
             }
         }
         if let Some(last) = out.last() {
-            left.keys.leave(last, back);
+            keys.leave(last, back);
         }
         true
     }

@@ -4,12 +4,13 @@ use fyris_sync::reclaim::LocalGuard;
 use fyris_term::Term;
 use smallvec::SmallVec;
 
-use super::Candidates;
+use super::{ByValue, Candidates};
 use crate::chain;
 #[cfg(doc)]
 use crate::error::Error;
 use crate::error::Result;
 use crate::keys::AsKey;
+use crate::ops::Span;
 use crate::query::Query;
 use crate::record::{Object, newest};
 use crate::slot::Content;
@@ -83,20 +84,23 @@ impl Table {
     ) -> Result<()> {
         let left = self.read(|view, pin| {
             let of = view.secondaries().named(index)?;
-            let left = value.with(|value| Candidates::new(of, value.bytes()));
-            if !self.is_live() {
-                return Ok(Some(left));
-            }
-            let Some(found) = few(view, left.clone(), pin) else {
-                return Ok(Some(left));
-            };
-            for content in found {
-                let object = newest(content, self.keypos());
-                if of.has(&object, &left.value) {
-                    f(object);
+            value.with(|value| {
+                let by = ByValue {
+                    of,
+                    value: value.bytes(),
+                };
+                let live = self.is_live().then(|| few(view, by, pin)).flatten();
+                let Some(found) = live else {
+                    return Ok(Some(Candidates::new(of, by.value)));
+                };
+                for content in found {
+                    let object = newest(content, self.keypos());
+                    if of.has(&object, by.value) {
+                        f(object);
+                    }
                 }
-            }
-            Ok(None)
+                Ok(None)
+            })
         })?;
         if let Some(left) = left {
             let mut query = Query::of_candidates(self, left);
@@ -131,13 +135,9 @@ impl Table {
 
 /// Reads the objects of all candidates of the live table, if these are few and no commit came in between: the entries of
 /// what it has displaced may be gone.
-fn few(
-    view: TableView<'_>,
-    mut left: Candidates,
-    pin: &LocalGuard,
-) -> Option<SmallVec<[Content; 4]>> {
+fn few(view: TableView<'_>, by: ByValue<'_>, pin: &LocalGuard) -> Option<SmallVec<[Content; 4]>> {
     let (mut reader, mut keys) = (view.read_many(pin), Vec::new());
-    if reader.candidates(&mut left, false, FEW + 1, pin, &mut keys)? {
+    if reader.candidates(by, &mut Span::ALL.clone(), false, FEW + 1, pin, &mut keys)? {
         return None;
     }
     let mut found = SmallVec::new();

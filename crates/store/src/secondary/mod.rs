@@ -35,5 +35,5 @@ mod upkeep;
 
 pub use definition::SecondaryIndex;
 pub(crate) use definition::{Definition, MOST};
-pub(crate) use entries::{Candidates, KeyBytes, Secondaries, Secondary};
+pub(crate) use entries::{ByValue, Candidates, KeyBytes, Secondaries, Secondary};
 pub(crate) use upkeep::HandedOver;

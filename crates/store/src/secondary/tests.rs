@@ -8,8 +8,8 @@ use fyris_term::Term;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-use super::Candidates;
 use crate::ids::TableType;
+use crate::ops::Span;
 use crate::{CounterOp, MatchSpec, Options, SecondaryIndex, Store, Table, term};
 
 const TYPES: [TableType; 4] = [
@@ -297,8 +297,14 @@ fn values_that_begin_alike_are_told_apart() {
         let data = table.shared().any_data(&pin).expect("it lives");
         let value = fyris_term::key::KeyBuf::encode(value);
         let secondary = data.secondaries().iter().next().expect("there is one");
-        let mut left = Candidates::new(&secondary.definition, value.bytes());
-        secondary.read(&mut left, false, 10, &pin, &mut keys);
+        secondary.read(
+            value.bytes(),
+            &mut Span::ALL.clone(),
+            false,
+            10,
+            &pin,
+            &mut keys,
+        );
         keys.len()
     };
     assert_eq!((keys_of(&term!(1)), keys_of(&term!(1.0))), (2, 1));

@@ -12,7 +12,7 @@ use crate::commits::Undo;
 use crate::error::Result;
 use crate::keys::{AsKey, ShortKey};
 use crate::ops::{Navigate, Span};
-use crate::secondary::{Candidates, KeyBytes};
+use crate::secondary::{ByValue, KeyBytes};
 use crate::slot::{Content, Moment, Now, Slot};
 use crate::table_data::{AnyTableData, with_data};
 
@@ -90,14 +90,15 @@ pub(super) fn go(
 /// Reads candidates: see [`ReadMany::candidates`].
 pub(super) fn read_candidates(
     data: &AnyTableData,
-    left: &mut Candidates,
+    by: ByValue<'_>,
+    keys: &mut Span,
     back: bool,
     want: usize,
     pin: &impl Guard,
     out: &mut Vec<KeyBytes>,
 ) -> Option<bool> {
-    let secondary = data.secondaries().of(&left.of)?;
-    Some(secondary.read(left, back, want, pin, out))
+    let secondary = data.secondaries().of(by.of)?;
+    Some(secondary.read(by.value, keys, back, want, pin, out))
 }
 
 impl<'d> View for Live<'d> {
@@ -195,13 +196,14 @@ impl<'d> ReadMany for LiveReader<'d, '_> {
 
     fn candidates(
         &mut self,
-        left: &mut Candidates,
+        by: ByValue<'_>,
+        keys: &mut Span,
         back: bool,
         want: usize,
         pin: &impl Guard,
         out: &mut Vec<KeyBytes>,
     ) -> Option<bool> {
-        read_candidates(self.data, left, back, want, pin, out)
+        read_candidates(self.data, by, keys, back, want, pin, out)
     }
 
     fn get(

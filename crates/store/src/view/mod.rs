@@ -33,7 +33,7 @@ use crate::chain::{self, Fingerprints};
 use crate::error::Result;
 use crate::keys::AsKey;
 use crate::ops::Span;
-use crate::secondary::{Candidates, KeyBytes};
+use crate::secondary::{ByValue, KeyBytes};
 use crate::slot::Content;
 
 pub(crate) use live::{Live, LiveReader};
@@ -135,11 +135,12 @@ pub(crate) trait ReadMany {
         out: &mut Vec<Content>,
     ) -> bool;
 
-    /// Appends the keys of up to `want` candidates of a secondary index, in the order of keys, back: from the last one,
-    /// and takes them out of those that are left. Returns whether there may be more; `None` if there is no such index.
+    /// Appends up to `want` of the keys that a secondary index has under a value, in the order of keys, back: from the
+    /// last one, and takes them out of `keys`. Returns whether there may be more; `None` if there is no such index.
     fn candidates(
         &mut self,
-        left: &mut Candidates,
+        by: ByValue<'_>,
+        keys: &mut Span,
         back: bool,
         want: usize,
         pin: &impl Guard,

@@ -8,7 +8,7 @@ use crate::chain::Fingerprints;
 use crate::error::Result;
 use crate::keys::AsKey;
 use crate::ops::Span;
-use crate::secondary::{Candidates, KeyBytes, Secondaries};
+use crate::secondary::{ByValue, KeyBytes, Secondaries};
 use crate::slot::Content;
 
 /// The view that a handle of a table reads by.
@@ -141,13 +141,14 @@ impl<'d> ReadMany for TableReader<'d, '_> {
 
     fn candidates(
         &mut self,
-        left: &mut Candidates,
+        by: ByValue<'_>,
+        keys: &mut Span,
         back: bool,
         want: usize,
         pin: &impl Guard,
         out: &mut Vec<KeyBytes>,
     ) -> Option<bool> {
-        either!(TableReader, self, reader => reader.candidates(left, back, want, pin, out))
+        either!(TableReader, self, reader => reader.candidates(by, keys, back, want, pin, out))
     }
 
     fn get(

@@ -8,7 +8,7 @@ use super::{ReadMany, Step, View};
 use crate::error::Result;
 use crate::keys::AsKey;
 use crate::ops::{Navigate, Span};
-use crate::secondary::{Candidates, KeyBytes};
+use crate::secondary::{ByValue, KeyBytes};
 use crate::slot::{Before, Content};
 use crate::table_data::{AnyTableData, with_data};
 
@@ -113,12 +113,13 @@ impl ReadMany for Past<'_> {
 
     fn candidates(
         &mut self,
-        left: &mut Candidates,
+        by: ByValue<'_>,
+        keys: &mut Span,
         back: bool,
         want: usize,
         pin: &impl Guard,
         out: &mut Vec<KeyBytes>,
     ) -> Option<bool> {
-        read_candidates(self.data, left, back, want, pin, out)
+        read_candidates(self.data, by, keys, back, want, pin, out)
     }
 }

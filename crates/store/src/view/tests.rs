@@ -15,7 +15,7 @@ use crate::keys::AsKey;
 use crate::ops::Span;
 use crate::query::scan::{Pace, Part, Scan};
 use crate::record::newest;
-use crate::secondary::{Candidates, KeyBytes};
+use crate::secondary::{ByValue, KeyBytes};
 use crate::slot::Content;
 use crate::{Options, Owner, Store, Table};
 
@@ -199,7 +199,8 @@ impl ReadMany for &Copied {
 
     fn candidates(
         &mut self,
-        _: &mut Candidates,
+        _: ByValue<'_>,
+        _: &mut Span,
         _: bool,
         _: usize,
         _: &impl Guard,

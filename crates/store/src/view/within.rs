@@ -15,7 +15,7 @@ use crate::ids::TableType;
 use crate::keys::AsKey;
 use crate::ops::{EACH, Span, append};
 use crate::record::newest;
-use crate::secondary::{Candidates, KeyBytes};
+use crate::secondary::{ByValue, KeyBytes};
 use crate::slot::Content;
 use crate::table_data::with_data;
 use crate::transaction::TransactionPart;
@@ -435,20 +435,21 @@ impl ReadMany for Within<'_> {
 
     fn candidates(
         &mut self,
-        left: &mut Candidates,
+        by: ByValue<'_>,
+        keys: &mut Span,
         back: bool,
         want: usize,
         pin: &impl Guard,
         out: &mut Vec<KeyBytes>,
     ) -> Option<bool> {
-        let (before, already) = (left.keys.clone(), out.len());
+        let (before, already) = (keys.clone(), out.len());
         let mut past = self.past(pin);
-        let index = past.data.secondaries().of(&left.of)?;
-        while !self.part.note_value(index, &left.value, past.place) {
+        let index = past.data.secondaries().of(by.of)?;
+        while !self.part.note_value(index, by.value, past.place) {
             past = self.past(pin);
         }
-        let more = past.candidates(left, back, want, pin, out)?;
-        let passed = passed(before, &left.keys, more, back);
+        let more = past.candidates(by, keys, back, want, pin, out)?;
+        let passed = passed(before, keys, more, back);
         let state = self.part.state();
         let own = state.writes.range::<[u8], _>(passed.bounds());
         if !cfg!(fyris_mutant = "store_own_values_missed") {
