@@ -137,6 +137,7 @@ store_own_values_missed |                    | -p fyris --lib secondary::
 store_candidates_torn   |                    | -p fyris --lib secondary::
 store_dead_counts       |                    | -p fyris --lib secondary::
 store_handed_over_versioned |                | -p fyris --lib secondary::
+store_blobs_alike       |                    | -p fyris --lib secondary::
 store_entries_left_early |                   | -p fyris --lib secondary::
 store_watch_from_all    |                    | -p fyris --test transactions watched
 store_announced_unsealed | --cfg loom --cfg fyris_small | -p fyris --lib watch::model --profile quick

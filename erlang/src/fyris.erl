@@ -60,7 +60,8 @@
          from_dets/2, to_dets/2, table/1, table/2, i/0, i/1, i/2, i/3]).
 -export([open/2, range/3, range/4, prefix/2, prefix/3, seek/2, seek/3,
          nth/2, rank/2, count_between/3,
-         lookup_many/2, lookup_by/3, add_secondary/3, remove_secondary/2, delete_range/3, take_range/3, drain/1, explain/2, compare_and_swap/3,
+         lookup_many/2, lookup_by/3, add_secondary/3, remove_secondary/2,
+         delete_range/3, take_range/3, drain/1, explain/2, compare_and_swap/3,
          upsert/4, get_in/3]).
 -export([snapshot/1, release/1, snapshots/0, collect/0]).
 -export([transaction/1, transaction/2, within/2, abort/1, write_batch/1]).
@@ -69,7 +70,8 @@
 
 -export_type([subscription/0, watch_filter/0, subscribe_option/0, watch_event/0, watch_change/0]).
 -export_type([table/0, tid/0, snapshot/0, transaction/0, batch_op/0, continuation/0, compiled_match_spec/0,
-              option/0, secondary_value/0, heir_option/0, info_item/0, update_op/0, memory_kind/0, range_option/0, tab2file_option/0, generator/0]).
+              option/0, secondary_value/0, heir_option/0, info_item/0, update_op/0, memory_kind/0,
+              range_option/0, tab2file_option/0, generator/0]).
 %% Further names that ets has for types.
 -export_type([tab/0, match_spec/0, match_pattern/0, comp_match_spec/0,
               table_type/0, table_access/0]).
@@ -117,7 +119,8 @@
 %% The process that gets a table when its owner ends.
 -type info_item() :: id | name | named_table | type | keypos | protection | owner | heir | node | size | memory |
                      compressed | read_concurrency | write_concurrency | decentralized_counters | index |
-                     index_info | snapshots | subscriptions | secondary | consistent | snapshot_ttl | fixed | safe_fixed |
+                     index_info | snapshots | subscriptions | secondary |
+                     consistent | snapshot_ttl | fixed | safe_fixed |
                      safe_fixed_monotonic_time | binary | stats.
 %% An item of `info/2'.
 -type memory_kind() :: total | objects | indexes.
@@ -208,12 +211,13 @@ all() ->
 %% <dt>`{snapshot_ttl, Milliseconds | infinity}'</dt><dd>The age at which the snapshot of a continuation ends. Going on
 %% with it fails with `badarg' then, and the text of the error says so. By default `infinity': it ends with the
 %% traversal, or when the continuation is garbage. Not in `ets'.</dd>
-%% <dt>`{secondary, Name, Value}'</dt><dd>A secondary index: {@link lookup_by/3} finds objects by Value, and so do queries
-%% that name its element, such as {@link select/2}. Value is `{element, Position}'; `{path, [Position, Step, ...]}', what
-%% {@link get_in/3} finds; or `{body, Expressions}', the value of the last expression, all of them as in the body of a match
-%% specification, without `self' and `node'. An object where the path leads nowhere, or for which an expression fails, is
-%% not in it. Each insert puts an entry of value and key into an ordered set, a write that leaves the value as it is does
-%% not. Up to 64 of them, of different names. A file of {@link tab2file/2} has none of them. Not in `ets'.</dd>
+%% <dt>`{secondary, Name, Value}'</dt><dd>A secondary index: {@link lookup_by/3} finds objects by Value, and so do
+%% queries that name its element, such as {@link select/2}. Value is `{element, Position}'; `{path, [Position, Step,
+%% ...]}', what {@link get_in/3} finds; or `{body, Expressions}', the value of the last expression, all of them as in
+%% the body of a match specification, without `self' and `node'. An object where the path leads nowhere, or for which an
+%% expression fails, is not in it. Each insert puts an entry of value and key into an ordered set, a write that leaves
+%% the value as it is does not. Up to 64 of them, of different names. A file of {@link tab2file/2} has none of them. Not
+%% in `ets'.</dd>
 %% </dl>
 %%
 %% Fails with `badarg' if the name is no atom; if the options are no proper list, or one of them is unknown or
@@ -998,9 +1002,9 @@ slot(Table, Slot) ->
 %%
 %% For each object the first clause counts whose head and guards match. A guard that fails is no match; a body that
 %% fails gives ``'EXIT' ''. Keys that the heads and guards name, and ranges of them in an `ordered_set', are looked up,
-%% else one value of an element that has a secondary index ({@link new/2}), and nothing else is visited ({@link explain/2}
-%% shows it). If it visits more than 512 objects, all are as they were at
-%% one moment of the call; of fewer each that is there throughout is visited once, others may be.
+%% else one value of an element that has a secondary index ({@link new/2}), and nothing else is visited
+%% ({@link explain/2} shows it). If it visits more than 512 objects, all are as they were at one moment of the call; of
+%% fewer each that is there throughout is visited once, others may be.
 %%
 %% Fails with `badarg' if the match specification is malformed.
 %% ```
@@ -1903,9 +1907,9 @@ lookup_slices(Table, Keys, Done) ->
 %% the order of their insertion.
 %%
 %% The index is an option `{secondary, Name, Value}' of {@link new/2}. Values are compared by `=:='. O(log n) and the
-%% objects that are found, and of objects that were changed while a snapshot lives also these. If it visits more than 512
-%% objects, all are as they were at one moment of the call; of fewer each that is there throughout is found once. Works
-%% on snapshots and in transactions.
+%% objects that are found, and of objects that were changed while a snapshot lives also these. If it visits more than
+%% 512 objects, all are as they were at one moment of the call; of fewer each that is there throughout is found once.
+%% Works on snapshots and in transactions.
 %%
 %% Fails with `badarg' if the table has no secondary index of this name.
 %% ```
@@ -1920,12 +1924,12 @@ lookup_slices(Table, Keys, Done) ->
 lookup_by(Table, Name, Value) ->
     ?CALL(lists:reverse(query(fyris_nif:query_by(Table, Name, Value))), [Table, Name, Value]).
 
-%% @doc Adds a secondary index to a table, which may be in use: what an option `{secondary, Name, Value}' of {@link new/2}
-%% would have made. All objects are in it when this returns.
+%% @doc Adds a secondary index to a table, which may be in use: what an option `{secondary, Name, Value}' of
+%% {@link new/2} would have made. All objects are in it when this returns.
 %%
-%% Copies the objects, on a dirty scheduler: O(n log n). Others read and write meanwhile; at the end writers wait while the
-%% last of their changes are taken over. Transactions under way that have the table are done again. Snapshots from before
-%% do not have the index.
+%% Copies the objects, on a dirty scheduler: O(n log n). Others read and write meanwhile; at the end writers wait while
+%% the last of their changes are taken over. Transactions under way that have the table are done again. Snapshots from
+%% before do not have the index.
 %%
 %% Fails with `badarg' if the value is not one of {@link new/2}, or the table has a secondary index of this name.
 %% ```
@@ -2031,8 +2035,8 @@ drain(Table) ->
     ?CALL(fyris_nif:drain(Table), [Table]).
 
 %% @doc Returns what {@link select/2} would do with a match specification: how the objects are found (`kind', `plan'),
-%% about how many would be visited (`estimated'), and how many there are (`size'); if it finds them by a secondary index,
-%% also the name of that (`secondary').
+%% about how many would be visited (`estimated'), and how many there are (`size'); if it finds them by a secondary
+%% index, also the name of that (`secondary').
 %%
 %% The kinds are `point' (one key is looked up), `points' (several, or none if nothing can match), `prefix' (the keys
 %% that begin alike), `range' and `full_scan'. Visits no more than 256 objects to say so.

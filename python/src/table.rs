@@ -58,9 +58,10 @@ fn new_store() -> Store {
 ///
 ///     t = fyris.Table(secondary={"by_city": ("element", 3), "by_year": ("path", [2, "born"])})
 ///
-/// ("element", position) is an element, ("path", [position, step, ...]) what the steps lead to from it, keys of a dict or
-/// positions, and ("body", expressions) the value of the last of the expressions of a match specification, as a list or a
-/// str in Erlang's syntax: ("body", "[{byte_size, {element, 2, '$_'}}]"). Objects without such a value are not found.
+/// ("element", position) is an element, ("path", [position, step, ...]) what the steps lead to from it, keys of a dict
+/// or positions, and ("body", expressions) the value of the last of the expressions of a match specification, as a list
+/// or a str in Erlang's syntax: ("body", "[{byte_size, {element, 2, '$_'}}]"). Objects without such a value are not
+/// found.
 ///
 /// Every operation on one key is atomic, and so are insert_many, update and clear as wholes. Reads take no lock.
 #[pyclass(frozen, mapping, weakref, module = "fyris")]

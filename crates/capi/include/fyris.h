@@ -1850,9 +1850,9 @@ void fyris_store_free(struct fyris_store *store);
  * is the key; `{index, Name}` which structure holds the table, and `{bucket_locks, N}` and `{reader_groups, N}` what
  * locks it has; `{index, {library, "path"}}` that it is one of a shared library, whose code this runs: see
  * fyris_index.h; `{owner, none}` lets the table outlive its maker. `{secondary, Name, Value}` is a secondary index, by
- * which `fyris_table_lookup_by` finds objects: Value is `{element, N}`; `{path, [N, Step, ...]}`, what the steps lead to
- * from that element, keys of maps or positions; or `{body, [Expression, ...]}`, the value of the last of the expressions
- * of a match specification. Objects without such a value are not found by it. There may be several.
+ * which `fyris_table_lookup_by` finds objects: Value is `{element, N}`; `{path, [N, Step, ...]}`, what the steps lead
+ * to from that element, keys of maps or positions; or `{body, [Expression, ...]}`, the value of the last of the
+ * expressions of a match specification. Objects without such a value are not found by it. There may be several.
  *
  * A table on a library that answers wrongly fails with FYRIS_E_ARGUMENT from then on, with a text that names the
  * library.
@@ -2431,11 +2431,12 @@ enum fyris_code fyris_table_compare_and_swap(const struct fyris_table *handle,
 
 /**
  * Adds a secondary index to a table in use, as the option `{secondary, Name, Value}` of `fyris_table_new` would have
- * made it: all objects are in it when this returns. `value` says what it is of: `{element, Position}`, `{path, [...]}` or
- * `{body, [...]}`. Copies the objects while others go on, and lets transactions under way that have the table conflict.
+ * made it: all objects are in it when this returns. `value` says what it is of: `{element, Position}`, `{path, [...]}`
+ * or `{body, [...]}`. Copies the objects while others go on, and lets transactions under way that have the table
+ * conflict.
  *
- * Fails with FYRIS_E_ARGUMENT (a wrong value, there is one of this name, or the table's index cannot visit all objects),
- * FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
+ * Fails with FYRIS_E_ARGUMENT (a wrong value, there is one of this name, or the table's index cannot visit all
+ * objects), FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
  *
  * Threads: any.
  */

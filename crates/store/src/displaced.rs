@@ -233,8 +233,9 @@ where
         Held::version(cell)
     }
 
-    /// Counts the objects that a change brings and enters them in secondary indexes, or lets a fixed table remember the key that goes, notes what it
-    /// displaces, and returns what the key will hold; `None` if nothing changes.
+    /// Counts the objects that a change brings and enters them in the secondary indexes, or lets a fixed table remember
+    /// the key that goes; notes what the change displaces, and returns what the key will hold, `None` if nothing
+    /// changes.
     #[inline]
     fn change(
         &self,

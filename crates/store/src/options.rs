@@ -18,7 +18,7 @@ use crate::commits::CommitLog;
 use crate::error::{Error, Result};
 use crate::ids::{ProcessId, Protection, TableType};
 use crate::indexes::{Choice, Indexes, RequestedIndex};
-use crate::secondary::{Definition, MOST, SecondaryIndex};
+use crate::secondary::{self, Definition, SecondaryIndex};
 use crate::table_data::AnyTableData;
 
 /// The concurrency of writers of different objects. Both default indexes always let them: the option is accepted and
@@ -286,12 +286,12 @@ impl Options {
         }
     }
 
-    /// `{secondary, Name, Value}`: keeps a secondary index, by which [`Table::lookup_by`] finds objects, and queries that
-    /// name its element. Up to 64 of them, each with a name of its own.
+    /// `{secondary, Name, Value}`: keeps a secondary index, by which [`Table::lookup_by`] finds objects, and queries
+    /// that name its element. Up to 64 of them, each with a name of its own.
     ///
     /// Each insert puts an entry of value and key into an ordered set, as a second table would have it; a write that
-    /// leaves the value as it is does not. The memory of entries is that of the table. A table that is in use gets one by
-    /// [`Table::add_secondary`]. Files of tables do not have them.
+    /// leaves the value as it is does not. The memory of entries is that of the table. A table that is in use gets one
+    /// by [`Table::add_secondary`]. Files of tables do not have them.
     ///
     /// [`Table::lookup_by`]: crate::Table::lookup_by
     /// [`Table::add_secondary`]: crate::Table::add_secondary
@@ -576,7 +576,7 @@ impl Options {
         let compiled = |secondary: &SecondaryIndex| secondary.definition().map(Arc::new);
         let all = self.secondaries.iter().map(compiled);
         let all = all.collect::<Result<Vec<_>>>()?;
-        check_secondaries(&all)?;
+        secondary::check(&all)?;
         Ok(all)
     }
 
@@ -625,23 +625,6 @@ impl Options {
     }
 }
 
-/// Refuses too many secondary indexes, and two of one name.
-pub(crate) fn check_secondaries(all: &[Arc<Definition>]) -> Result<()> {
-    if all.len() > MOST {
-        let text = format!("secondary: a table has at most {MOST} secondary indexes");
-        return Err(Error::BadOption(text));
-    }
-    for (at, one) in all.iter().enumerate() {
-        if all[..at].iter().any(|other| other.name == one.name) {
-            return Err(Error::RepeatedOption(format!(
-                "{{secondary,{},_}}",
-                one.name
-            )));
-        }
-    }
-    Ok(())
-}
-
 /// Returns the atom of a name.
 pub(crate) fn atom(name: &str) -> Result<Atom> {
     Ok(Atom::new(name)?)
@@ -670,8 +653,8 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// Makes fresh content with room for this many objects and with these secondary indexes, of a store with this log of
-    /// commits.
+    /// Makes fresh content with room for this many objects and with these secondary indexes, of a store with this log
+    /// of commits.
     ///
     /// # Errors
     ///

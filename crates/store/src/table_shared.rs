@@ -267,8 +267,8 @@ impl Drop for TableShared {
     fn drop(&mut self) {
         // Relaxed: no other thread has the table any more.
         let data = self.data.load(Ordering::Relaxed);
-        // SAFETY: from the Box in `new` or `put_in_place`, and not retired, as it was not swapped out. Snapshots that are left
-        // to be cleared up after may hold it.
+        // SAFETY: from the Box in `new` or `put_in_place`, and not retired, as it was not swapped out. Snapshots that
+        // are left to be cleared up after may hold it.
         unsafe {
             if !data.is_null() && (*data).snapshots().let_go() {
                 drop(Box::from_raw(data));

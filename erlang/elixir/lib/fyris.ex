@@ -520,9 +520,9 @@ defmodule Fyris do
 
   defbang lookup_by(table :: table, index :: atom, value :: term) :: [object],
           """
-          Returns the objects that have a value by a secondary index, an option `secondary:` of the table, in the order of
-          their keys. Values are compared by `===`. If it visits more than 512 objects, it sees them as they were at one
-          moment. O(log n), and the objects.
+          Returns the objects that have a value by a secondary index, an option `secondary:` of the table, in the order
+          of their keys. Values are compared by `===`. If it visits more than 512 objects, it sees them as they were at
+          one moment. O(log n), and the objects.
           """,
           [
             ~S|table = Fyris.new!(secondary: [by_city: {:element, 3}, by_year: {:path, [2, :born]}])|,
@@ -535,8 +535,8 @@ defmodule Fyris do
 
   defbang add_secondary(table :: table, index :: atom, value :: tuple) :: :ok,
           """
-          Adds a secondary index to a table, which may be in use, as the option `secondary:` would have made it. Others read
-          and write meanwhile. O(n log n), on a dirty scheduler.
+          Adds a secondary index to a table, which may be in use, as the option `secondary:` would have made it. Others
+          read and write meanwhile. O(n log n), on a dirty scheduler.
           """,
           [
             ~S|table = Fyris.new!()|,

@@ -94,8 +94,8 @@ impl Table {
     }
 
     /// Adds a secondary index to the table, which may be in use: what the option secondary would have made. Others read
-    /// and write meanwhile; transactions under way that have the table conflict. Raises BadValue for a wrong value, and if
-    /// there is one of this name.
+    /// and write meanwhile; transactions under way that have the table conflict. Raises BadValue for a wrong value, and
+    /// if there is one of this name.
     fn add_secondary(&self, index: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let secondary = SecondaryIndex::new(index, secondary_value(value)?);
         let done = value.py().detach(|| self.table.add_secondary(&secondary));

@@ -77,9 +77,9 @@ pub unsafe extern "C" fn fyris_store_free(store: *mut fyris_store) {
 /// is the key; `{index, Name}` which structure holds the table, and `{bucket_locks, N}` and `{reader_groups, N}` what
 /// locks it has; `{index, {library, "path"}}` that it is one of a shared library, whose code this runs: see
 /// fyris_index.h; `{owner, none}` lets the table outlive its maker. `{secondary, Name, Value}` is a secondary index, by
-/// which `fyris_table_lookup_by` finds objects: Value is `{element, N}`; `{path, [N, Step, ...]}`, what the steps lead to
-/// from that element, keys of maps or positions; or `{body, [Expression, ...]}`, the value of the last of the expressions
-/// of a match specification. Objects without such a value are not found by it. There may be several.
+/// which `fyris_table_lookup_by` finds objects: Value is `{element, N}`; `{path, [N, Step, ...]}`, what the steps lead
+/// to from that element, keys of maps or positions; or `{body, [Expression, ...]}`, the value of the last of the
+/// expressions of a match specification. Objects without such a value are not found by it. There may be several.
 ///
 /// A table on a library that answers wrongly fails with FYRIS_E_ARGUMENT from then on, with a text that names the
 /// library.

@@ -327,11 +327,12 @@ pub unsafe extern "C" fn fyris_table_compare_and_swap(
 }
 
 /// Adds a secondary index to a table in use, as the option `{secondary, Name, Value}` of `fyris_table_new` would have
-/// made it: all objects are in it when this returns. `value` says what it is of: `{element, Position}`, `{path, [...]}` or
-/// `{body, [...]}`. Copies the objects while others go on, and lets transactions under way that have the table conflict.
+/// made it: all objects are in it when this returns. `value` says what it is of: `{element, Position}`, `{path, [...]}`
+/// or `{body, [...]}`. Copies the objects while others go on, and lets transactions under way that have the table
+/// conflict.
 ///
-/// Fails with FYRIS_E_ARGUMENT (a wrong value, there is one of this name, or the table's index cannot visit all objects),
-/// FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
+/// Fails with FYRIS_E_ARGUMENT (a wrong value, there is one of this name, or the table's index cannot visit all
+/// objects), FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
 ///
 /// Threads: any.
 #[must_use]

@@ -85,7 +85,8 @@ int main(void) {
   EXPECT(SAYS(fyris_table_add_secondary(people, "by_name", second, &err), FYRIS_E_ARGUMENT) && says("by_name"));
   EXPECT(fyris_table_remove_secondary(people, "by_name", &err) == FYRIS_OK);
   EXPECT(SAYS(fyris_table_remove_secondary(people, "by_name", &err), FYRIS_E_ARGUMENT) && says("by_name"));
-  EXPECT(SAYS(fyris_table_add_secondary(people, "by_name", spec, &err), FYRIS_E_ARGUMENT) && says("{element,Position}"));
+  EXPECT(SAYS(fyris_table_add_secondary(people, "by_name", spec, &err), FYRIS_E_ARGUMENT));
+  EXPECT(says("{element,Position}"));
   fyris_term_free(second);
   err.code = FYRIS_OK;
 

@@ -425,10 +425,34 @@ impl Session {
         mut args: Vec<Term>,
         usage: &'static str,
     ) -> Result<(Table, Term), ShellError> {
-        let one = args
-            .pop()
-            .ok_or_else(|| Session::usage("an argument is missing", usage))?;
+        let one = self.last(&mut args, usage)?;
         Ok((self.table_alone(args, usage)?, one))
+    }
+
+    /// Takes the last argument.
+    pub(crate) fn last(
+        &self,
+        args: &mut Vec<Term>,
+        usage: &'static str,
+    ) -> Result<Term, ShellError> {
+        args.pop()
+            .ok_or_else(|| Session::usage("an argument is missing", usage))
+    }
+
+    /// Reads `[TABLE] NAME`, with the name of a secondary index.
+    pub(crate) fn table_and_secondary(
+        &self,
+        args: Vec<Term>,
+        usage: &'static str,
+    ) -> Result<(Table, Atom), ShellError> {
+        let (table, name) = self.table_and_one(args, usage)?;
+        match name {
+            Term::Atom(name) => Ok((table, name)),
+            other => Err(Session::usage(
+                format!("expected the name of a secondary index, found {other}"),
+                usage,
+            )),
+        }
     }
 
     /// Reads `[TABLE] [N]`.

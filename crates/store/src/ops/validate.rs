@@ -70,8 +70,9 @@ where
         self.each_late(reads, place, pin, same).is_ok()
     }
 
-    /// Shows `f` the keys that were read and all that have a value by which was read, of ranges those that may hold something else since the place, until it fails.
-    /// A key that was there then is in the index or in the graves.
+    /// Shows `f` the keys that were read, the candidates of the values by which keys were looked up, and of ranges the
+    /// keys that may hold something else since the place, until it fails. A key that was there then is in the index or
+    /// in the graves.
     fn each_late<E>(
         &self,
         reads: &Reads,

@@ -152,8 +152,8 @@ const VALUES: [(&str, &str); 12] = [
     ("reader_groups", "a number from 1 to 64"),
     (
         "secondary",
-        "a name, and {element, Position}, {path, [Position, Step, ...]} or {body, Expressions}, those of a body of a match \
-         specification",
+        "a name, and {element, Position}, {path, [Position, Step, ...]} or {body, Expressions}, those of a body of a \
+         match specification",
     ),
 ];
 

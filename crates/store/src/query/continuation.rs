@@ -13,6 +13,7 @@ use crate::ids::ProcessId;
 use crate::ops::Span;
 use crate::secondary::{Candidates, KeyBytes, Secondaries};
 use crate::table::Table;
+use crate::view::View;
 
 /// Some of the results of a query.
 ///

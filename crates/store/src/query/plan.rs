@@ -64,8 +64,8 @@ struct Found {
     secondary: Option<Arc<Definition>>,
 }
 
-/// Returns the plan for the key; or, if that leaves all objects, the one for the first secondary index whose element has
-/// one value in all objects that match.
+/// Returns the plan for the key; or, if that leaves all objects, the one for the first secondary index whose element
+/// has one value in all objects that match.
 fn found(table: &Table, spec: &MatchSpec) -> Found {
     let plan = plan(table, spec);
     let by_secondary = || {
@@ -125,17 +125,17 @@ pub struct Explanation {
     pub secondary: Option<Atom>,
     /// An estimate of the number of objects that will be visited.
     ///
-    /// Exact, but for concurrent changes, for a full scan of a table without repeated keys and for up to 256
-    /// objects; 256 if a secondary index finds more; one for each key that is asked for; else guessed from where the bounds lie in the index, which is
-    /// most often within a factor of two.
+    /// Exact, but for concurrent changes, for a full scan of a table without repeated keys and for up to 256 objects;
+    /// 256 if a secondary index finds more; one for each key that is asked for; else guessed from where the bounds lie
+    /// in the index, which is most often within a factor of two.
     pub estimated: usize,
     /// The number of objects in the table.
     pub size: usize,
 }
 
 impl Explanation {
-    /// Returns the term `#{access => Kind, bounds => Bounds, estimated => Objects, size => Objects}`; with `secondary =>
-    /// Name`, if it finds objects by that secondary index.
+    /// Returns the term `#{access => Kind, bounds => Bounds, estimated => Objects, size => Objects}`; with
+    /// `secondary => Name`, if it finds objects by that secondary index.
     ///
     /// ```
     /// # use fyris::{MatchSpec, Options, Store, term};

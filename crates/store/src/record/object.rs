@@ -219,10 +219,11 @@ impl<'g> Object<'g> {
         Some(values)
     }
 
-    /// Returns the bytes of element `n`, if it is not the key and the object holds no blobs: then objects with the same
-    /// bytes there have the same element.
+    /// Returns the bytes of element `n`, if it is not the key and the object is a record without blobs: then objects
+    /// with the same bytes there have the same element.
     pub(crate) fn plain_element(&self, n: usize) -> Option<&'g [u8]> {
-        if n == self.keypos || !self.blobs().is_empty() {
+        let has_blobs = || !self.blobs().is_empty() && !cfg!(fyris_mutant = "store_blobs_alike");
+        if n == self.keypos || self.is_inline() || has_blobs() {
             return None;
         }
         let from = self.values_from(n)?;

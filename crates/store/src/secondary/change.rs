@@ -1,9 +1,9 @@
 //! Adding secondary indexes to a table, and removing them.
 //!
-//! An index that is to know of all objects must have counted each of them (ENTERED), old ones that snapshots see, too. So
-//! the table gets another content, with copies of all objects and the indexes that it is to have: what came before keeps
-//! the old one. Writers go on meanwhile, and are watched: what they change is copied again, the last of it while they
-//! wait.
+//! An index that is to know of all objects must have counted each of them (ENTERED), old ones that snapshots see, too.
+//! So the table gets another content, with copies of all objects and the indexes that it is to have: what came before
+//! keeps the old one. Writers go on meanwhile, and are watched: what they change is copied again, the last of it while
+//! they wait.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,12 +12,11 @@ use fyris_sync::reclaim::{LocalGuard, pin};
 use fyris_term::Term;
 use fyris_term::key::KeyBuf;
 
-use super::{Definition, SecondaryIndex};
+use super::{Definition, SecondaryIndex, check};
 use crate::chain;
 use crate::error::{Error, Result};
 use crate::ids::Right;
 use crate::ops::{EACH, Span};
-use crate::options::check_secondaries;
 use crate::record::NewRecord;
 use crate::slot::Content;
 use crate::table::{FEW, Table};
@@ -59,7 +58,7 @@ impl Table {
         let definition = Arc::new(index.definition()?);
         self.change_secondaries("add_secondary", |all| {
             all.push(definition.clone());
-            check_secondaries(all)
+            check(all)
         })
     }
 
@@ -107,7 +106,7 @@ impl Table {
             let fresh = settings.content(old.len(), &all, old.log())?;
             copy(old, &fresh, &pin);
             for _ in 0..ROUNDS {
-                if take_over(&mut changes, old, &fresh, &pin) < FEW {
+                if catch_up(&mut changes, old, &fresh, &pin) < FEW {
                     break;
                 }
             }
@@ -115,7 +114,7 @@ impl Table {
             // conflicts. What was decided is going to be told.
             let _closed = self.shared().life.close(&pin);
             while !changes.is_drained() {
-                take_over(&mut changes, old, &fresh, &pin);
+                catch_up(&mut changes, old, &fresh, &pin);
                 std::thread::yield_now();
             }
             // An index from a library may have failed, and then not all objects are there.
@@ -141,7 +140,7 @@ impl Table {
     }
 }
 
-/// The number of times that changes are taken over while others write.
+/// The number of times that a copy catches up while others write.
 const ROUNDS: usize = 10;
 
 /// Puts copies of all objects of a content into a new one.
@@ -162,7 +161,7 @@ fn put(object: Content, fresh: &AnyTableData, pin: &LocalGuard) {
 }
 
 /// Copies the keys again that have changed. Returns their number.
-fn take_over(
+fn catch_up(
     changes: &mut Subscription,
     old: &AnyTableData,
     fresh: &AnyTableData,
@@ -170,11 +169,8 @@ fn take_over(
 ) -> usize {
     let (keypos, mut keys) = (with_data!(old, data => data.keypos), BTreeMap::new());
     while let Some(event) = changes.try_next() {
-        for object in event
-            .changes()
-            .iter()
-            .filter_map(|change| change.old.as_ref().or(change.new.as_ref()))
-        {
+        let changes = event.changes().iter();
+        for object in changes.filter_map(|change| change.old.as_ref().or(change.new.as_ref())) {
             let key = object.as_tuple().and_then(|all| all.get(keypos - 1));
             let key = KeyBuf::encode(key.expect("an object has a key"));
             keys.insert(with_data!(old, data => data.key_bytes(&key).to_vec()), key);

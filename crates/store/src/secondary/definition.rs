@@ -1,5 +1,7 @@
 //! What a secondary index is of.
 
+use std::sync::Arc;
+
 use fyris_query::MatchSpec;
 use fyris_term::key::KeyBuf;
 use fyris_term::{Atom, Term};
@@ -9,8 +11,25 @@ use crate::options::atom;
 use crate::query::machine_or_default;
 use crate::record::{Object, brief};
 
-/// The most secondary indexes of a table.
-pub(crate) const MOST: usize = 64;
+/// The most secondary indexes of a table: each has a bit in [`HandedOver`](super::HandedOver).
+const MOST: usize = 64;
+
+/// Refuses too many secondary indexes, and two of one name.
+pub(crate) fn check(all: &[Arc<Definition>]) -> Result<()> {
+    if all.len() > MOST {
+        let text = format!("secondary: a table has at most {MOST} secondary indexes");
+        return Err(Error::BadOption(text));
+    }
+    for (at, one) in all.iter().enumerate() {
+        if all[..at].iter().any(|other| other.name == one.name) {
+            return Err(Error::RepeatedOption(format!(
+                "{{secondary,{},_}}",
+                one.name
+            )));
+        }
+    }
+    Ok(())
+}
 
 /// A secondary index of a table: its name, and the value by which it finds objects. See [`Options::secondary`].
 ///
@@ -39,10 +58,13 @@ impl SecondaryIndex {
     /// Finds objects by an element, given as its position from 1. Objects with fewer elements are not in it.
     ///
     /// ```
-    /// use fyris::{SecondaryIndex, term};
+    /// use fyris::{Options, SecondaryIndex, term};
     ///
     /// let by_city = SecondaryIndex::element("by_city", 3);
     /// assert_eq!(by_city, SecondaryIndex::new("by_city", term!({:element, 3})));
+    /// let parsed = Options::parse(&term!([{:secondary, :by_city, {:element, 3}}]), |_| None)?;
+    /// assert_eq!(parsed, Options::set().secondary(by_city));
+    /// # Ok::<(), fyris::Error>(())
     /// ```
     pub fn element(name: &str, position: usize) -> SecondaryIndex {
         let position = i64::try_from(position).unwrap_or(0);
@@ -55,13 +77,13 @@ impl SecondaryIndex {
     /// Finds objects by what a term says:
     ///
     /// * `{element, Position}`;
-    /// * `{path, [Position, Step, ...]}`: what the path leads to, as [`Object::get_in`] follows it, through tuples, lists
-    ///   and maps;
+    /// * `{path, [Position, Step, ...]}`: what the path leads to, as [`Object::get_in`] follows it, through tuples,
+    ///   lists and maps;
     /// * `{body, Expressions}`: the value of the last of the expressions, which are those of a body of a match
     ///   specification: `'$_'` is the object. They may not ask for the process or the node.
     ///
-    /// An object where the path leads nowhere, or for which an expression fails, is not in the index. What the term says
-    /// is checked when a table is made.
+    /// An object where the path leads nowhere, or for which an expression fails, is not in the index. What the term
+    /// says is checked when a table is made.
     ///
     /// ```
     /// use fyris::{Options, SecondaryIndex, Store, term};
@@ -80,27 +102,6 @@ impl SecondaryIndex {
             name: name.to_owned(),
             value,
         }
-    }
-
-    /// Returns the option of a table that it is: `{secondary, Name, Value}`.
-    ///
-    /// ```
-    /// use fyris::{Options, SecondaryIndex, term};
-    ///
-    /// let by_city = SecondaryIndex::element("by_city", 3);
-    /// let option = term!({:secondary, :by_city, {:element, 3}});
-    /// assert_eq!(by_city.to_term(), option);
-    /// let options = Options::parse(&term!([(option)]), |_| None)?;
-    /// assert_eq!(options, Options::set().secondary(by_city));
-    /// # Ok::<(), fyris::Error>(())
-    /// ```
-    pub fn to_term(&self) -> Term {
-        let parts = [
-            Term::atom("secondary"),
-            Term::atom(&self.name),
-            self.value.clone(),
-        ];
-        Term::tuple(parts.to_vec())
     }
 
     /// Returns the index as tables use it.

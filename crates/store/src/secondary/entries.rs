@@ -128,7 +128,8 @@ impl Secondary {
         self.entries.contains_key(&joined(value, key)[..], pin)
     }
 
-    /// Appends up to `want` of the keys of a value, back: from the last one, and takes them out of `keys`. Returns whether there may be more.
+    /// Appends up to `want` of the keys of a value, with `back` from the last one, and takes them out of `keys`.
+    /// Returns whether there may be more.
     pub(crate) fn read(
         &self,
         value: &[u8],

@@ -22,8 +22,8 @@ const SLICE: usize = 4096;
 
 impl Table {
     /// Returns the objects that have a value by a secondary index ([`Options::secondary`]), in the order of their keys;
-    /// of one key, in a bag, in insertion order. The value, given as keys are ([`AsKey`]), is compared as patterns compare it,
-    /// by `=:=`.
+    /// of one key, in a bag, in insertion order. The value, given as keys are ([`AsKey`]), is compared as patterns
+    /// compare it, by `=:=`.
     ///
     /// O(log n + objects found), and of objects that were changed while a snapshot lives also these.
     ///
@@ -58,8 +58,8 @@ impl Table {
         Ok(found)
     }
 
-    /// Shows `f` the objects that [`Table::lookup_by`] returns, without building terms. `f` runs under a pin and outside
-    /// of every lock; if the call returns an error, what it was shown does not count.
+    /// Shows `f` the objects that [`Table::lookup_by`] returns, without building terms. `f` runs under a pin and
+    /// outside of every lock; if the call returns an error, what it was shown does not count.
     ///
     /// ```
     /// # use fyris::{Options, SecondaryIndex, Store, term};
@@ -133,8 +133,8 @@ impl Table {
     }
 }
 
-/// Reads the objects of all candidates of the live table, if these are few and no commit came in between: the entries of
-/// what it has displaced may be gone.
+/// Reads the objects of all candidates of the live table, if these are few and no commit came in between: the entries
+/// of what it has displaced may be gone.
 fn few(view: TableView<'_>, by: ByValue<'_>, pin: &LocalGuard) -> Option<SmallVec<[Content; 4]>> {
     let (mut reader, mut keys) = (view.read_many(pin), Vec::new());
     if reader.candidates(by, &mut Span::ALL.clone(), false, FEW + 1, pin, &mut keys)? {

@@ -289,11 +289,11 @@ impl Table {
 
     /// `info/2`: returns one item; `None` if the table is deleted, whatever the item.
     ///
-    /// Beyond the items of [`Info`]: `fixed`, `safe_fixed_monotonic_time`, `safe_fixed`, `binary`
-    /// (a walk over the whole table), `stats`, `index`, and `index_info`: what [`Table::figures`] returns, as a list of
-    /// pairs; and `snapshots`: a map of the number `alive`, the age of the `oldest` in milliseconds (`none`, if none
-    /// is), whether the table is `versioned`, the number of versions that are `retained`, and the `bytes` that these
-    /// take; `subscriptions`: how many watch the table; and `secondary`: a list of pairs, the name of each secondary index
+    /// Beyond the items of [`Info`]: `fixed`, `safe_fixed_monotonic_time`, `safe_fixed`, `binary` (a walk over the
+    /// whole table), `stats`, `index`, and `index_info`: what [`Table::figures`] returns, as a list of pairs; and
+    /// `snapshots`: a map of the number `alive`, the age of the `oldest` in milliseconds (`none`, if none is), whether
+    /// the table is `versioned`, the number of versions that are `retained`, and the `bytes` that these take;
+    /// `subscriptions`: how many watch the table; and `secondary`: a list of pairs, the name of each secondary index
     /// and what it is of.
     ///
     /// ```

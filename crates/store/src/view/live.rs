@@ -12,7 +12,7 @@ use crate::commits::Undo;
 use crate::error::Result;
 use crate::keys::{AsKey, ShortKey};
 use crate::ops::{Navigate, Span};
-use crate::secondary::{ByValue, KeyBytes};
+use crate::secondary::Secondaries;
 use crate::slot::{Content, Moment, Now, Slot};
 use crate::table_data::{AnyTableData, with_data};
 
@@ -87,20 +87,6 @@ pub(super) fn go(
     })
 }
 
-/// Reads candidates: see [`ReadMany::candidates`].
-pub(super) fn read_candidates(
-    data: &AnyTableData,
-    by: ByValue<'_>,
-    keys: &mut Span,
-    back: bool,
-    want: usize,
-    pin: &impl Guard,
-    out: &mut Vec<KeyBytes>,
-) -> Option<bool> {
-    let secondary = data.secondaries().of(by.of)?;
-    Some(secondary.read(by.value, keys, back, want, pin, out))
-}
-
 impl<'d> View for Live<'d> {
     type Reader<'g> = LiveReader<'d, 'g>;
 
@@ -159,6 +145,10 @@ impl<'d> View for Live<'d> {
         self.0.len()
     }
 
+    fn secondaries(&self) -> &Secondaries {
+        self.0.secondaries()
+    }
+
     #[inline]
     fn read_many<'g>(&self, pin: &'g impl Guard) -> LiveReader<'d, 'g> {
         LiveReader {
@@ -192,18 +182,6 @@ impl<'d> ReadMany for LiveReader<'d, '_> {
         out: &mut Vec<Content>,
     ) -> bool {
         with_data!(self.data, data => data.scan_span(span, back, want, &mut self.undo, pin, out))
-    }
-
-    fn candidates(
-        &mut self,
-        by: ByValue<'_>,
-        keys: &mut Span,
-        back: bool,
-        want: usize,
-        pin: &impl Guard,
-        out: &mut Vec<KeyBytes>,
-    ) -> Option<bool> {
-        read_candidates(self.data, by, keys, back, want, pin, out)
     }
 
     fn get(

@@ -33,7 +33,7 @@ use crate::chain::{self, Fingerprints};
 use crate::error::Result;
 use crate::keys::AsKey;
 use crate::ops::Span;
-use crate::secondary::{ByValue, KeyBytes};
+use crate::secondary::{ByValue, KeyBytes, Secondaries};
 use crate::slot::Content;
 
 pub(crate) use live::{Live, LiveReader};
@@ -109,6 +109,9 @@ pub(crate) trait View {
     /// Returns about the number of objects. O(1).
     fn about(&self) -> usize;
 
+    /// Returns the secondary indexes.
+    fn secondaries(&self) -> &Secondaries;
+
     /// Returns a reader of several keys, at a place in the order of list inserts: here and now, or where the view is.
     fn read_many<'g>(&self, pin: &'g impl Guard) -> Self::Reader<'g>;
 }
@@ -145,7 +148,11 @@ pub(crate) trait ReadMany {
         want: usize,
         pin: &impl Guard,
         out: &mut Vec<KeyBytes>,
-    ) -> Option<bool>;
+    ) -> Option<bool> {
+        let view = self.view();
+        let index = view.secondaries().of(by.of)?;
+        Some(index.read(by.value, keys, back, want, pin, out))
+    }
 
     /// Hands out the objects with a key, in insertion order; of many it may leave out those with other fingerprints.
     fn get(

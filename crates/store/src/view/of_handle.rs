@@ -37,17 +37,6 @@ macro_rules! either {
     };
 }
 
-impl<'d> TableView<'d> {
-    /// Returns the secondary indexes.
-    pub(crate) fn secondaries(&self) -> &'d Secondaries {
-        match self {
-            TableView::Now(view) => view.0.secondaries(),
-            TableView::Then(view) => view.data.secondaries(),
-            TableView::Within(view) => view.begun.data.secondaries(),
-        }
-    }
-}
-
 impl<'d> View for TableView<'d> {
     type Reader<'g> = TableReader<'d, 'g>;
 
@@ -104,6 +93,10 @@ impl<'d> View for TableView<'d> {
 
     fn about(&self) -> usize {
         either!(TableView, self, view => view.about())
+    }
+
+    fn secondaries(&self) -> &Secondaries {
+        either!(TableView, self, view => view.secondaries())
     }
 
     #[inline]

@@ -3,12 +3,12 @@
 use fyris_sync::reclaim::Guard;
 use fyris_term::key::KeyBuf;
 
-use super::live::{go, look_up, read_candidates};
+use super::live::{go, look_up};
 use super::{ReadMany, Step, View};
 use crate::error::Result;
 use crate::keys::AsKey;
 use crate::ops::{Navigate, Span};
-use crate::secondary::{ByValue, KeyBytes};
+use crate::secondary::Secondaries;
 use crate::slot::{Before, Content};
 use crate::table_data::{AnyTableData, with_data};
 
@@ -87,6 +87,10 @@ impl<'d> View for Past<'d> {
         self.data.len() + self.data.snapshots().retained().0
     }
 
+    fn secondaries(&self) -> &Secondaries {
+        self.data.secondaries()
+    }
+
     fn read_many<'g>(&self, _: &'g impl Guard) -> Past<'d> {
         *self
     }
@@ -109,17 +113,5 @@ impl ReadMany for Past<'_> {
     ) -> bool {
         let moment = self.moment();
         with_data!(self.data, data => data.scan_span_at(span, back, want, moment, pin, out))
-    }
-
-    fn candidates(
-        &mut self,
-        by: ByValue<'_>,
-        keys: &mut Span,
-        back: bool,
-        want: usize,
-        pin: &impl Guard,
-        out: &mut Vec<KeyBytes>,
-    ) -> Option<bool> {
-        read_candidates(self.data, by, keys, back, want, pin, out)
     }
 }

@@ -15,7 +15,7 @@ use crate::keys::AsKey;
 use crate::ops::Span;
 use crate::query::scan::{Pace, Part, Scan};
 use crate::record::newest;
-use crate::secondary::{ByValue, KeyBytes};
+use crate::secondary::Secondaries;
 use crate::slot::Content;
 use crate::{Options, Owner, Store, Table};
 
@@ -24,6 +24,7 @@ struct Copied {
     keys: Vec<Vec<u8>>,
     contents: Vec<Vec<Content>>,
     places: HashMap<Vec<u8>, usize>,
+    secondaries: Secondaries,
     ordered: bool,
 }
 
@@ -47,6 +48,7 @@ impl Copied {
         let keys: Vec<_> = groups().map(|of_key| key(&of_key[0])).collect();
         Copied {
             places: keys.iter().cloned().zip(0..).collect(),
+            secondaries: Secondaries::new([]),
             contents: groups().map(<[_]>::to_vec).collect(),
             keys,
             ordered,
@@ -146,6 +148,10 @@ impl View for &Copied {
         self.len()
     }
 
+    fn secondaries(&self) -> &Secondaries {
+        &self.secondaries
+    }
+
     fn read_many(&self, _: &impl Guard) -> Self {
         self
     }
@@ -195,18 +201,6 @@ impl ReadMany for &Copied {
             }
             _ => false,
         }
-    }
-
-    fn candidates(
-        &mut self,
-        _: ByValue<'_>,
-        _: &mut Span,
-        _: bool,
-        _: usize,
-        _: &impl Guard,
-        _: &mut Vec<KeyBytes>,
-    ) -> Option<bool> {
-        None
     }
 
     fn get(&mut self, key: &[u8], _: &Fingerprints, _: &impl Guard, out: impl FnMut(Content)) {

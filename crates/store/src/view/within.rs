@@ -15,7 +15,7 @@ use crate::ids::TableType;
 use crate::keys::AsKey;
 use crate::ops::{EACH, Span, append};
 use crate::record::newest;
-use crate::secondary::{ByValue, KeyBytes};
+use crate::secondary::{ByValue, KeyBytes, Secondaries};
 use crate::slot::Content;
 use crate::table_data::with_data;
 use crate::transaction::TransactionPart;
@@ -408,6 +408,10 @@ impl<'d> View for Within<'d> {
 
     fn about(&self) -> usize {
         self.begun.about() + self.part.state().writes.len()
+    }
+
+    fn secondaries(&self) -> &Secondaries {
+        self.begun.data.secondaries()
     }
 
     fn read_many<'g>(&self, _: &'g impl Guard) -> Within<'d> {

@@ -133,14 +133,8 @@ pub(crate) fn lookup_many(session: &mut Session, args: Vec<Term>) -> Result<(), 
 /// Runs `lookup_by [TABLE] NAME VALUE`.
 pub(crate) fn lookup_by(session: &mut Session, mut args: Vec<Term>) -> Result<(), ShellError> {
     const USAGE: &str = "lookup_by [TABLE] NAME VALUE";
-    let value = args.pop();
-    let (table, name) = session.table_and_one(args, USAGE)?;
-    let (Term::Atom(name), Some(value)) = (&name, value) else {
-        return Err(Session::usage(
-            format!("expected the name of a secondary index, found {name}"),
-            USAGE,
-        ));
-    };
+    let value = session.last(&mut args, USAGE)?;
+    let (table, name) = session.table_and_secondary(args, USAGE)?;
     let objects = table.lookup_by(name.as_str(), &value)?;
     session.show_objects(objects)
 }

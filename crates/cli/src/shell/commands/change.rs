@@ -45,14 +45,8 @@ pub(crate) fn delete_all(session: &mut Session, args: Vec<Term>) -> Result<(), S
 /// Runs `add_secondary [TABLE] NAME VALUE`.
 pub(crate) fn add_secondary(session: &mut Session, mut args: Vec<Term>) -> Result<(), ShellError> {
     const USAGE: &str = "add_secondary [TABLE] NAME VALUE";
-    let value = args.pop();
-    let (table, name) = session.table_and_one(args, USAGE)?;
-    let (Term::Atom(name), Some(value)) = (&name, value) else {
-        return Err(Session::usage(
-            format!("expected a name, found {name}"),
-            USAGE,
-        ));
-    };
+    let value = session.last(&mut args, USAGE)?;
+    let (table, name) = session.table_and_secondary(args, USAGE)?;
     table.add_secondary(&SecondaryIndex::new(name.as_str(), value))?;
     session.display().done("true")
 }
@@ -60,13 +54,7 @@ pub(crate) fn add_secondary(session: &mut Session, mut args: Vec<Term>) -> Resul
 /// Runs `remove_secondary [TABLE] NAME`.
 pub(crate) fn remove_secondary(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
     const USAGE: &str = "remove_secondary [TABLE] NAME";
-    let (table, name) = session.table_and_one(args, USAGE)?;
-    let Term::Atom(name) = name else {
-        return Err(Session::usage(
-            format!("expected a name, found {name}"),
-            USAGE,
-        ));
-    };
+    let (table, name) = session.table_and_secondary(args, USAGE)?;
     table.remove_secondary(name.as_str())?;
     session.display().done("true")
 }
@@ -81,9 +69,7 @@ pub(crate) fn take(session: &mut Session, args: Vec<Term>) -> Result<(), ShellEr
 /// Runs `update_element [TABLE] KEY {POS, VALUE}`.
 pub(crate) fn update_element(session: &mut Session, mut args: Vec<Term>) -> Result<(), ShellError> {
     const USAGE: &str = "update_element [TABLE] KEY {POS, VALUE}";
-    let updates = args
-        .pop()
-        .ok_or_else(|| Session::usage("an argument is missing", USAGE))?;
+    let updates = session.last(&mut args, USAGE)?;
     let (table, key) = session.table_and_one(args, USAGE)?;
     let found = table.update_element_term(&key, &updates, None)?;
     session.display().line(found)
@@ -102,9 +88,7 @@ pub(crate) fn update_counter(session: &mut Session, mut args: Vec<Term>) -> Resu
         ] if session.named(first).is_err() => args.pop(),
         _ => None,
     };
-    let incr = args
-        .pop()
-        .ok_or_else(|| Session::usage("an argument is missing", USAGE))?;
+    let incr = session.last(&mut args, USAGE)?;
     let (table, key) = session.table_and_one(args, USAGE)?;
     let result = table.update_counter_term(&key, &incr, default.as_ref())?;
     session.display().term(&result)
@@ -113,9 +97,7 @@ pub(crate) fn update_counter(session: &mut Session, mut args: Vec<Term>) -> Resu
 /// Runs `cas [TABLE] OLD NEW`.
 pub(crate) fn cas(session: &mut Session, mut args: Vec<Term>) -> Result<(), ShellError> {
     const USAGE: &str = "cas [TABLE] OLD NEW";
-    let new = args
-        .pop()
-        .ok_or_else(|| Session::usage("an argument is missing", USAGE))?;
+    let new = session.last(&mut args, USAGE)?;
     let (table, old) = session.table_and_one(args, USAGE)?;
     let done = table.compare_and_swap(&old, &new)?;
     session.display().done(done)

@@ -162,8 +162,8 @@ fn if_known<R>(f: impl FnOnce() -> Result<R, Error>) -> Result<Option<R>, Fail> 
     }
 }
 
-/// Looks for a key with an atom that Fyris does not have. It is not there, but a transaction has to know what was looked
-/// for.
+/// Looks for a key with an atom that Fyris does not have. It is not there, but a transaction has to know what was
+/// looked for.
 fn miss(env: Env, table: &Table, key: Term) -> Result<(), Fail> {
     with_key(env, key, |key| {
         table.member(key)?;

@@ -354,8 +354,8 @@ pub(super) fn get_in(env: Env, args: &[Term]) -> Reply {
     })
 }
 
-/// Implements `explain/2`: returns `{Kind, Plan, Estimated, Size, Secondary}`, of which the last is a list of the name of
-/// the secondary index, or empty.
+/// Implements `explain/2`: returns `{Kind, Plan, Estimated, Size, Secondary}`, of which the last is a list of the name
+/// of the secondary index, or empty.
 pub(super) fn explain(env: Env, args: &[Term]) -> Reply {
     // The plan, which has constants of the specification, may refer to resources.
     let (spec, _offered) = term::offer(|| term::read(env, args[1]));

@@ -1,13 +1,14 @@
 //! Keeping the entries in step with the table.
 
 use fyris_index::{Entry, Index};
-use fyris_sync::reclaim::Guard;
+use fyris_sync::reclaim::{Guard, LocalGuard, pin};
 
+use super::Secondary;
 use crate::chain;
 use crate::displaced::Change;
 use crate::key_kind::KeyKind;
 use crate::ops::Writes;
-use crate::record::{RecordPtr, newest};
+use crate::record::{RecordPtr, newest, object};
 use crate::slot::{Content, Slot};
 use crate::table_data::TableData;
 use crate::version::DeadItem;
@@ -31,9 +32,8 @@ where
         is_plain: bool,
         pin: &impl Guard,
     ) -> HandedOver {
-        let none = 0;
         match change {
-            Change::Keep | Change::Remove => return none,
+            Change::Keep | Change::Remove => {}
             Change::Put(new) => match old {
                 Some(old) if is_plain && !old.is_chain() && !new.is_chain() => {
                     return self.hand_over(old, *new, pin);
@@ -48,7 +48,7 @@ where
                 came.into_iter().for_each(|record| self.enter(record, pin));
             }
         }
-        none
+        0
     }
 
     fn hand_over(&self, old: Content, new: Content, pin: &impl Guard) -> HandedOver {
@@ -94,12 +94,9 @@ where
         &self,
         record: RecordPtr,
         but: HandedOver,
-        mut f: impl FnMut(&super::Secondary, &[u8], &[u8]),
+        mut f: impl FnMut(&Secondary, &[u8], &[u8]),
     ) {
-        let (object, key) = (
-            crate::record::object(record, self.keypos),
-            self.bytes_of(record),
-        );
+        let (object, key) = (object(record, self.keypos), self.bytes_of(record));
         for (at, secondary) in self.secondaries.iter().enumerate() {
             if but >> at & 1 == 0
                 && let Some(value) = secondary.definition.value_of(&object)
@@ -140,6 +137,9 @@ where
     /// Lets the entries of one of two objects go of which a commit has put the second in the place of the first: inline
     /// objects that are one word.
     pub(crate) fn leave_repeated(&self, content: Option<Content>, pin: &impl Guard) {
+        if self.secondaries.is_empty() {
+            return;
+        }
         if let Some(content) = content.filter(|content| content.is_inline()) {
             self.leave(content.newest(), 0, pin);
         }
@@ -155,19 +155,18 @@ where
         self.each_write(writes, |record, pin| self.leave(record, 0, pin));
     }
 
-    fn each_write(&self, writes: &Writes, f: impl Fn(RecordPtr, &fyris_sync::reclaim::LocalGuard)) {
+    fn each_write(&self, writes: &Writes, f: impl Fn(RecordPtr, &LocalGuard)) {
         if self.secondaries.is_empty() {
             return;
         }
-        let contents = writes.contents.iter().flatten();
-        for some in contents.collect::<Vec<_>>().chunks(BATCH) {
-            let pin = fyris_sync::reclaim::pin();
-            for &&content in some {
+        for some in writes.contents.chunks(BATCH) {
+            let pin = pin();
+            for &content in some.iter().flatten() {
                 chain::newest_first(Some(content)).for_each(|record| f(record, &pin));
             }
         }
         for some in writes.records.chunks(BATCH) {
-            let pin = fyris_sync::reclaim::pin();
+            let pin = pin();
             some.iter().for_each(|&record| f(record, &pin));
         }
     }
