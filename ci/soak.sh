@@ -31,6 +31,7 @@ for part in "$@"; do
       cargo test --locked -p fyris-segment --test processes -- --ignored
       FYRIS_ORACLE_CASES=200000 cargo test --locked -p fyris-query --test oracle
       FYRIS_ORACLE_PAIRS=200000 cargo test --locked -p fyris --test query_oracle
+      FYRIS_RUNS=50 cargo test --locked -p fyris-dthreads-preload --test programs -- --include-ignored
       FYRIS_HISTORIES=20000 cargo test --locked -p fyris --test histories
       ci/fuzz.sh 600
       ;;

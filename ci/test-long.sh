@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 export PROFILE=quick
 
 step "the indexes and the store with tiny constants, where rare branches are common"
-RUSTC_WORKSPACE_WRAPPER=$PWD/ci/small-rustc.sh cargo test --locked \
+RUSTC_WORKSPACE_WRAPPER=$PWD/ci/small-rustc.sh cargo test --locked --lib --tests \
   -p fyris-index -p fyris-classic -p fyris-judy -p fyris
 
 step "the map of segments with tiny nodes"
@@ -32,8 +32,8 @@ else
   echo "no Erlang here: skipped"
 fi
 
-step "deterministic threads, 50 runs of each program under noise, a thousand of one"
-FYRIS_RUNS=50 FYRIS_STRICT=1 cargo test --locked -p fyris-dthreads-preload --test programs -- --include-ignored
+step "deterministic threads, 20 runs of each program under noise, a thousand of one"
+FYRIS_RUNS=20 FYRIS_STRICT=1 cargo test --locked -p fyris-dthreads-preload --test programs -- --include-ignored
 
 step "model checking (loom, shuttle)"
 ci/loom.sh
