@@ -137,6 +137,11 @@ store_own_values_missed |                    | -p fyris --lib secondary::
 store_candidates_torn   |                    | -p fyris --lib secondary::
 store_dead_counts       |                    | -p fyris --lib secondary::
 store_handed_over_versioned |                | -p fyris --lib secondary::
+store_values_unclaimed  |                    | -p fyris --lib secondary::
+store_claims_go_early   |                    | -p fyris --lib secondary::
+store_claim_stolen      |                    | -p fyris --lib secondary::
+store_commit_repeats    |                    | -p fyris --lib secondary::
+store_repeats_added     |                    | -p fyris --lib secondary::
 store_blobs_alike       |                    | -p fyris --lib secondary::
 store_entries_left_early |                   | -p fyris --lib secondary::
 store_watch_from_all    |                    | -p fyris --test transactions watched

@@ -113,7 +113,7 @@
                   {consistent, boolean()} | {snapshot_ttl, pos_integer() | infinity} |
                   {secondary, Name :: atom(), secondary_value()} | compressed.
 %% An option of `new/2' and `open/2'.
--type secondary_value() :: {element, pos_integer()} | {path, [term()]} | {body, [term()]}.
+-type secondary_value() :: {element, pos_integer()} | {path, [term()]} | {body, [term()]} | {unique, secondary_value()}.
 %% What a secondary index finds objects by.
 -type heir_option() :: {heir, pid(), Data :: term()} | {heir, pid() | none}.
 %% The process that gets a table when its owner ends.
@@ -216,8 +216,12 @@ all() ->
 %% ...]}', what {@link get_in/3} finds; or `{body, Expressions}', the value of the last expression, all of them as in
 %% the body of a match specification, without `self' and `node'. An object where the path leads nowhere, or for which an
 %% expression fails, is not in it. Each insert puts an entry of value and key into an ordered set, a write that leaves
-%% the value as it is does not. Up to 64 of them, of different names. A file of {@link tab2file/2} has none of them. Not
-%% in `ets'.</dd>
+%% the value as it is does not. Up to 64 of them, of different names. A file of {@link tab2file/2} has none of them.
+%%
+%% With `{unique, Value}' a value is one object's, in a `set' or `ordered_set': what would give it to a second one fails
+%% with the error `{not_unique, Name, Value}', and changes nothing. A list, a batch and a transaction are looked at as a
+%% whole; a transaction returns `{aborted, {{not_unique, Name, Value}, Stack}}'. {@link select_replace/2} replaces
+%% objects up to the first that is refused. Not in `ets'.</dd>
 %% </dl>
 %%
 %% Fails with `badarg' if the name is no atom; if the options are no proper list, or one of them is unknown or
@@ -1931,7 +1935,8 @@ lookup_by(Table, Name, Value) ->
 %% the last of their changes are taken over. Transactions under way that have the table are done again. Snapshots from
 %% before do not have the index.
 %%
-%% Fails with `badarg' if the value is not one of {@link new/2}, or the table has a secondary index of this name.
+%% Fails with `badarg' if the value is not one of {@link new/2}, or the table has a secondary index of this name; with
+%% `{not_unique, Name, Value}' if it is to be unique and two objects have the same value.
 %% ```
 %% > T = fyris:new(people, []).
 %% > fyris:insert(T, [{ada, london}, {emmy, erlangen}]).
@@ -2144,7 +2149,8 @@ transaction(Fun) ->
 %% <dl>
 %% <dt>`Reason'</dt><dd>after {@link abort/1} and `exit/1';</dd>
 %% <dt>`{throw, Term}'</dt><dd>after `throw/1';</dd>
-%% <dt>`{Reason, Stack}'</dt><dd>after an error;</dd>
+%% <dt>`{Reason, Stack}'</dt><dd>after an error, also one of the commit: `{not_unique, Name, Value}' for a value of a
+%% unique secondary index that another object has ({@link new/2});</dd>
 %% <dt>`{conflict, Table, Key}'</dt><dd>after the last attempt; the key, or both, `undefined' where they are not
 %% known.</dd>
 %% </dl>

@@ -7,6 +7,8 @@
 
 -export([run/2, current/0]).
 
+-include("fyris_call.hrl").
+
 -define(KEY, '$fyris_transaction').
 
 %% Attempts that follow each other at once; those after them wait, ever longer, up to so many milliseconds.
@@ -39,6 +41,8 @@ attempt(Transaction, Fun, Retries, N) ->
     case is_committed(Transaction, Result) of
         true ->
             Result;
+        {aborted, _} = Refused ->
+            Refused;
         {conflict, _, _} = Conflict when Retries =:= 0 ->
             {aborted, Conflict};
         {conflict, _, _} ->
@@ -47,9 +51,12 @@ attempt(Transaction, Fun, Retries, N) ->
             attempt(Transaction, Fun, less(Retries), N + 1)
     end.
 
-%% Commits what has gone well. Returns the conflict that is a reason to try again.
+%% Commits what has gone well. Returns the conflict that is a reason to try again, or `{aborted, {Reason, Stack}}' for
+%% an error.
 is_committed(Transaction, {atomic, _}) ->
-    fyris_nif:transaction_commit(Transaction);
+    try ?CALL(fyris_nif:transaction_commit(Transaction), [])
+    catch error:Reason:Stack -> {aborted, {Reason, Stack}}
+    end;
 is_committed(Transaction, {aborted, Reason}) ->
     case fyris_nif:transaction_has_conflict(Transaction) of
         false -> true;

@@ -247,3 +247,73 @@ told(Fun) ->
     try {no_error, Fun()}
     catch error:badarg:Stack -> fyris:format_error(badarg, Stack)
     end.
+
+%% A value of a unique index is one object's; the error says which, whatever brings it.
+unique_test_() ->
+    [{atom_to_list(Type), fun() -> unique(Type) end} || Type <- [set, ordered_set]].
+
+unique(Type) ->
+    T = table(Type, [{by_email, {unique, {element, 2}}}, {by_age, {element, 3}}]),
+    Taken = {not_unique, by_email, <<"ada@example.org">>},
+    Ada = {1, <<"ada@example.org">>, 36},
+    fyris:insert(T, [Ada, {2, bob, 0}, {3}]),
+    Refused = [fun() -> fyris:insert(T, {4, <<"ada@example.org">>, 1}) end,
+               fun() -> fyris:insert_new(T, {4, <<"ada@example.org">>, 1}) end,
+               fun() -> fyris:insert(T, [{4, new, 1}, {2, <<"ada@example.org">>, 1}]) end,
+               fun() -> fyris:insert(T, [{4, <<"ada@example.org">>, 1}, {5, <<"ada@example.org">>, 1}]) end,
+               fun() -> fyris:insert_new(T, [{4, <<"ada@example.org">>}, {5}]) end,
+               fun() -> fyris:update_element(T, 2, {2, <<"ada@example.org">>}) end,
+               fun() -> fyris:update_element(T, 4, {3, 1}, {4, <<"ada@example.org">>, 0}) end,
+               fun() -> fyris:compare_and_swap(T, {2, bob, 0}, {2, <<"ada@example.org">>, 0}) end,
+               fun() -> fyris:upsert(T, 2, {2, bob}, fun(_) -> {2, <<"ada@example.org">>} end) end,
+               fun() -> fyris:select_replace(T, [{{2, '_', '$1'}, [], [{{2, <<"ada@example.org">>, '$1'}}]}]) end,
+               fun() -> fyris:write_batch([{insert, T, {4, free, 1}}, {insert, T, {2, <<"ada@example.org">>}}]) end,
+               fun() -> fyris:write_batch([{delete, T, 3}, {update_element, T, 2, {2, <<"ada@example.org">>}}]) end],
+    [?assertError(Taken, Refuse()) || Refuse <- Refused],
+    ?assertEqual(lists:sort([Ada, {2, bob, 0}, {3}]), lists:sort(fyris:tab2list(T))),
+    {aborted, {Reason, Stack}} =
+        fyris:transaction(fun(Tx) -> fyris:insert(fyris:within(Tx, T), {9, <<"ada@example.org">>, 1}) end),
+    ?assertEqual({Taken, true}, {Reason, is_list(Stack)}),
+    %% Exchanged, as a whole.
+    fyris:insert(T, [{1, bob, 36}, {2, <<"ada@example.org">>, 0}]),
+    ?assertEqual({atomic, true},
+                 fyris:transaction(fun(Tx) -> W = fyris:within(Tx, T),
+                                              fyris:update_element(W, 2, {2, bob}),
+                                              fyris:update_element(W, 1, {2, <<"ada@example.org">>})
+                                   end)),
+    ?assertEqual([Ada], fyris:lookup_by(T, by_email, <<"ada@example.org">>)),
+    ?assertEqual([{by_email, {unique, {element, 2}}}, {by_age, {element, 3}}], fyris:info(T, secondary)),
+    %% Many at once, on a scheduler for long work.
+    Many = [{Key, Key} || Key <- lists:seq(10, 3000)],
+    ?assertError(Taken, fyris:insert(T, Many ++ [{3001, <<"ada@example.org">>}])),
+    ?assertEqual(3, fyris:info(T, size)),
+    fyris:insert(T, Many),
+    ?assertError({not_unique, by_email, 77}, fyris:insert(T, {78, 77})),
+    fyris:insert(T, [{Key, 3010 - Key} || {Key, _} <- Many]),
+    ?assertError({not_unique, by_age, 36}, begin fyris:insert(T, {2, bob, 36}), fyris:add_secondary(T, other, {element, 2}),
+                                                 fyris:remove_secondary(T, by_age),
+                                                 fyris:add_secondary(T, by_age, {unique, {element, 3}}) end),
+    fyris:delete(T).
+
+unique_of_a_bag_test_() ->
+    [fun() -> ?assertError(badarg, fyris:new(t, [Type, {secondary, by, {unique, {element, 2}}}])) end
+     || Type <- [bag, duplicate_bag]].
+
+%% Processes take one value after another: each time one of them gets it.
+unique_beside_processes_test_() -> {timeout, 60, fun unique_beside_processes/0}.
+
+unique_beside_processes() ->
+    T = table(set, [{by, {unique, {element, 2}}}]),
+    Take = fun(Me, N) when N rem 3 =:= 0 -> fyris:insert(T, {{Me, N}, N});
+              (Me, N) when N rem 3 =:= 1 -> fyris:insert(T, [{{Me, N}, N}, {{Me, N, more}, {Me, N}}]);
+              (Me, N) -> {atomic, true} = fyris:transaction(fun(Tx) -> fyris:insert(fyris:within(Tx, T), {{Me, N}, N}) end)
+           end,
+    Tries = fun(Me) -> [N || N <- lists:seq(1, 2000), try Take(Me, N), true
+                                                      catch error:{not_unique, by, N} -> false;
+                                                            error:{badmatch, {aborted, {{not_unique, by, N}, _}}} -> false
+                                                      end] end,
+    Self = self(),
+    Pids = [spawn_link(fun() -> Self ! {self(), Tries(Me)} end) || Me <- [1, 2, 3]],
+    Got = lists:append([receive {Pid, Got} -> Got end || Pid <- Pids]),
+    ?assertEqual(lists:seq(1, 2000), lists:sort(Got)),
+    fyris:delete(T).

@@ -60,6 +60,9 @@ class Conflict(Error):
     key: Any
 class TransactionEnded(Error): ...
 class InTransaction(Error): ...
+class NotUnique(Error, ValueError):
+    index: str | None
+    value: Any
 class CheckFailed(Error):
     at: int
 class SegmentError(Error): ...

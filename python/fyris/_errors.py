@@ -44,6 +44,16 @@ class Conflict(Error):
         return type(self), self.args, {**vars(self), "table": None}
 
 
+class NotUnique(Error, ValueError):
+    """Another object has the value that a write was going to bring, by a unique index, and nothing has happened."""
+
+    def __init__(self, text="", index=None, value=None):
+        super().__init__(text)
+        #: The name of the index.
+        self.index = index
+        self.value = value
+
+
 class TransactionEnded(Error):
     """The transaction was committed or aborted."""
 

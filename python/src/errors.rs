@@ -6,6 +6,8 @@ use fyris::dump::DumpError;
 use pyo3::exceptions::{PyKeyError, PyOverflowError};
 use pyo3::prelude::*;
 
+use crate::convert::from_term;
+
 pyo3::import_exception!(fyris._errors, Error);
 pyo3::import_exception!(fyris._errors, NoSuchTable);
 pyo3::import_exception!(fyris._errors, NameTaken);
@@ -17,6 +19,7 @@ pyo3::import_exception!(fyris._errors, Conflict);
 pyo3::import_exception!(fyris._errors, TransactionEnded);
 pyo3::import_exception!(fyris._errors, InTransaction);
 pyo3::import_exception!(fyris._errors, CheckFailed);
+pyo3::import_exception!(fyris._errors, NotUnique);
 
 pyo3::import_exception!(fyris._errors, SegmentError);
 pyo3::import_exception!(fyris._errors, NoSuchSegment);
@@ -45,6 +48,10 @@ fn told(error: fyris::Error, text: String) -> PyErr {
     match error {
         InBatch { why, .. } => told(*why, text),
         CheckFailed { .. } => self::CheckFailed::new_err(text),
+        NotUnique { index, value } => Python::attach(|py| match from_term(py, &value) {
+            Ok(value) => self::NotUnique::new_err((text, index, value.unbind())),
+            Err(error) => error,
+        }),
         NoSuchTable(_) | NoSuchName(_) => self::NoSuchTable::new_err(text),
         NameTaken(_) | OtherTable { .. } => self::NameTaken::new_err(text),
         NoSuchKey => PyKeyError::new_err(text),

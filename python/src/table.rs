@@ -114,6 +114,7 @@ fn secondary_value(value: &Bound<'_, PyAny>) -> PyResult<Term> {
     let (word, argument): (String, Bound<'_, PyAny>) = value.extract()?;
     let argument = match word.as_str() {
         "body" => described(&argument)?,
+        "unique" => secondary_value(&argument)?,
         _ => to_term(&argument)?,
     };
     Ok(Term::tuple(vec![Term::Atom(atom(&word)?), argument]))

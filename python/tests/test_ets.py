@@ -309,6 +309,40 @@ def test_secondary_indexes():
         fyris.Table(secondary=[("by_city", ("element", 3))])
 
 
+def test_unique_indexes():
+    users = fyris.Table(secondary={"by_email": ("unique", ("element", 2)), "by_group": ("element", 3)})
+    users.insert((1, "ada@example.org", 7))
+    brings = [
+        lambda: users.insert((2, "ada@example.org", 8)),
+        lambda: users.insert_new((2, "ada@example.org", 8)),
+        lambda: users.insert_many([(2, "bob@example.org", 8), (3, "ada@example.org", 8)]),
+        lambda: users.insert_many([(2, "x", 8), (3, "x", 8)]),
+        lambda: users.compare_and_swap((1, "ada@example.org", 7), (1, "x", 7)) and users.insert((2, "x")),
+        lambda: fyris.write_batch([("insert", users, (4, "x")), ("insert", users, (5, "x"))]),
+    ]
+    values = ["ada@example.org"] * 3 + ["x"] * 3
+    for bring, value in zip(brings, values, strict=True):
+        with pytest.raises(fyris.NotUnique, match="by_email") as caught:
+            bring()
+        assert (caught.value.index, caught.value.value) == ("by_email", value)
+    assert isinstance(caught.value, ValueError)
+    copy = pickle.loads(pickle.dumps(caught.value))
+    assert (str(copy), copy.index, copy.value) == (str(caught.value), "by_email", "x")
+    with pytest.raises(fyris.NotUnique), fyris.transaction() as tx:
+        within = tx.table(users)
+        within.insert((2, "x"))
+    with fyris.transaction() as tx:
+        within = tx.table(users)
+        within.insert((2, "x"))
+        within.insert((1, "y"))
+    assert users.lookup_by("by_email", "x") == [(2, "x")]
+    with pytest.raises(fyris.NotUnique):
+        users.insert_many([(3, "z", 7), (4, "zz", 7)])
+        users.add_secondary("by_third", ("unique", ("element", 3)))
+    with pytest.raises(fyris.BadValue):
+        fyris.Table("bag", secondary={"by_email": ("unique", ("element", 2))})
+
+
 def test_files(tmp_path):
     table = fyris.Table(name="test_files")
     table.update({"text": "Fyrisån", "atoms": [Atom("a"), None], b"": {1: 2.5}})

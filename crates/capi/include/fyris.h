@@ -219,6 +219,10 @@ typedef enum fyris_code {
    */
   FYRIS_E_CHECK = 26,
   /**
+   * Another object has the value that a write was going to bring, by a unique index.
+   */
+  FYRIS_E_NOT_UNIQUE = 27,
+  /**
    * The system refused something about a file; the error's text says what.
    */
   FYRIS_E_IO = 30,

@@ -48,6 +48,8 @@ pub enum fyris_code {
     FYRIS_E_IN_TRANSACTION = 25,
     /// A check of a batch of writes does not hold.
     FYRIS_E_CHECK = 26,
+    /// Another object has the value that a write was going to bring, by a unique index.
+    FYRIS_E_NOT_UNIQUE = 27,
     /// The system refused something about a file; the error's text says what.
     FYRIS_E_IO = 30,
     /// A file or a segment is not what it should be, damaged, or of another version; the error's text says where.
@@ -113,6 +115,7 @@ names! {
     FYRIS_E_ENDED
     FYRIS_E_IN_TRANSACTION
     FYRIS_E_CHECK
+    FYRIS_E_NOT_UNIQUE
     FYRIS_E_IO
     FYRIS_E_DAMAGED
     FYRIS_E_NO_SPACE
@@ -331,6 +334,7 @@ fn code_of(error: &fyris::Error) -> fyris_code {
         InTransaction(_) => FYRIS_E_IN_TRANSACTION,
         Conflict { .. } => FYRIS_E_CONFLICT,
         CheckFailed { .. } => FYRIS_E_CHECK,
+        NotUnique { .. } => FYRIS_E_NOT_UNIQUE,
         InBatch { why, .. } => code_of(why),
         ReadOnly => FYRIS_E_READ_ONLY,
         Forked => FYRIS_E_FORKED,

@@ -21,18 +21,24 @@ type Measured<'m> = (
 struct Tables {
     /// With the secondary index.
     indexed: Table,
+    /// With a unique one.
+    unique: Table,
     /// The pair by hand.
     plain: Table,
     by_value: Table,
+    /// Keys by values that are unique.
+    of_value: Table,
 }
 
 impl Tables {
     fn new(owner: &Owner, kind: &Options) -> Result<Tables> {
         let by = SecondaryIndex::element("by_value", 2);
         Ok(Tables {
-            indexed: owner.new_table("t", &kind.clone().secondary(by))?,
+            indexed: owner.new_table("t", &kind.clone().secondary(by.clone()))?,
+            unique: owner.new_table("t", &kind.clone().secondary(by.unique()))?,
             plain: owner.new_table("t", kind)?,
             by_value: owner.new_table("t", &Options::ordered_set())?,
+            of_value: owner.new_table("t", kind)?,
         })
     }
 
@@ -85,9 +91,15 @@ fn measure(owner: &Owner, kind: &Options, text: bool) -> Result<()> {
     let object = |n: i64, value: Term| term!({(n), (value), "and more"});
     let tables = Tables::new(owner, kind)?;
     let refill = || -> Result<()> {
-        [&tables.indexed, &tables.plain, &tables.by_value]
-            .iter()
-            .try_for_each(|table| table.delete_all_objects())
+        [
+            &tables.indexed,
+            &tables.unique,
+            &tables.plain,
+            &tables.by_value,
+            &tables.of_value,
+        ]
+        .iter()
+        .try_for_each(|table| table.delete_all_objects())
     };
     // A stride lets keys come in no order.
     let key = |n: i64| n * 7919 % COUNT;
@@ -96,6 +108,15 @@ fn measure(owner: &Owner, kind: &Options, text: bool) -> Result<()> {
         (0..COUNT).try_for_each(|n| {
             let value = value(n);
             tables.insert_by_hand(&object(key(n), value.clone()), key(n), &value)
+        })
+    };
+    let insert_unique =
+        || (0..COUNT).try_for_each(|n| tables.unique.insert(&object(key(n), value(n))));
+    let insert_unique_by_hand = || {
+        (0..COUNT).try_for_each(|n| {
+            let is_free = tables.of_value.insert_new(&term!({(value(n)), (key(n))}))?;
+            assert!(is_free, "each value is of one key");
+            tables.plain.insert(&object(key(n), value(n)))
         })
     };
     let found = |found: Vec<Term>| match black_box(found).len() {
@@ -125,7 +146,12 @@ fn measure(owner: &Owner, kind: &Options, text: bool) -> Result<()> {
                 .map(drop)
         })
     };
-    let cases: [Measured<'_>; 3] = [
+    let cases: [Measured<'_>; 4] = [
+        (
+            "insert what is unique (by hand: insert_new)",
+            &insert_unique_by_hand,
+            &insert_unique,
+        ),
         ("insert", &insert_by_hand, &insert),
         ("look up by value", &look_by_hand, &look),
         (
@@ -134,7 +160,7 @@ fn measure(owner: &Owner, kind: &Options, text: bool) -> Result<()> {
             &update,
         ),
     ];
-    let mut times: [[Vec<f64>; 2]; 3] = Default::default();
+    let mut times: [[Vec<f64>; 2]; 4] = Default::default();
     for _ in 0..ROUNDS {
         refill()?;
         for ((_, by_hand, with), times) in cases.iter().zip(&mut times) {

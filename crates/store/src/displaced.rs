@@ -111,10 +111,12 @@ where
     I: Index<Slot<K>>,
     Slot<K>: Entry<Key = K::Key>,
 {
-    /// Runs `f` once on what the key holds, with the slot protected, does as it says, accounts for what that displaces
-    /// and retires it.
+    /// Runs `f` on what the key holds, with the slot protected, does as it says, accounts for what that displaces and
+    /// retires it.
     ///
-    /// The contract of `f` is that of [`Index::upsert`]. Content that it puts in is the slot's from then on.
+    /// The contract of `f` is that of [`Index::upsert`]. It may run again, on what the key holds by then: what it has
+    /// offered before is its own again. What it has offered last is not when this returns: a slot has it, or the writer
+    /// was told that the write was refused.
     #[inline]
     pub(crate) fn write<R>(
         &self,
@@ -125,6 +127,20 @@ where
         if let Some(part) = writer.within {
             return self.write_within(part, key, writer, f);
         }
+        if self.secondaries.has_unique() {
+            return self.write_unique(key, writer, &mut f);
+        }
+        self.write_claimed(key, writer, f)
+    }
+
+    /// Does so where no value is to be claimed any more.
+    #[inline]
+    pub(crate) fn write_claimed<R>(
+        &self,
+        key: &K::Key,
+        writer: &Writer<'_>,
+        mut f: impl FnMut(Option<Content>) -> (Change, R),
+    ) -> R {
         if let Some(watchers) = writer.watchers
             && let Some(interest) = watchers.interest(K::bytes(key), writer.pin)
         {
@@ -514,6 +530,10 @@ impl TableData<Exact, HashIndex<Slot<Exact>>> {
         if let Some(part) = writer.within {
             let (bytes, len) = (key.word.to_le_bytes(), key.len);
             return self.write_within(part, Exact::from_bytes(&bytes[..len]), writer, f);
+        }
+        if self.secondaries.has_unique() {
+            let (bytes, len) = (key.word.to_le_bytes(), key.len);
+            return self.write_unique(Exact::from_bytes(&bytes[..len]), writer, &mut f);
         }
         if let Some(watchers) = writer.watchers {
             let (bytes, len) = (key.word.to_le_bytes(), key.len);

@@ -161,6 +161,15 @@ pub enum Error {
     /// The table has no secondary index of this name.
     #[error("the table has no secondary index {0}")]
     NoSecondaryIndex(String),
+    /// Another object has the value that a write was going to bring, by a unique index: see
+    /// [`SecondaryIndex::unique`](crate::SecondaryIndex::unique).
+    #[error("the value {} of the unique index {index} is taken", brief(.value))]
+    NotUnique {
+        /// The name of the index.
+        index: String,
+        /// The value. In a box: results carry errors, so these are to be small.
+        value: Box<Term>,
+    },
     /// The table's index lacks what the operation needs.
     #[error("index {index} lacks {feature}, which {operation} needs")]
     LacksFeature {

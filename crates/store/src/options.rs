@@ -576,7 +576,7 @@ impl Options {
         let compiled = |secondary: &SecondaryIndex| secondary.definition().map(Arc::new);
         let all = self.secondaries.iter().map(compiled);
         let all = all.collect::<Result<Vec<_>>>()?;
-        secondary::check(&all)?;
+        secondary::check(&all, self.kind)?;
         Ok(all)
     }
 

@@ -209,6 +209,11 @@ impl AnyTableData {
         self
     }
 
+    /// Lets writes keep unique what is to be, or not: of a content that nobody else has.
+    pub(crate) fn keep_unique(&mut self, keep: bool) {
+        with_data!(self, data => data.secondaries.keep_unique(keep));
+    }
+
     /// Returns the secondary indexes.
     pub(crate) fn secondaries(&self) -> &Secondaries {
         with_data!(self, data => &data.secondaries)

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 use fyris_sync::reclaim::LocalGuard;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::fix::Fixes;
 use crate::life::State;
 use crate::record::RecordPtr;
@@ -29,6 +29,8 @@ pub(crate) struct Writer<'g> {
     pub(crate) watchers: Option<&'g Watchers>,
     /// The stamp of the last version that it has left; 0 if there is none.
     stamp: Cell<u64>,
+    /// Why it was refused with a slot protected, if it was.
+    refusal: Cell<Option<Box<Error>>>,
 }
 
 impl<'g> Writer<'g> {
@@ -53,6 +55,7 @@ impl<'g> Writer<'g> {
             late: Cell::new(false),
             watchers: None,
             stamp: Cell::new(0),
+            refusal: Cell::new(None),
         }
     }
 
@@ -110,6 +113,21 @@ impl<'g> Writer<'g> {
     /// Returns the stamp that was noted since the last time, or 0.
     pub(crate) fn take_stamp(&self) -> u64 {
         self.stamp.take()
+    }
+
+    /// Notes that nothing was written.
+    #[cold]
+    pub(crate) fn refuse(&self, why: Error) {
+        self.refusal.set(Some(Box::new(why)));
+    }
+
+    /// Returns an error if that was noted since the last time.
+    #[inline]
+    pub(crate) fn check(&self) -> Result<()> {
+        match self.refusal.take() {
+            None => Ok(()),
+            Some(why) => Err(*why),
+        }
     }
 
     /// Notes that the transaction had ended before a write.

@@ -90,6 +90,26 @@ int main(void) {
   fyris_term_free(second);
   err.code = FYRIS_OK;
 
+  /* A unique one. */
+  fyris_table *users = fyris_table_new(store, "users", "[{secondary, by_email, {unique, {element, 2}}}]", &err);
+  EXPECT(users != NULL);
+  insert(users, "{1, ada}");
+  fyris_term *ada = parse("{2, ada}"), *one = parse("{1, ada, more}");
+  EXPECT(SAYS(fyris_table_insert(users, ada, &err), FYRIS_E_NOT_UNIQUE) && says("ada") && says("by_email"));
+  err.code = FYRIS_OK;
+  EXPECT(fyris_table_insert(users, one, &err) == FYRIS_OK);
+  fyris_transaction *taken = fyris_transaction_begin(store, &err);
+  fyris_table *in_taken = fyris_transaction_table(taken, users, &err);
+  EXPECT(fyris_table_insert(in_taken, ada, &err) == FYRIS_OK);
+  EXPECT(SAYS(fyris_transaction_commit(taken, &err), FYRIS_E_NOT_UNIQUE));
+  err.code = FYRIS_OK;
+  EXPECT(finds(users, "by_email", "ada", "[{1, ada, more}]"));
+  fyris_table_free(in_taken);
+  fyris_transaction_free(taken);
+  fyris_term_free(ada);
+  fyris_term_free(one);
+  fyris_table_free(users);
+
   /* What is wrong. */
   found = NULL;
   EXPECT(SAYS(fyris_table_lookup_by(people, "by_name", spec, &found, &err), FYRIS_E_ARGUMENT) && says("by_name"));

@@ -13,6 +13,7 @@ use crate::error::Result;
 use crate::key_kind::KeyKind;
 use crate::pending::{CellTerms, Commit, CommitPart, PartPlan, PendingPtr, Terms};
 use crate::record::{NewRecord, RecordPtr};
+use crate::secondary::{Claims, Unclaimed};
 use crate::slot::{Content, Held, Settled, Slot};
 use crate::table_data::TableData;
 use crate::version::VersionPtr;
@@ -57,6 +58,8 @@ pub(crate) enum Outcome {
     Committed,
     /// A condition did not hold.
     Failed,
+    /// A write of a key or of a value that it was to bring has come before it.
+    Aborted,
     /// Another commit holds a key.
     GaveUp,
     /// The table has another content than when it began.
@@ -143,17 +146,32 @@ where
         }
         self.enter_writes(work);
         let mut placed = Placed::default();
-        let placing = self.place_all(work, &commit, 0, &mut placed, patience, admission);
-        self.end(work, commit, &placed, placing, admission)
+        match self.claim_writes(work, commit.block(), patience) {
+            Ok(claims) => {
+                let claims = (!cfg!(fyris_mutant = "store_claims_go_early")).then_some(claims);
+                let placing = self.place_all(work, &commit, 0, &mut placed, patience, admission);
+                self.end(work, commit, &placed, placing, claims, admission)
+            }
+            Err(unclaimed) => {
+                let refused = match unclaimed {
+                    Unclaimed::GaveUp => Ok(Outcome::GaveUp),
+                    Unclaimed::Failed => Ok(Outcome::Failed),
+                    Unclaimed::Taken { at, object, .. } => Err(self.not_unique(at, object)),
+                };
+                self.end(work, commit, &placed, refused, None, admission)
+            }
+        }
     }
 
-    /// Ends a commit over this content, whose cells are in their slots, or those of some keys.
+    /// Ends a commit over this content, whose cells are in their slots, or those of some keys. What it claims it does
+    /// until readers find its values.
     pub(crate) fn end(
         &self,
         work: &Writes,
         commit: Commit,
         placed: &Placed,
         placing: Result<Outcome>,
+        claims: Option<Claims<'_>>,
         admission: &impl Admission,
     ) -> Result<Outcome> {
         let outcome = match placing {
@@ -176,6 +194,8 @@ where
         if !done {
             self.leave_writes(work);
         }
+        // Before the block of the commit is retired, to which they lead.
+        drop(claims);
         let keys = work.keys.len();
         admission.tidy(|writer| {
             // SAFETY: `conclude` has seen to it that no slot holds a cell of it.
@@ -202,7 +222,7 @@ where
             let unsealed = cfg!(fyris_mutant = "store_announced_unsealed")
                 .then(|| std::mem::take(&mut watch).announce());
             if !self.passes_guards(part, commit.block(), writer.pin) || !commit.seal() {
-                return (Outcome::Failed, None);
+                return (Outcome::Aborted, None);
             }
             let announced = unsealed.unwrap_or_else(|| watch.announce());
             self.count_coming(placed, part);
@@ -267,7 +287,7 @@ where
                 None => return Ok(Outcome::Moved),
                 Some(Placing::All) => return Ok(Outcome::Committed),
                 Some(Placing::More) => {}
-                Some(Placing::Failed) => break,
+                Some(Placing::Failed) => return Ok(Outcome::Failed),
                 Some(Placing::Met(cell)) => match patience {
                     Patience::Waits => cell.get().wait(),
                     Patience::GivesUp if cell.get().wait_a_little() => {}
@@ -275,7 +295,7 @@ where
                 },
             }
         }
-        Ok(Outcome::Failed)
+        Ok(Outcome::Aborted)
     }
 
     /// Puts cells in the slots of the next keys.

@@ -73,12 +73,17 @@ where
             let Some(last) = records.last().map(NewRecord::ptr) else {
                 return true;
             };
-            self.write(self.key_of(last), writer, |old| {
+            let mut offered = None;
+            let done = self.write(self.key_of(last), writer, |old| {
                 if only_new && old.is_some() {
                     return (Change::Keep, false);
                 }
-                (self.merged(old, records), true)
-            })
+                (self.merged(old, records, &mut offered), true)
+            });
+            if !done {
+                offered.map(NewRecord::unplaced);
+            }
+            done
         })?;
         Ok(match done {
             Some(true) => Outcome::Committed,
@@ -109,10 +114,16 @@ where
     }
 
     /// Returns the change of a key that puts the records of a group in; records that are not needed stay in the group.
-    fn merged(&self, old: Option<Content>, records: &mut Records) -> Change {
+    /// What it offered the last time it offers again.
+    fn merged(
+        &self,
+        old: Option<Content>,
+        records: &mut Records,
+        offered: &mut Option<Content>,
+    ) -> Change {
         if !self.kind.is_bag() {
-            let last = records.pop().expect("a group has a record");
-            return Change::Put(last.publish());
+            let last = || records.pop().expect("a group has a record").publish();
+            return Change::Put(*offered.get_or_insert_with(last));
         }
         let mut content = old;
         for record in std::mem::take(records) {

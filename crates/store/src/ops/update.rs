@@ -35,10 +35,15 @@ where
         mut f: impl FnMut(Option<RecordPtr>) -> Result<(Updated, R)>,
     ) -> Result<R> {
         // Beside what `write` hands on, which would move it from one level to the next, some words each time.
-        let mut result = None;
+        let (mut result, mut offered) = (None, None);
         self.write(key, writer, |old| {
+            offered.take().map(NewRecord::unplaced);
             let (change, found) = match f(old.map(Content::newest)) {
-                Ok((Updated::New(new), found)) => (Change::Put(new.publish()), Ok(found)),
+                Ok((Updated::New(new), found)) => {
+                    let new = new.publish();
+                    offered = Some(new);
+                    (Change::Put(new), Ok(found))
+                }
                 Ok((Updated::Same, found)) => (Change::Keep, Ok(found)),
                 Err(error) => (Change::Keep, Err(error)),
             };

@@ -153,7 +153,7 @@ const VALUES: [(&str, &str); 12] = [
     (
         "secondary",
         "a name, and {element, Position}, {path, [Position, Step, ...]} or {body, Expressions}, those of a body of a \
-         match specification",
+         match specification, or {unique, one of these}",
     ),
 ];
 

@@ -143,7 +143,7 @@ pub(super) fn replace(
             these => judged(&b.adopted(these, writer), judge)
                 .map(|pairs| b.replace_these(pairs, writer)),
         });
-        match done {
+        match done.and_then(|more| writer.check().map(|()| more)) {
             Ok(more) => count += more,
             Err(error) => return (count, Err(error)),
         }

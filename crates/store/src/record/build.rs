@@ -72,6 +72,11 @@ impl NewRecord {
         self.0
     }
 
+    /// Returns the object that was given up to a write which has not placed it.
+    pub(crate) fn unplaced(content: Content) -> NewRecord {
+        NewRecord(content)
+    }
+
     /// Gives it up: a slot owns it now.
     #[inline]
     pub(crate) fn publish(self) -> Content {
@@ -89,7 +94,7 @@ impl NewRecord {
         let content = self.publish();
         let done = write(content);
         if !done && !cfg!(fyris_mutant = "store_unplaced_kept") {
-            drop(NewRecord(content));
+            drop(NewRecord::unplaced(content));
         }
         done
     }

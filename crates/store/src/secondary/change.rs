@@ -51,14 +51,15 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// [`Error::BadOption`]; [`Error::RepeatedOption`] if there is one of this name; [`Error::NoSuchTable`],
+    /// [`Error::BadOption`]; [`Error::RepeatedOption`] if there is one of this name; [`Error::NotUnique`] if it is to be
+    /// unique and two objects have the same value; [`Error::NoSuchTable`],
     /// [`Error::NoAccess`] without the right to write; [`Error::ReadOnly`], [`Error::InTransaction`];
     /// [`Error::LacksFeature`] if the table's index cannot visit all objects. Nothing is changed then.
     pub fn add_secondary(&self, index: &SecondaryIndex) -> Result<()> {
         let definition = Arc::new(index.definition()?);
         self.change_secondaries("add_secondary", |all| {
             all.push(definition.clone());
-            check(all)
+            check(all, self.table_type())
         })
     }
 
@@ -103,20 +104,30 @@ impl Table {
             let everything = SubscribeOptions::new().queue(usize::MAX);
             let mut changes = self.subscribe(&WatchFilter::all(), &everything)?;
             let settings = &self.shared().settings;
-            let fresh = settings.content(old.len(), &all, old.log())?;
+            let mut fresh = settings.content(old.len(), &all, old.log())?;
+            // The copy is not of one moment: objects may seem to have the same value.
+            fresh.keep_unique(false);
             copy(old, &fresh, &pin);
             for _ in 0..ROUNDS {
-                if catch_up(&mut changes, old, &fresh, &pin) < FEW {
+                if catch_up(&mut changes, old, &fresh, &pin).len() < FEW {
                     break;
                 }
             }
+            let mut suspected = with_data!(&fresh, data => data.suspected(&pin));
             // Nobody writes from here on, and no commit is decided: one under way is done again in the new content, or
             // conflicts. What was decided is going to be told.
             let _closed = self.shared().life.close(&pin);
             while !changes.is_drained() {
-                catch_up(&mut changes, old, &fresh, &pin);
+                for key in catch_up(&mut changes, old, &fresh, &pin) {
+                    suspected.extend(with_data!(&fresh, data => data.values_of(&key, &pin)));
+                }
                 std::thread::yield_now();
             }
+            let repeated = with_data!(&fresh, data => data.repeated(&suspected, &pin));
+            if let Some(error) = repeated.filter(|_| !cfg!(fyris_mutant = "store_repeats_added")) {
+                return Err(error);
+            }
+            fresh.keep_unique(true);
             // An index from a library may have failed, and then not all objects are there.
             unfailed(old)?;
             unfailed(&fresh)?;
@@ -160,13 +171,13 @@ fn put(object: Content, fresh: &AnyTableData, pin: &LocalGuard) {
     with_data!(fresh, data => data.insert_one(copied, &Writer::plain(pin)));
 }
 
-/// Copies the keys again that have changed. Returns their number.
+/// Copies the keys again that have changed, and returns them.
 fn catch_up(
     changes: &mut Subscription,
     old: &AnyTableData,
     fresh: &AnyTableData,
     pin: &LocalGuard,
-) -> usize {
+) -> Vec<KeyBuf> {
     let (keypos, mut keys) = (with_data!(old, data => data.keypos), BTreeMap::new());
     while let Some(event) = changes.try_next() {
         let changes = event.changes().iter();
@@ -182,5 +193,5 @@ fn catch_up(
             chain::each(content, |object| put(object, fresh, pin));
         }
     }
-    keys.len()
+    keys.into_values().collect()
 }

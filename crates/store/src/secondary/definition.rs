@@ -7,6 +7,7 @@ use fyris_term::key::KeyBuf;
 use fyris_term::{Atom, Term};
 
 use crate::error::{Error, Result};
+use crate::ids::TableType;
 use crate::options::atom;
 use crate::query::machine_or_default;
 use crate::record::{Object, brief};
@@ -14,13 +15,18 @@ use crate::record::{Object, brief};
 /// The most secondary indexes of a table: each has a bit in [`HandedOver`](super::HandedOver).
 const MOST: usize = 64;
 
-/// Refuses too many secondary indexes, and two of one name.
-pub(crate) fn check(all: &[Arc<Definition>]) -> Result<()> {
+/// Refuses too many secondary indexes, two of one name, and unique ones of a bag.
+pub(crate) fn check(all: &[Arc<Definition>], kind: TableType) -> Result<()> {
     if all.len() > MOST {
         let text = format!("secondary: a table has at most {MOST} secondary indexes");
         return Err(Error::BadOption(text));
     }
     for (at, one) in all.iter().enumerate() {
+        if one.unique && kind.is_bag() {
+            let (name, kind) = (one.name, kind.as_str());
+            let text = format!("{{secondary,{name},{{unique,_}}}}: not of a {kind}");
+            return Err(Error::BadOption(text));
+        }
         if all[..at].iter().any(|other| other.name == one.name) {
             return Err(Error::RepeatedOption(format!(
                 "{{secondary,{},_}}",
@@ -80,7 +86,8 @@ impl SecondaryIndex {
     /// * `{path, [Position, Step, ...]}`: what the path leads to, as [`Object::get_in`] follows it, through tuples,
     ///   lists and maps;
     /// * `{body, Expressions}`: the value of the last of the expressions, which are those of a body of a match
-    ///   specification: `'$_'` is the object. They may not ask for the process or the node.
+    ///   specification: `'$_'` is the object. They may not ask for the process or the node;
+    /// * `{unique, Value}`: what one of these says, and [unique](SecondaryIndex::unique).
     ///
     /// An object where the path leads nowhere, or for which an expression fails, is not in the index. What the term
     /// says is checked when a table is made.
@@ -104,10 +111,47 @@ impl SecondaryIndex {
         }
     }
 
+    /// Keeps the value unique, as `{unique, Value}` says: a write that would give a second key of the table the value of another fails by
+    /// [`Error::NotUnique`], and changes nothing. For `set` and `ordered_set`.
+    ///
+    /// A list, a batch and a transaction are looked at as a whole, when they happen: in them objects may exchange their
+    /// values. Values are compared by `=:=`, as [`Table::lookup_by`] does; objects without one do not matter.
+    ///
+    /// A write that brings a value costs about as much again as without; others cost nothing more. Only writes that
+    /// bring the same value wait for each other. [`Table::select_replace`] replaces objects up to the first that is
+    /// refused.
+    ///
+    /// [`Table::lookup_by`]: crate::Table::lookup_by
+    /// [`Table::select_replace`]: crate::Table::select_replace
+    ///
+    /// ```
+    /// use fyris::{Error, Options, SecondaryIndex, Store, term};
+    ///
+    /// let owner = Store::new().owner();
+    /// let by_email = SecondaryIndex::element("by_email", 2).unique();
+    /// let users = owner.new_table("users", &Options::set().secondary(by_email))?;
+    /// assert!(users.insert_new(&term!({1, "ada@example.org"}))?);
+    /// let taken = users.insert_new(&term!({2, "ada@example.org"}));
+    /// assert!(matches!(taken, Err(Error::NotUnique { index, .. }) if index == "by_email"));
+    /// users.insert_list(&[term!({1, "lovelace@example.org"}), term!({2, "ada@example.org"})])?;
+    /// assert_eq!(users.len(), 2);
+    /// # Ok::<(), Error>(())
+    /// ```
+    pub fn unique(self) -> SecondaryIndex {
+        SecondaryIndex {
+            value: Term::tuple(vec![Term::atom("unique"), self.value]),
+            ..self
+        }
+    }
+
     /// Returns the index as tables use it.
     pub(crate) fn definition(&self) -> Result<Definition> {
         let name = atom(&self.name)?;
-        let of = Of::new(&self.value).map_err(|why| {
+        let (unique, value) = match self.value.as_tuple() {
+            Some([Term::Atom(word), value]) if word.as_str() == "unique" => (true, value),
+            _ => (false, &self.value),
+        };
+        let of = Of::new(value).map_err(|why| {
             let text = format!("{{secondary,{name},{}}}: {why}", brief(&self.value));
             Error::BadOption(text)
         })?;
@@ -115,6 +159,7 @@ impl SecondaryIndex {
             name,
             of,
             value: self.value.clone(),
+            unique,
         })
     }
 }
@@ -126,6 +171,7 @@ pub(crate) struct Definition {
     of: Of,
     /// As it was given.
     pub(crate) value: Term,
+    pub(crate) unique: bool,
 }
 
 /// The value of an object.
@@ -141,8 +187,7 @@ enum Of {
 
 impl Of {
     fn new(value: &Term) -> std::result::Result<Of, String> {
-        let forms =
-            "the value is {element,Position}, {path,[Position, Step, ...]} or {body,Expressions}";
+        let forms = "the value is {element,Position}, {path,[Position, Step, ...]} or {body,Expressions}, or {unique, one of these}";
         match value.as_tuple() {
             Some([Term::Atom(word), Term::Int(position @ 1..)]) if word.as_str() == "element" => {
                 Ok(Of::Element(
@@ -226,11 +271,23 @@ impl Definition {
 
     /// Returns the value of an object, encoded as a key.
     pub(crate) fn value_of(&self, object: &Object<'_>) -> Option<KeyBuf> {
-        let value = match &self.of {
-            Of::Element(position) => object.element(*position)?,
-            Of::Path(path) => object.get_in(path)?,
-            Of::Body(spec) => spec.run(&object.view(), machine_or_default(&None))?,
-        };
-        Some(KeyBuf::encode(&value))
+        self.term_of(object).as_ref().map(KeyBuf::encode)
+    }
+
+    fn term_of(&self, object: &Object<'_>) -> Option<Term> {
+        match &self.of {
+            Of::Element(position) => object.element(*position),
+            Of::Path(path) => object.get_in(path),
+            Of::Body(spec) => spec.run(&object.view(), machine_or_default(&None)),
+        }
+    }
+
+    /// Returns the error of a write of an object whose value another key has.
+    #[cold]
+    pub(crate) fn not_unique(&self, object: &Object<'_>) -> Error {
+        Error::NotUnique {
+            index: self.name.as_str().to_owned(),
+            value: Box::new(self.term_of(object).expect("it has a value")),
+        }
     }
 }

@@ -3,22 +3,29 @@
 use std::ops::Bound;
 use std::sync::Arc;
 
-use fyris_index::{Action, BytesTree};
+use fyris_index::{Action, BytesMap, BytesTree};
 use fyris_sync::atomic::{AtomicU64, Ordering};
 use fyris_sync::reclaim::Guard;
 use smallvec::SmallVec;
 
 use super::Definition;
+use super::unique::Claim;
 use crate::error::{Error, Result};
 use crate::ops::Span;
 
 /// The secondary indexes of a content, in the order in which they were asked for.
-pub(crate) struct Secondaries(Box<[Arc<Secondary>]>);
+pub(crate) struct Secondaries {
+    all: Box<[Arc<Secondary>]>,
+    /// Whether writes are to keep any of them unique.
+    has_unique: bool,
+}
 
 /// A secondary index of a content.
 pub(crate) struct Secondary {
     pub(crate) definition: Arc<Definition>,
     entries: BytesTree<IndexEntry>,
+    /// The values that writes of a unique index are about to bring (CLAIMED).
+    claims: BytesMap<Claim>,
 }
 
 /// What is known of a value under a key.
@@ -172,6 +179,18 @@ impl Secondary {
         true
     }
 
+    /// Returns the values that more than one key may have: of those the next entry begins with the value. O(n).
+    pub(super) fn suspected(&self, pin: &impl Guard) -> Vec<KeyBytes> {
+        let (mut suspected, mut last) = (Vec::new(), None::<&[u8]>);
+        for (bytes, entry) in self.entries.iter(pin) {
+            if let Some(value) = last.filter(|value| bytes.starts_with(value)) {
+                suspected.push(KeyBytes::from_slice(value));
+            }
+            last = Some(&bytes[..entry.split]);
+        }
+        suspected
+    }
+
     /// Returns all entries, and how many objects each counts.
     #[cfg(test)]
     pub(super) fn counted(&self, pin: &impl Guard) -> Vec<(Vec<u8>, u64)> {
@@ -182,8 +201,12 @@ impl Secondary {
         self.entries.iter(pin).map(counted).collect()
     }
 
+    pub(super) fn claims(&self) -> &BytesMap<Claim> {
+        &self.claims
+    }
+
     pub(super) fn memory(&self) -> usize {
-        self.entries.memory()
+        self.entries.memory() + self.claims.memory()
     }
 }
 
@@ -207,18 +230,45 @@ impl Secondaries {
             Arc::new(Secondary {
                 definition: definition.clone(),
                 entries: BytesTree::new(),
+                claims: BytesMap::new(),
             })
         };
-        Secondaries(definitions.into_iter().map(of).collect())
+        let all: Box<[_]> = definitions.into_iter().map(of).collect();
+        Secondaries {
+            has_unique: all.iter().any(|one| one.definition.unique),
+            all,
+        }
     }
 
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.all.is_empty()
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<Secondary>> {
-        self.0.iter()
+        self.all.iter()
+    }
+
+    /// Returns whether writes are to keep any of them unique.
+    #[inline]
+    pub(crate) fn has_unique(&self) -> bool {
+        self.has_unique
+    }
+
+    /// Lets writes keep unique what is to be, or not: of a content that nobody else has.
+    pub(crate) fn keep_unique(&mut self, keep: bool) {
+        self.has_unique = keep && self.unique().next().is_some();
+    }
+
+    /// Returns those that are unique, with their places.
+    pub(super) fn unique(&self) -> impl Iterator<Item = (usize, &Arc<Secondary>)> {
+        let all = self.iter().enumerate();
+        all.filter(|(_, secondary)| secondary.definition.unique)
+    }
+
+    /// Returns the one at a place.
+    pub(super) fn at(&self, at: usize) -> &Secondary {
+        &self.all[at]
     }
 
     /// Returns the one that is defined so, if it is among them.

@@ -33,8 +33,10 @@ mod lookup;
 mod maintenance;
 #[cfg(all(test, not(loom)))]
 mod tests;
+mod unique;
 
 pub use definition::SecondaryIndex;
 pub(crate) use definition::{Definition, check};
 pub(crate) use entries::{ByValue, Candidates, KeyBytes, Secondaries, Secondary};
 pub(crate) use maintenance::HandedOver;
+pub(crate) use unique::{Claims, Unclaimed};

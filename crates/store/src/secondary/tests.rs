@@ -1,5 +1,7 @@
 //! The entries are those of the objects that are there, after whatever has happened.
 
+mod unique;
+
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 

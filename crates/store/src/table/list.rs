@@ -113,6 +113,7 @@ impl Table {
             //   an emptying that comes then is after the list. No other list may be waited for there, as that may wait
             //   for a change of the table, which waits for the section. If one is in the way, a patient caller begins
             //   again, in steps.
+            // * A write of a single key has aborted it, and was first: again, after that.
             let mut outcome = Ok(Outcome::Moved);
             for _ in 0..TRIES {
                 if outcome == Ok(Outcome::Moved) {
@@ -122,8 +123,10 @@ impl Table {
                     });
                 }
             }
-            if outcome != Ok(Outcome::Moved) {
-                break outcome;
+            match outcome {
+                Ok(Outcome::Moved) => {}
+                Ok(Outcome::Aborted) if patience == Patience::Waits => continue,
+                outcome => break outcome,
             }
             let briefly = match cfg!(fyris_mutant = "store_list_waits_inside") {
                 true => patience,
@@ -132,7 +135,8 @@ impl Table {
             let in_one = self.write_under(pin, |content, writer| {
                 with_data!(content, b => b.insert_list(&mut list, briefly, writer))
             });
-            if in_one != Ok(Outcome::GaveUp) || patience == Patience::GivesUp {
+            let is_over = !matches!(in_one, Ok(Outcome::GaveUp | Outcome::Aborted));
+            if is_over || patience == Patience::GivesUp {
                 break in_one;
             }
         };
@@ -140,7 +144,7 @@ impl Table {
             list.retire(pin);
         }
         Ok(match outcome? {
-            Outcome::GaveUp => None,
+            Outcome::GaveUp | Outcome::Aborted => None,
             outcome => Some(outcome == Outcome::Committed),
         })
     }

@@ -384,11 +384,12 @@ impl Table {
         }
         let (_section, state) = self.shared.life.enter(pin);
         let data = self.data(state, Right::Write, pin)?;
-        let result = f(data, &Writer::new(pin, state, &self.shared));
+        let writer = Writer::new(pin, state, &self.shared);
+        let result = f(data, &writer);
         if state.is_versioned() {
             self.shared.end_versions_if_idle();
         }
-        result
+        writer.check().and(result)
     }
 
     /// Writes for the handle's transaction, if it has one.

@@ -15,6 +15,7 @@ use crate::ids::Right;
 use crate::ops::{Outcome, Patience, Placed, Writes};
 use crate::pending::{Commit, PartPlan, Terms};
 use crate::record::NewRecord;
+use crate::secondary::{Claims, Unclaimed};
 use crate::slot::Before;
 use crate::snapshot::SnapshotInner;
 use crate::table_data::{AnyTableData, with_data};
@@ -87,12 +88,18 @@ impl Transaction {
             with_data!(work.content, data => data.enter_writes(writes));
         });
         // From here on
-        // 1. the cells of all keys are put in their slots, in the order of tables and keys (ASCENDING);
-        // 2. guards stand over what was read (GUARDED);
-        // 3. it is looked at: if it has changed, nothing happens;
-        // 4. the guards of others over what is written are asked (UNPASSED);
-        // 5. the decision falls, in the sections of all tables.
-        let mut outcome = self.place(&mut works, &commit, pin);
+        // 1. the values that are to be unique are claimed (CLAIMED);
+        // 2. the cells of all keys are put in their slots, in the order of tables and keys (ASCENDING);
+        // 3. guards stand over what was read (GUARDED);
+        // 4. it is looked at: if it has changed, nothing happens;
+        // 5. the guards of others over what is written are asked (UNPASSED);
+        // 6. the decision falls, in the sections of all tables.
+        let claims = written(&works).map(|work| self.claim(work, &commit, pin));
+        let claims = claims.collect::<Result<Vec<_>>>();
+        let mut outcome = match &claims {
+            Ok(_) => self.place(&mut works, &commit, pin),
+            Err(error) => Err(error.clone()),
+        };
         if outcome.is_ok() {
             let standing = match cfg!(fyris_mutant = "store_unguarded") {
                 true => Vec::new(),
@@ -130,6 +137,8 @@ impl Transaction {
                 with_data!(work.content, data => data.leave_writes(writes));
             });
         }
+        // Before the block of the commit is retired, to which they lead.
+        drop(claims);
         // SAFETY: `conclude` has seen to it that no slot holds a cell of it.
         unsafe { commit.finish(pin) };
         let keys = works.iter().filter_map(|work| work.writes.as_ref());
@@ -143,6 +152,29 @@ impl Transaction {
                 .for_each(|writes| writes.retire(pin));
         }
         outcome
+    }
+
+    /// Claims the values that a part brings. If another key has one of them, and had it already when the transaction
+    /// read the table, it is refused; else that key has changed since.
+    fn claim<'g>(
+        &self,
+        work: &PartWork<'g>,
+        commit: &Commit,
+        pin: &LocalGuard,
+    ) -> Result<Claims<'g>> {
+        let before = Before(work.snapshot().place());
+        let writes = work.writes.as_ref().expect("it has some");
+        with_data!(work.content, data => {
+            let (at, object, key) = match data.claim_writes(writes, commit.block(), Patience::Waits) {
+                Ok(claims) => return Ok(claims),
+                Err(Unclaimed::Taken { at, object, key }) => (at, object, key),
+                Err(Unclaimed::GaveUp | Unclaimed::Failed) => return Err(self.conflict(&work.part.table, None)),
+            };
+            match key.is_none_or(|key| data.was_taken((at, object), &key, before, pin)) {
+                true => Err(data.not_unique(at, object)),
+                false => Err(self.conflict(&work.part.table, None)),
+            }
+        })
     }
 
     fn place(&self, works: &mut [PartWork<'_>], commit: &Commit, pin: &LocalGuard) -> Result<()> {

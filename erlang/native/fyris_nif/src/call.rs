@@ -11,6 +11,7 @@ use fyris::{Error, EtsClass};
 
 use crate::kind::atom;
 use crate::machine::{Env, ErlNifEnv, ErlNifTerm, Term};
+use crate::term;
 
 /// Why a call failed. Two words with a [`Reply`]: that is returned in registers, through all that a call goes through.
 pub(crate) enum Fail {
@@ -74,11 +75,21 @@ impl Fail {
         }
     }
 
-    fn class(&self) -> &'static str {
-        match self {
-            Fail::Store(error) => error.ets_class().as_str(),
-            Fail::Cause(_) => EtsClass::Badarg.as_str(),
+    /// Returns what is raised: a class of `ets`, or `{not_unique, Index, Value}`.
+    fn class(&self, env: Env) -> Term {
+        let mut error = self.error();
+        while let Some(Error::InBatch { why, .. }) = error {
+            error = Some(why);
         }
+        if let Some(Error::NotUnique { index, value }) = error {
+            let (word, index) = (
+                env.make_atom(b"not_unique"),
+                env.make_atom(index.as_bytes()),
+            );
+            return env.make_tuple(&[word, index, term::make(env, value)]);
+        }
+        let class = error.map_or(EtsClass::Badarg, Error::ets_class);
+        env.make_atom(class.as_str().as_bytes())
     }
 
     #[cold]
@@ -89,7 +100,7 @@ impl Fail {
         };
         let reason = [
             atom::failure(env),
-            env.make_atom(self.class().as_bytes()),
+            self.class(env),
             env.make_atom(self.cause().as_bytes()),
             env.make_binary(text.as_bytes()),
         ];

@@ -94,7 +94,7 @@ impl HalfWay {
             placing,
             pin,
         } = self;
-        let outcome = data.end(&work, commit, &placed, placing, &Writer::plain(&pin));
+        let outcome = data.end(&work, commit, &placed, placing, None, &Writer::plain(&pin));
         let done = outcome == Ok(Outcome::Committed);
         if !done {
             work.retire(&pin);
