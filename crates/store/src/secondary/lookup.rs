@@ -82,31 +82,53 @@ impl Table {
         value: &(impl AsKey + ?Sized),
         mut f: impl FnMut(Object<'_>),
     ) -> Result<()> {
-        let left = self.read(|view, pin| {
+        if !self.each_of_few_by(index, value, &mut f)? {
+            let mut query = self.query_by(index, value)?;
+            while query.step_with(SLICE, |object, _| f(object))? {}
+        }
+        Ok(())
+    }
+
+    /// Does what [`Table::each_by`] does, if these are not more than about 500 objects; else, and in a snapshot or a
+    /// transaction, `f` is not called. Returns whether it did: for who runs the rest in slices ([`Table::query_by`]).
+    ///
+    /// ```
+    /// # use fyris::{Options, SecondaryIndex, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let by_parity = SecondaryIndex::element("by_parity", 2);
+    /// # let table = owner.new_table("t", &Options::set().secondary(by_parity))?;
+    /// table.insert_many((0..10_000).map(|n| term!({n, n % 2})))?;
+    /// assert!(!table.each_of_few_by("by_parity", &term!(1), |_| unreachable!())?);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Table::lookup_by`].
+    pub fn each_of_few_by(
+        &self,
+        index: &str,
+        value: &(impl AsKey + ?Sized),
+        mut f: impl FnMut(Object<'_>),
+    ) -> Result<bool> {
+        self.read(|view, pin| {
             let of = view.secondaries().named(index)?;
             value.with(|value| {
                 let by = ByValue {
                     of,
                     value: value.bytes(),
                 };
-                let live = self.is_live().then(|| few(view, by, pin)).flatten();
-                let Some(found) = live else {
-                    return Ok(Some(Candidates::new(of, by.value)));
-                };
-                for content in found {
+                let found = self.is_live().then(|| few(view, by, pin)).flatten();
+                let is_few = found.is_some();
+                for content in found.into_iter().flatten() {
                     let object = newest(content, self.keypos());
                     if of.has(&object, by.value) {
                         f(object);
                     }
                 }
-                Ok(None)
+                Ok(is_few)
             })
-        })?;
-        if let Some(left) = left {
-            let mut query = Query::of_candidates(self, left);
-            while query.step_with(SLICE, |object, _| f(object))? {}
-        }
-        Ok(())
+        })
     }
 
     /// Returns a query whose results are the objects that [`Table::lookup_by`] returns, and that runs in slices.

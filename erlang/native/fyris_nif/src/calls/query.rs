@@ -16,7 +16,7 @@ use crate::kind::atom;
 use crate::kind::node::node_name;
 use crate::machine::{Env, Term};
 use crate::tables::store;
-use crate::term::{Offered, with_maker};
+use crate::term::{Offered, most_words, with_maker};
 use crate::{load, process, tables, term};
 
 /// Objects of a slice.
@@ -148,6 +148,18 @@ pub(super) fn query_by(env: Env, args: &[Term]) -> Reply {
         env,
         args[0],
         |table, _| {
+            let (mut few, mut count) = (atom::nil(env), 0);
+            let is_few = table.each_of_few_by(index.as_str(), value, |object| {
+                count += 1;
+                few = with_maker(env, most_words(&object), |maker, stack| {
+                    let found = object.build(None, maker, stack);
+                    maker.cell(found, few)
+                });
+            })?;
+            if is_few {
+                consume(env, Verb::LookupBy, count, false);
+                return Ok(env.make_tuple(&[atom::done(env), few]));
+            }
             // By identity: it goes on after a rename.
             let query = table.by_identity().query_by(index.as_str(), value)?;
             begin(env, query, Verb::LookupBy, Offered::of(&[]))
