@@ -36,7 +36,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// [`Error::NotATuple`], [`Error::BadKeyPosition`], [`Error::ObjectTooLarge`].
+    /// [`Error::NotATuple`], [`Error::BadKeyPosition`], [`Error::ObjectTooLarge`]; [`Error::NotUnique`].
     pub fn insert(&self, object: &Term) -> Result<()> {
         self.insert_object(object, &pin())
     }
@@ -63,8 +63,8 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// [`Error::NotATuple`], [`Error::BadKeyPosition`], [`Error::ObjectTooLarge`] for any of the objects; then none is
-    /// inserted.
+    /// [`Error::NotATuple`], [`Error::BadKeyPosition`], [`Error::ObjectTooLarge`], [`Error::NotUnique`] for any of the
+    /// objects; then none is inserted.
     pub fn insert_list(&self, objects: &[Term]) -> Result<()> {
         self.insert_all(objects, false).map(|_| ())
     }
@@ -83,7 +83,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// [`Error::NotATuple`], [`Error::BadKeyPosition`], [`Error::ObjectTooLarge`].
+    /// [`Error::NotATuple`], [`Error::BadKeyPosition`], [`Error::ObjectTooLarge`]; [`Error::NotUnique`].
     pub fn insert_new(&self, object: &Term) -> Result<bool> {
         self.insert_new_object(object)
     }
@@ -103,8 +103,8 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// [`Error::NotATuple`], [`Error::BadKeyPosition`], [`Error::ObjectTooLarge`] for any of the objects; then none is
-    /// inserted.
+    /// [`Error::NotATuple`], [`Error::BadKeyPosition`], [`Error::ObjectTooLarge`], [`Error::NotUnique`] for any of the
+    /// objects; then none is inserted.
     pub fn insert_new_list(&self, objects: &[Term]) -> Result<bool> {
         self.insert_all(objects, true)
     }
@@ -132,8 +132,8 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// [`Error::NotATuple`], [`Error::BadKeyPosition`], [`Error::ObjectTooLarge`]; what came before the bad object
-    /// stays.
+    /// [`Error::NotATuple`], [`Error::BadKeyPosition`], [`Error::ObjectTooLarge`], [`Error::NotUnique`]; what came
+    /// before the bad object stays.
     pub fn insert_many(&self, objects: impl IntoIterator<Item = Term>) -> Result<usize> {
         let mut count = 0;
         for object in objects {
@@ -272,7 +272,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// [`Error::KeyUpdate`], [`Error::BadPosition`], [`Error::WrongType`] for the bags; nothing
+    /// [`Error::KeyUpdate`], [`Error::BadPosition`], [`Error::NotUnique`], [`Error::WrongType`] for the bags; nothing
     /// changes then.
     pub fn update_element(&self, key: &Term, edits: &[(usize, Term)]) -> Result<bool> {
         self.update(key, edits, None)
@@ -381,7 +381,7 @@ impl Table {
     /// # Errors
     ///
     /// [`Error::NoSuchKey`], [`Error::NotAnInteger`], [`Error::KeyUpdate`], [`Error::BadPosition`],
-    /// [`Error::IntegerTooLarge`], [`Error::WrongType`] for the bags; nothing changes then.
+    /// [`Error::IntegerTooLarge`], [`Error::NotUnique`], [`Error::WrongType`] for the bags; nothing changes then.
     pub fn update_counter(&self, key: &Term, ops: &[CounterOp]) -> Result<Vec<Term>> {
         self.count(key, ops, None)
     }

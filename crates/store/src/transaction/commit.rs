@@ -57,7 +57,7 @@ impl Transaction {
     /// # Errors
     ///
     /// [`Error::Conflict`], also if a table has been emptied or deleted meanwhile; [`Error::NoSuchTable`],
-    /// [`Error::NoAccess`]; the conflict that [`Transaction::table`] returned before.
+    /// [`Error::NoAccess`]; [`Error::NotUnique`]; the conflict that [`Transaction::table`] returned before.
     pub fn commit(self) -> Result<()> {
         self.check()?;
         // Relaxed: as in `conflict`.

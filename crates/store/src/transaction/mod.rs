@@ -176,7 +176,7 @@ impl Store {
     /// # Errors
     ///
     /// Those of `f`; [`Error::Conflict`] after the last attempt; of tables that were written to
-    /// [`Error::NoSuchTable`], [`Error::NoAccess`].
+    /// [`Error::NoSuchTable`], [`Error::NoAccess`], [`Error::NotUnique`].
     pub fn transaction<R, E: From<Error>>(
         &self,
         f: impl FnMut(&Transaction) -> std::result::Result<R, E>,
