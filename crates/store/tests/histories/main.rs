@@ -103,7 +103,7 @@ fn fault(store: &Store, owner: &Owner, kinds: &[&Kind]) -> Option<String> {
 
 #[test]
 fn every_history_has_an_order() {
-    let histories = std::env::var("FYRIS_HISTORIES").map_or(200, |n| n.parse().expect("a number"));
+    let histories = std::env::var("FYRIS_HISTORIES").map_or(500, |n| n.parse().expect("a number"));
     let store = common::store();
     let owner = store.owner();
     let kinds = kinds(&store, &owner);
