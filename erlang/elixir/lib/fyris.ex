@@ -42,8 +42,8 @@ defmodule Fyris do
   `:duplicate_bag`), `access:` (`:public`, `:protected`, `:private`), `keypos:` (from 1), `heir:`
   (`{pid, data}` or `:none`), `owner:` (`:none`), `compressed:` (a boolean), `index:` (a name, or `{:library, path}`);
   `secondary:` (a keyword list of secondary indexes, each `{:element, position}`, `{:path, [position, step, ...]}` or
-  `{:body, expressions}`: `lookup_by/3`; or `{:unique, one_of_these}`: then a value is one object's); `write_concurrency:`, `read_concurrency:` and the rest as `:fyris.new/2` has
-  them.
+  `{:body, expressions}`: `lookup_by/3`; or `{:unique, one_of_these}`: then a value is one object's);
+  `write_concurrency:`, `read_concurrency:` and the rest as `:fyris.new/2` has them.
   """
   @type options :: keyword
   @typedoc "`from:`, `to:`, `limit:` and `reverse: true`; those that a function has a use for."

@@ -51,8 +51,8 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// [`Error::BadOption`]; [`Error::RepeatedOption`] if there is one of this name; [`Error::NotUnique`] if it is to be
-    /// unique and two objects have the same value; [`Error::NoSuchTable`],
+    /// [`Error::BadOption`]; [`Error::RepeatedOption`] if there is one of this name; [`Error::NotUnique`] if it is to
+    /// be unique and two objects have the same value; [`Error::NoSuchTable`],
     /// [`Error::NoAccess`] without the right to write; [`Error::ReadOnly`], [`Error::InTransaction`];
     /// [`Error::LacksFeature`] if the table's index cannot visit all objects. Nothing is changed then.
     pub fn add_secondary(&self, index: &SecondaryIndex) -> Result<()> {

@@ -111,8 +111,8 @@ impl SecondaryIndex {
         }
     }
 
-    /// Keeps the value unique, as `{unique, Value}` says: a write that would give a second key of the table the value of another fails by
-    /// [`Error::NotUnique`], and changes nothing. For `set` and `ordered_set`.
+    /// Keeps the value unique, as `{unique, Value}` does: a write that would give a second key of the table the value
+    /// of another fails by [`Error::NotUnique`], and changes nothing. For `set` and `ordered_set`.
     ///
     /// A list, a batch and a transaction are looked at as a whole, when they happen: in them objects may exchange their
     /// values. Values are compared by `=:=`, as [`Table::lookup_by`] does; objects without one do not matter.
@@ -187,7 +187,8 @@ enum Of {
 
 impl Of {
     fn new(value: &Term) -> std::result::Result<Of, String> {
-        let forms = "the value is {element,Position}, {path,[Position, Step, ...]} or {body,Expressions}, or {unique, one of these}";
+        let forms = "the value is {element,Position}, {path,[Position, Step, ...]} or \
+                     {body,Expressions}, or {unique, one of these}";
         match value.as_tuple() {
             Some([Term::Atom(word), Term::Int(position @ 1..)]) if word.as_str() == "element" => {
                 Ok(Of::Element(

@@ -260,13 +260,13 @@ impl Secondaries {
         self.has_unique = keep && self.unique().next().is_some();
     }
 
-    /// Returns those that are unique, with their places.
+    /// Returns the unique ones, and their positions.
     pub(super) fn unique(&self) -> impl Iterator<Item = (usize, &Arc<Secondary>)> {
         let all = self.iter().enumerate();
         all.filter(|(_, secondary)| secondary.definition.unique)
     }
 
-    /// Returns the one at a place.
+    /// Returns the one at a position.
     pub(super) fn at(&self, at: usize) -> &Secondary {
         &self.all[at]
     }

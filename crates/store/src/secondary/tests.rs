@@ -221,7 +221,7 @@ fn entries_are_handed_over() {
     }
 }
 
-/// Lets threads write in all ways beside what `main` does: at the end no entry is left of what went, and none is missing.
+/// Lets threads write in all ways beside what `main` does: at the end no entry is left of what went, and none lacks.
 fn beside_threads(millis: u64, main: impl Fn(&Table)) {
     let until = Instant::now() + Duration::from_millis(if cfg!(miri) { 10 } else { millis });
     let mut round = 0;

@@ -20,10 +20,10 @@
 //!
 //! # Invariants
 //!
-//! * **CLAIMED**: a key gets a value that it does not have only from who has claimed it: before the look at the other
-//!   keys, and until who reads the table finds the value at the key. A value is claimed by one at a time, but for a
-//!   commit that is decided: who finds that reads what has become of its keys. So of two that want one value, the second
-//!   finds the key of the first.
+//! * **CLAIMED**: who gives a key a value that it did not have has claimed the value before the look at the other keys,
+//!   and holds the claim until readers of the table find the value at the key. A value has one claim at a time. That of
+//!   a commit that is decided counts no more: what it has done is found in the table. So of two writers that want one
+//!   value, the second finds the key of the first.
 
 use fyris_index::{Action, Entry, Index};
 use fyris_sync::atomic::{AtomicPtr, Ordering};
@@ -212,11 +212,9 @@ where
             let (false, Some(offered)) = (is_done, offered) else {
                 return result;
             };
-            claims.release();
             let Some(why) = self.claim(&mut claims, wanted, (key, offered), writer.pin) else {
                 continue;
             };
-            claims.release();
             if self.get(key, writer.pin) == seen {
                 writer.refuse(why);
                 drop(NewRecord::unplaced(offered));
@@ -253,7 +251,8 @@ where
         wanted
     }
 
-    /// Claims the values of a key that a write offers an object with them. Returns the error, if another key has one.
+    /// Claims the values of an object that a write offers, in the place of those that were claimed before. Returns the
+    /// error if another key has one of them; then nothing is claimed.
     fn claim(
         &self,
         claims: &mut Claims<'_>,
@@ -261,11 +260,13 @@ where
         (key, offered): (&K::Key, Content),
         pin: &LocalGuard,
     ) -> Option<Error> {
+        claims.release();
         for (at, value) in wanted {
             claims.claim(at, value, Patience::Waits, pin);
             let (_, value) = claims.values.last().expect("it was claimed");
             let is_its = |other: &[u8]| other == K::bytes(key);
             if self.key_with(at, value.bytes(), is_its, pin).is_some() {
+                claims.release();
                 return Some(self.not_unique(at, offered));
             }
         }
@@ -283,7 +284,7 @@ where
         if !self.secondaries.has_unique() {
             return Ok(claims);
         }
-        // A list of new objects that fails anyhow is not refused: so it is asked before and behind.
+        // A list of new objects that fails anyhow is not refused: so it is asked before and after.
         let is_there = |key: &RecordPtr| self.get(self.key_of(*key), &pin).is_some();
         let fails = || work.terms[..] == [Terms::New] && work.keys.iter().any(is_there);
         if fails() {
@@ -341,7 +342,7 @@ where
         Ok(())
     }
 
-    /// Returns a key that has a value now, but for those that are the caller's.
+    /// Returns a key that has a value now, other than the caller's own.
     fn key_with(
         &self,
         at: usize,
