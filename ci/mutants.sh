@@ -138,6 +138,7 @@ store_candidates_torn   |                    | -p fyris --lib secondary::
 store_dead_counts       |                    | -p fyris --lib secondary::
 store_handed_over_versioned |                | -p fyris --lib secondary::
 store_values_unclaimed  |                    | -p fyris --lib secondary::
+store_refused_claims_kept |                  | -p fyris --lib what_is_taken
 store_claims_go_early   |                    | -p fyris --lib secondary::
 store_claim_stolen      |                    | -p fyris --lib secondary::
 store_commit_repeats    |                    | -p fyris --lib secondary::

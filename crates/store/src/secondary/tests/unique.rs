@@ -301,6 +301,32 @@ fn one_gets_a_value() {
     }
 }
 
+/// Whatever else is done to its key meanwhile, a write does not get what another key has all the time.
+#[test]
+fn what_is_taken_stays_taken_while_the_key_changes() {
+    for kind in TYPES {
+        let store = Store::new();
+        let owner = store.owner();
+        let table = owner.new_table("t", &options(kind)).expect("right");
+        table.insert(&term!({2, 7})).expect("live");
+        let stop = AtomicBool::new(false);
+        let got = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut n = 100;
+                while !stop.load(Ordering::Relaxed) {
+                    table.insert(&term!({1, n})).expect("free");
+                    n += 1;
+                }
+            });
+            let got = (0..100_000).filter(|_| table.insert(&term!({1, 7})).is_ok());
+            let got = got.count();
+            stop.store(true, Ordering::Relaxed);
+            got
+        });
+        assert_eq!(got, 0, "{kind:?}");
+    }
+}
+
 #[test]
 fn who_watches_is_not_told_of_what_was_refused() {
     for kind in TYPES {
