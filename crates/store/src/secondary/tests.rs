@@ -217,7 +217,8 @@ fn entries_are_handed_over() {
                 assert_eq!(there_are(&table), should_be(&table), "round {round}");
             }
         }
-        assert!(!table.shared().life.state().is_versioned());
+        // With tiny constants a query of five objects reads by a snapshot.
+        assert!(cfg!(fyris_small) || !table.shared().life.state().is_versioned());
     }
 }
 
