@@ -61,7 +61,7 @@
 -export([open/2, range/3, range/4, prefix/2, prefix/3, seek/2, seek/3,
          nth/2, rank/2, count_between/3,
          lookup_many/2, lookup_by/3, add_secondary/3, remove_secondary/2,
-         delete_range/3, take_range/3, drain/1, explain/2, compare_and_swap/3,
+         delete_range/3, delete_range/4, take_range/3, take_range/4, drain/1, explain/2, compare_and_swap/3,
          upsert/4, get_in/3]).
 -export([snapshot/1, release/1, snapshots/0, collect/0]).
 -export([transaction/1, transaction/2, within/2, abort/1, write_batch/1]).
@@ -71,7 +71,7 @@
 -export_type([subscription/0, watch_filter/0, subscribe_option/0, watch_event/0, watch_change/0]).
 -export_type([table/0, tid/0, snapshot/0, transaction/0, batch_op/0, continuation/0, compiled_match_spec/0,
               option/0, secondary_value/0, heir_option/0, info_item/0, update_op/0, memory_kind/0,
-              range_option/0, tab2file_option/0, generator/0]).
+              range_end/0, range_option/0, tab2file_option/0, generator/0]).
 %% Further names that ets has for types.
 -export_type([tab/0, match_spec/0, match_pattern/0, comp_match_spec/0,
               table_type/0, table_access/0]).
@@ -128,7 +128,9 @@
 -type update_op() :: {Position :: pos_integer(), Incr :: integer()} |
                      {Position :: pos_integer(), Incr :: integer(), Threshold :: integer(), Value :: integer()}.
 %% An operation of `update_counter/3'.
--type range_option() :: reverse | keys | {limit, pos_integer()} | {from | to, excluded | included}.
+-type range_end() :: {from | to, excluded | included}.
+%% An option of `delete_range/4' and `take_range/4'.
+-type range_option() :: reverse | keys | {limit, pos_integer()} | range_end().
 %% An option of `range/4'.
 -type tab2file_option() :: {extended_info, [object_count | md5sum]} | {sync, boolean()}.
 %% An option of `tab2file/3'.
@@ -1979,13 +1981,39 @@ remove_secondary(Table, Name) ->
 %% '''
 -spec delete_range(table(), term(), term()) -> non_neg_integer().
 delete_range(Table, From, To) ->
+    delete_range(Table, From, To, []).
+
+%% @doc Deletes as {@link delete_range/3} does; the key at an end for which the options say `{from, excluded}' or `{to,
+%% excluded}' stays.
+%%
+%% Fails with `badarg', and deletes nothing, also if an option is unknown or malformed.
+%% ```
+%% > T = fyris:new(numbers, [ordered_set]).
+%% > fyris:insert(T, [{1, one}, {2, two}, {3, three}]).
+%% > fyris:delete_range(T, '_', 3, [{to, excluded}]).
+%% 2
+%% '''
+-spec delete_range(table(), term(), term(), [range_end()]) -> non_neg_integer().
+delete_range(Table, From, To, Options) ->
     ?CALL(begin
               T = resolve(Table),
-              delete_slices(T, place_of_range(T, From, To, true), 0)
-          end, [Table, From, To]).
+              delete_slices(T, place_of_range(T, From, To, Options, true), 0)
+          end, [Table, From, To, Options]).
 
-place_of_range(Table, From, To, Keys) ->
-    fyris_nif:range(Table, bound(From, included), bound(To, included), false, Keys).
+place_of_range(Table, From, To, Options, Keys) ->
+    #{from := Low, to := High} = range_ends(Options, #{from => included, to => included}),
+    fyris_nif:range(Table, bound(From, Low), bound(To, High), false, Keys).
+
+range_ends([{End, How} | Rest], Ends)
+  when (End =:= from orelse End =:= to), (How =:= excluded orelse How =:= included) ->
+    range_ends(Rest, Ends#{End := How});
+range_ends([], Ends) ->
+    Ends;
+range_ends(Options, _) ->
+    Wrong = case Options of [Option | _] -> Option; _ -> Options end,
+    Text = io_lib:format("bad option ~0tP: options are a proper list of {from,excluded}, {to,excluded}, {from,included}, "
+                         "{to,included}", [Wrong, 20]),
+    error({'$fyris_error', badarg, option, unicode:characters_to_binary(Text)}).
 
 delete_slices(Table, Place, Count) ->
     case fyris_nif:take_slice(Table, Place, []) of
@@ -2008,10 +2036,24 @@ delete_slices(Table, Place, Count) ->
 %% '''
 -spec take_range(table(), term(), term()) -> [tuple()].
 take_range(Table, From, To) ->
+    take_range(Table, From, To, []).
+
+%% @doc Takes as {@link take_range/3} does; the key at an end for which the options say `{from, excluded}' or `{to,
+%% excluded}' stays.
+%%
+%% Fails with `badarg', and takes nothing, also if an option is unknown or malformed.
+%% ```
+%% > T = fyris:new(queue, [ordered_set]).
+%% > fyris:insert(T, [{1, first}, {2, second}, {9, later}]).
+%% > fyris:take_range(T, 1, '_', [{from, excluded}]).
+%% [{2,second},{9,later}]
+%% '''
+-spec take_range(table(), term(), term(), [range_end()]) -> [tuple()].
+take_range(Table, From, To, Options) ->
     ?CALL(begin
               T = resolve(Table),
-              lists:reverse(take_slices(T, place_of_range(T, From, To, false), []))
-          end, [Table, From, To]).
+              lists:reverse(take_slices(T, place_of_range(T, From, To, Options, false), []))
+          end, [Table, From, To, Options]).
 
 take_slices(Table, Place, Sofar) ->
     try fyris_nif:take_slice(Table, Place, Sofar) of
@@ -2125,7 +2167,7 @@ snapshots() ->
 collect() ->
     fyris_nif:collect().
 
-%% @doc Runs a fun in a transaction, as {@link transaction/2} with up to 1,000 retries.
+%% @doc Runs a fun in a transaction, as {@link transaction/2} without options.
 %% ```
 %% > T = fyris:new(hits, []).
 %% > fyris:transaction(fun(Tx) -> fyris:update_counter(fyris:within(Tx, T), home, 1, {home, 0}) end).
@@ -2133,7 +2175,7 @@ collect() ->
 %% '''
 -spec transaction(fun((transaction()) -> Result)) -> {atomic, Result} | {aborted, term()}.
 transaction(Fun) ->
-    transaction(Fun, 1000).
+    transaction(Fun, []).
 
 %% @doc Runs a fun in a transaction: what it reads and writes in tables of {@link within/2} happens at one moment, or
 %% not at all.
@@ -2141,9 +2183,18 @@ transaction(Fun) ->
 %% The fun runs in the calling process. Within the transaction it sees its own writes, by whatever function it reads,
 %% and else the tables as they were at one moment; others see nothing of it before it has returned. Then all is
 %% committed, if nothing that it has read has changed meanwhile, keys that were not there and ranges included. If
-%% something has, all begins again, up to `Retries' times: so the fun should do nothing else that cannot be done twice.
-%% Strictly serializable, among transactions and with all other calls. Nobody waits for a transaction that has not
-%% ended.
+%% something has, all begins again: so the fun should do nothing else that cannot be done twice. Strictly serializable,
+%% among transactions and with all other calls.
+%%
+%% Options, a number or `infinity' being `{retries, Number}':
+%% <dl>
+%% <dt>`{retries, N}'</dt><dd>how often it begins again, 1,000 times unless this says otherwise, or `infinity'.</dd>
+%% <dt>`{hold, Milliseconds}'</dt><dd>after some conflicts the transaction <em>goes first</em>, one at a time: writes of
+%% keys that it has read or written, and into ranges that it has read, wait for it, so long at most (100); all other
+%% writes, and reads, do not. If it has not ended then, and others are faster again, the reason is `{{hold_expired,
+%% Milliseconds}, Stack}'. That is also so if the fun itself writes such a key past the transaction. With 0 nobody waits
+%% for it.</dd>
+%% </dl>
 %%
 %% Returns what `mnesia:transaction/1' does: `{atomic, Result}', or, if nothing has happened, `{aborted, Reason}':
 %% <dl>
@@ -2162,7 +2213,7 @@ transaction(Fun) ->
 %% setopts/2}, {@link give_away/3}, {@link snapshot/1}, and {@link slot/2} of a table without an order of keys) fails
 %% with `badarg' for a table within a transaction.
 %%
-%% Fails with `badarg' for what is no fun of one argument, or no number of retries. A commit of more than 500 keys runs
+%% Fails with `badarg' for what is no fun of one argument, and for options that there are not. A commit of more than 500 keys runs
 %% on a dirty scheduler.
 %% ```
 %% > T = fyris:new(accounts, []).
@@ -2172,12 +2223,13 @@ transaction(Fun) ->
 %% > {fyris:transaction(Pay), fyris:transaction(Pay), fyris:lookup(T, ada)}.
 %% {{atomic,30},{aborted,too_little},[{ada,30}]}
 %% '''
--spec transaction(fun((transaction()) -> Result), non_neg_integer() | infinity) -> {atomic, Result} | {aborted, term()}.
-transaction(Fun, Retries)
-  when is_function(Fun, 1), Retries =:= infinity; is_function(Fun, 1), is_integer(Retries), Retries >= 0 ->
-    fyris_transaction:run(Fun, Retries);
-transaction(Fun, Retries) ->
-    ?BADARG([Fun, Retries]).
+-spec transaction(fun((transaction()) -> Result), Retries | [{retries, Retries} | {hold, non_neg_integer()}]) ->
+    {atomic, Result} | {aborted, term()} when Retries :: non_neg_integer() | infinity.
+transaction(Fun, Options) ->
+    case is_function(Fun, 1) andalso fyris_transaction:options(Options) of
+        {Retries, Hold} -> fyris_transaction:run(Fun, Retries, Hold);
+        false -> ?BADARG([Fun, Options])
+    end.
 
 %% @doc Returns a table, or all tables of a list, as a transaction reads and writes them: what comes back serves
 %% wherever a table does, as long as the transaction lasts.

@@ -19,7 +19,7 @@
 -export([open/2, range/5, prefix/4, range_slice/4, seek/3, nth/2, rank/2, count_between/3, lookup_some/2,
          take_slice/3, drain/1, add_secondary/3, remove_secondary/2, compare_and_swap/3, get_in/3, explain/2]).
 -export([snapshot/1, release/1, snapshots/0, collect/0]).
--export([transaction/0, transaction_again/1, transaction_table/2, transaction_begin_nested/1, transaction_end_nested/2,
+-export([transaction/1, transaction_again/1, transaction_table/2, transaction_begin_nested/1, transaction_end_nested/2,
          transaction_has_conflict/1, transaction_commit/1, transaction_abort/1, write_batch/2]).
 -export([subscribe/7, unsubscribe/1, set_active/2]).
 -export([inflated/2, has_native_record/1, memory/0]).
@@ -197,7 +197,7 @@ snapshot(_) -> ?STUB.
 release(_) -> ?STUB.
 snapshots() -> ?STUB.
 collect() -> ?STUB.
-transaction() -> ?STUB.
+transaction(_) -> ?STUB.
 transaction_again(_) -> ?STUB.
 transaction_table(_, _) -> ?STUB.
 transaction_begin_nested(_) -> ?STUB.

@@ -5,21 +5,41 @@
 %% @hidden
 -module(fyris_transaction).
 
--export([run/2, current/0]).
+-export([options/1, run/3, current/0]).
+
+-type retries() :: non_neg_integer() | infinity.
 
 -include("fyris_call.hrl").
 
 -define(KEY, '$fyris_transaction').
 
+%% Where nothing else is asked for; no hold is longer than a day.
+-define(RETRIES, 1000).
+-define(HOLD, 100).
+-define(LONGEST_HOLD, 86400000).
+
 %% Attempts that follow each other at once; those after them wait, ever longer, up to so many milliseconds.
 -define(AT_ONCE, 5).
 -define(LONGEST, 16).
 
-%% @doc Runs `Fun' in a transaction, which is tried again up to `Retries' times.
--spec run(fun((reference()) -> Result), non_neg_integer() | infinity) -> {atomic, Result} | {aborted, term()}.
-run(Fun, Retries) ->
+%% @doc Returns how often to try again, and for how many milliseconds writers may wait; `false' for what says neither.
+-spec options(term()) -> {retries(), non_neg_integer()} | false.
+options(Options) when is_list(Options) -> options(Options, {?RETRIES, ?HOLD});
+options(Retries) -> options([{retries, Retries}]).
+
+options([], Known) -> Known;
+options([{retries, infinity} | Rest], {_, Hold}) -> options(Rest, {infinity, Hold});
+options([{retries, N} | Rest], {_, Hold}) when is_integer(N), N >= 0 -> options(Rest, {N, Hold});
+options([{hold, Ms} | Rest], {Retries, _}) when is_integer(Ms), Ms >= 0, Ms =< ?LONGEST_HOLD ->
+    options(Rest, {Retries, Ms});
+options(_, _) -> false.
+
+%% @doc Runs `Fun' in a transaction, which is tried again up to `Retries' times; in the end writers wait for it, up to
+%% `Hold' milliseconds.
+-spec run(fun((reference()) -> Result), retries(), non_neg_integer()) -> {atomic, Result} | {aborted, term()}.
+run(Fun, Retries, Hold) ->
     case current() of
-        undefined -> outermost(Fun, Retries);
+        undefined -> outermost(Fun, Retries, Hold);
         Transaction -> nested(Transaction, Fun)
     end.
 
@@ -27,8 +47,8 @@ run(Fun, Retries) ->
 -spec current() -> reference() | undefined.
 current() -> get(?KEY).
 
-outermost(Fun, Retries) ->
-    Transaction = fyris_nif:transaction(),
+outermost(Fun, Retries, Hold) ->
+    Transaction = fyris_nif:transaction(Hold),
     put(?KEY, Transaction),
     try attempt(Transaction, Fun, Retries, 1)
     after

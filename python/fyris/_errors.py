@@ -44,6 +44,10 @@ class Conflict(Error):
         return type(self), self.args, {**vars(self), "table": None}
 
 
+class HoldExpired(Error):
+    """A transaction that went first was not done in the time for which others wait for it, and nothing has happened."""
+
+
 class NotUnique(Error, ValueError):
     """Another object has the value that a write was going to bring, by a unique index, and nothing has happened."""
 

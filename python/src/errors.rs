@@ -19,6 +19,7 @@ pyo3::import_exception!(fyris._errors, Conflict);
 pyo3::import_exception!(fyris._errors, TransactionEnded);
 pyo3::import_exception!(fyris._errors, InTransaction);
 pyo3::import_exception!(fyris._errors, CheckFailed);
+pyo3::import_exception!(fyris._errors, HoldExpired);
 pyo3::import_exception!(fyris._errors, NotUnique);
 
 pyo3::import_exception!(fyris._errors, SegmentError);
@@ -48,6 +49,7 @@ fn told(error: fyris::Error, text: String) -> PyErr {
     match error {
         InBatch { why, .. } => told(*why, text),
         CheckFailed { .. } => self::CheckFailed::new_err(text),
+        HoldExpired(_) => self::HoldExpired::new_err(text),
         NotUnique { index, value } => Python::attach(|py| match from_term(py, &value) {
             Ok(value) => self::NotUnique::new_err((text, index, value.unbind())),
             Err(error) => error,

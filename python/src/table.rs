@@ -141,6 +141,21 @@ fn atom(name: &str) -> PyResult<fyris_term::Atom> {
 }
 
 impl Table {
+    /// Runs a write of a key. Where it may wait for a transaction that goes first, that may need the interpreter.
+    fn write<R: Send>(
+        &self,
+        py: Python<'_>,
+        f: impl Send + FnOnce(&fyris::Table) -> fyris::Result<R>,
+    ) -> PyResult<R> {
+        let may_wait = OWNER.store().has_first_transaction()
+            && self.table.holds_key(None::<&fyris_term::Term>);
+        let done = match may_wait {
+            true => py.detach(|| f(&self.table)),
+            false => f(&self.table),
+        };
+        done.map_err(errors::store)
+    }
+
     /// A table that does not end with this object.
     pub(crate) fn not_owned(table: fyris::Table) -> Table {
         Table {
@@ -422,11 +437,12 @@ impl Table {
 
     fn __setitem__(&self, key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let object = self.object(to_term(key)?, to_term(value)?)?;
-        self.table.insert(&object).map_err(errors::store)
+        self.write(key.py(), |table| table.insert(&object))
     }
 
     fn __delitem__(&self, key: &Bound<'_, PyAny>) -> PyResult<()> {
-        let taken = self.table.take(&to_term(key)?).map_err(errors::store)?;
+        let term = to_term(key)?;
+        let taken = self.write(key.py(), |table| table.take(&term))?;
         if taken.is_empty() {
             return Err(dict::missing(key));
         }

@@ -2,13 +2,14 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use fyris::Error;
+use fyris::{Error, TransactionOptions};
 use fyris_segment::let_others_pass;
 use pyo3::prelude::*;
 
 use crate::convert::from_term;
-use crate::errors;
+use crate::errors::{self, BadValue};
 use crate::table::{OWNER, Table};
 
 /// Begins a transaction: several keys, of several tables, read and changed as one. For a with statement, at whose end
@@ -21,11 +22,15 @@ use crate::table::{OWNER, Table};
 ///
 /// All that it reads is of one moment, with its own writes, which others see at the commit, all at once. Nobody waits
 /// for it meanwhile. If others have changed by then what it has read, it raises Conflict, and nothing has happened:
-/// transactional() tries again. One that has written nothing meets no conflict at its commit.
+/// transactional() tries again, and hold is for that. One that has written nothing meets no conflict at its commit.
 #[pyfunction]
-pub(crate) fn transaction() -> PyResult<Transaction> {
+#[pyo3(signature = (*, hold=0.1))]
+pub(crate) fn transaction(hold: f64) -> PyResult<Transaction> {
     errors::not_forked()?;
-    Ok(Transaction::new(OWNER.store().begin()))
+    let hold = Duration::try_from_secs_f64(hold)
+        .map_err(|error| BadValue::new_err(format!("a hold of {hold} s: {error}")))?;
+    let options = TransactionOptions::new().hold(hold);
+    Ok(Transaction::new(OWNER.store().begin_with(&options)))
 }
 
 /// Several tables as a transaction reads and writes them, until it is committed or aborted. Made by transaction(), and

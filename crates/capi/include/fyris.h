@@ -223,6 +223,10 @@ typedef enum fyris_code {
    */
   FYRIS_E_NOT_UNIQUE = 27,
   /**
+   * A transaction that went first was not done in the time for which others wait for it.
+   */
+  FYRIS_E_HOLD_EXPIRED = 28,
+  /**
    * The system refused something about a file; the error's text says what.
    */
   FYRIS_E_IO = 30,
@@ -1988,7 +1992,7 @@ struct fyris_table *fyris_transaction_table(const struct fyris_transaction *hand
  * that has written nothing meets no conflict here.
  *
  * Fails with FYRIS_E_CONFLICT, also if one of its tables was emptied or deleted, or if a table could not come in
- * before; FYRIS_E_ENDED, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
+ * before; FYRIS_E_ENDED, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS; FYRIS_E_HOLD_EXPIRED, see `fyris_transaction_retry`.
  *
  * Threads: any.
  */
@@ -2011,6 +2015,9 @@ enum fyris_code fyris_transaction_abort(const struct fyris_transaction *handle,
  * Begins the transaction anew, after FYRIS_E_CONFLICT: lets others pass for a moment, and keeps its place among them.
  * Of transactions that are at odds the one that began first goes first, so that each is committed in the end. One that
  * has not ended is aborted. Its tables are to be asked for again.
+ *
+ * After eight conflicts others wait for it: writes of what it has read or written, up to 100 ms; if it has not ended by
+ * then, and others are faster again, its calls fail with FYRIS_E_HOLD_EXPIRED.
  *
  * Fails with FYRIS_E_NULL.
  *

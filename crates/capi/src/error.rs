@@ -50,6 +50,8 @@ pub enum fyris_code {
     FYRIS_E_CHECK = 26,
     /// Another object has the value that a write was going to bring, by a unique index.
     FYRIS_E_NOT_UNIQUE = 27,
+    /// A transaction that went first was not done in the time for which others wait for it.
+    FYRIS_E_HOLD_EXPIRED = 28,
     /// The system refused something about a file; the error's text says what.
     FYRIS_E_IO = 30,
     /// A file or a segment is not what it should be, damaged, or of another version; the error's text says where.
@@ -116,6 +118,7 @@ names! {
     FYRIS_E_IN_TRANSACTION
     FYRIS_E_CHECK
     FYRIS_E_NOT_UNIQUE
+    FYRIS_E_HOLD_EXPIRED
     FYRIS_E_IO
     FYRIS_E_DAMAGED
     FYRIS_E_NO_SPACE
@@ -335,6 +338,7 @@ fn code_of(error: &fyris::Error) -> fyris_code {
         Conflict { .. } => FYRIS_E_CONFLICT,
         CheckFailed { .. } => FYRIS_E_CHECK,
         NotUnique { .. } => FYRIS_E_NOT_UNIQUE,
+        HoldExpired(_) => FYRIS_E_HOLD_EXPIRED,
         InBatch { why, .. } => code_of(why),
         ReadOnly => FYRIS_E_READ_ONLY,
         Forked => FYRIS_E_FORKED,

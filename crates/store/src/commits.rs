@@ -53,6 +53,7 @@ use crate::key_kind::{Exact, KeyKind, Order};
 use crate::pending::{Commit, CommitPart, Decision};
 use crate::record::RecordPtr;
 use crate::slot::Content;
+use crate::transaction::{FIRST, FirstOfStore};
 use crate::version::LiveSnapshot;
 
 /// Commits of more keys are searched for a key; the keys of others are gathered in a map.
@@ -71,6 +72,8 @@ pub(crate) struct CommitLog {
     contents: RwLock<()>,
     /// The ticket of the last transaction.
     tickets: PlainU64,
+    /// The transaction that goes first.
+    pub(crate) first: FirstOfStore,
     /// The highest stamp that was given to a version, or is about to be (STILL).
     stamped: AtomicU64,
 }
@@ -117,7 +120,8 @@ impl CommitLog {
             last: AtomicPtr::new(std::ptr::null_mut()),
             begins: Mutex::new(()),
             contents: RwLock::default(),
-            tickets: PlainU64::new(0),
+            tickets: PlainU64::new(FIRST),
+            first: FirstOfStore::default(),
             stamped: AtomicU64::new(0),
         })
     }
@@ -133,7 +137,7 @@ impl CommitLog {
         self.contents.write().unwrap_or_else(|p| p.into_inner())
     }
 
-    /// Returns a ticket for a transaction, from 1.
+    /// Returns a ticket for a transaction: a higher one than [`FIRST`].
     pub(crate) fn next_ticket(&self) -> u64 {
         // Relaxed: a number.
         self.tickets.fetch_add(1, PlainOrdering::Relaxed) + 1

@@ -127,6 +127,20 @@ where
         if let Some(part) = writer.within {
             return self.write_within(part, key, writer, f);
         }
+        if let Some(part) = &writer.held {
+            return self.write_beside_hold(part, key, writer, &mut f);
+        }
+        self.write_unheld(key, writer, f)
+    }
+
+    /// Does so where no transaction keeps it from that.
+    #[inline]
+    pub(crate) fn write_unheld<R>(
+        &self,
+        key: &K::Key,
+        writer: &Writer<'_>,
+        mut f: impl FnMut(Option<Content>) -> (Change, R),
+    ) -> R {
         if self.secondaries.has_unique() {
             return self.write_unique(key, writer, &mut f);
         }
@@ -530,6 +544,10 @@ impl TableData<Exact, HashIndex<Slot<Exact>>> {
         if let Some(part) = writer.within {
             let (bytes, len) = (key.word.to_le_bytes(), key.len);
             return self.write_within(part, Exact::from_bytes(&bytes[..len]), writer, f);
+        }
+        if let Some(part) = &writer.held {
+            let (bytes, len) = (key.word.to_le_bytes(), key.len);
+            return self.write_beside_hold(part, Exact::from_bytes(&bytes[..len]), writer, &mut f);
         }
         if self.secondaries.has_unique() {
             let (bytes, len) = (key.word.to_le_bytes(), key.len);

@@ -4,6 +4,8 @@
 //! [`Error::ets_class`] gives the word ETS would have used. An operation that returns an error has
 //! left the table as it was.
 
+use std::time::Duration;
+
 use fyris_index::library::Fault;
 use fyris_query::{KeyChanges, SpecError};
 use fyris_term::{SerdeError, Term};
@@ -227,6 +229,10 @@ pub enum Error {
         /// The key, where one is known. In a box: results carry errors, so these are to be small.
         key: Option<Box<Term>>,
     },
+    /// A transaction that went first, after others had been faster too often, was not done in the time for which they
+    /// wait for it: see [`TransactionOptions::hold`](crate::TransactionOptions::hold).
+    #[error("the transaction was not done in the {0:?} for which writers wait for it")]
+    HoldExpired(Duration),
     /// A check of a batch does not hold: see [`Store::write_batch`](crate::Store::write_batch).
     #[error("operation {at} of the batch, a check, does not hold")]
     CheckFailed {

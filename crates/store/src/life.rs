@@ -39,7 +39,7 @@
 //!
 //! Public tables let every process do everything, whichever owns them: no process waits for a new owner there.
 
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use fyris_sync::atomic::{AtomicU64, Ordering};
 use fyris_sync::reclaim::{LocalGuard, Section, Sections};
@@ -47,6 +47,7 @@ use fyris_term::Atom;
 
 use crate::fork;
 use crate::ids::{ProcessId, Protection, Right};
+use crate::transaction::TransactionPart;
 
 /// Bits of a state: only the owner writes; only the owner reads and writes; a change is under way.
 const PROTECTED: u64 = 1;
@@ -54,16 +55,17 @@ const PRIVATE: u64 = 2;
 const CLOSING: u64 = 4;
 
 /// The bits of modes, that say what writes have to do besides: the table is [fixed](crate::fix),
-/// [versioned](crate::version) or [watched](crate::watch).
+/// [versioned](crate::version), [watched](crate::watch) or [held](crate::transaction::hold).
 const FIXED: u64 = 8;
 const VERSIONED: u64 = 16;
 const WATCHED: u64 = 32;
+const HELD: u64 = 64;
 
 /// The bits that do not matter to a read: a change that is only on its way has not happened, and modes are for writes.
-const UNSEEN: u64 = CLOSING | FIXED | VERSIONED | WATCHED;
+const UNSEEN: u64 = CLOSING | FIXED | VERSIONED | WATCHED | HELD;
 
 /// The name's number in a state: there are no more than 2^20 atoms.
-const NAME_SHIFT: u32 = 6;
+const NAME_SHIFT: u32 = 7;
 const NAME: u64 = ((1 << 20) - 1) << NAME_SHIFT;
 const _: () = assert!(fyris_term::atom::MAX_ATOMS as u64 - 1 <= NAME >> NAME_SHIFT);
 
@@ -141,6 +143,12 @@ impl State {
         self.0 & WATCHED != 0
     }
 
+    /// Returns whether a transaction that goes first reads the table.
+    #[inline]
+    pub(crate) fn is_held(self) -> bool {
+        self.0 & HELD != 0
+    }
+
     /// Returns whether any process has fixed the table.
     #[inline]
     pub(crate) fn is_fixed(self) -> bool {
@@ -171,6 +179,8 @@ pub(crate) struct Life {
     owner: AtomicU64,
     writes: Sections,
     turn: Mutex<()>,
+    /// What a transaction that goes first has read and written of the table.
+    held: Mutex<Option<Arc<TransactionPart>>>,
 }
 
 impl Life {
@@ -180,6 +190,7 @@ impl Life {
             owner: AtomicU64::new(owner.map_or(NOBODY, |owner| owner.0)),
             writes: Sections::default(),
             turn: Mutex::new(()),
+            held: Mutex::default(),
         }
     }
 
@@ -272,8 +283,10 @@ impl Life {
         }
     }
 
-    /// Waits for the writes under way, as far as they may not have seen what the caller did before.
+    /// Waits for the writes under way, as far as they may not have seen what the caller did before. A transaction that
+    /// goes first, for which some of them may be waiting, does so no longer.
     pub(crate) fn wait_for_writes(&self, pin: &LocalGuard) {
+        self.end_waits();
         if !cfg!(fyris_mutant = "store_writes_unwaited") {
             self.writes.wait(pin);
         }
@@ -302,6 +315,45 @@ impl Life {
     /// it.
     pub(crate) fn set_watched(&self, watched: bool) {
         self.set_mode(WATCHED, watched);
+    }
+
+    /// Lets writes ask what a transaction that goes first has read.
+    pub(crate) fn set_held(&self, part: Arc<TransactionPart>, pin: &LocalGuard) {
+        let mut holder = self.holder();
+        *holder = Some(part);
+        self.set_mode(HELD, true);
+        drop(holder);
+        // Nobody waits for it yet.
+        self.writes.wait(pin);
+    }
+
+    /// Ends that, unless another transaction goes first by now.
+    pub(crate) fn end_held(&self, part: &Arc<TransactionPart>) {
+        let mut holder = self.holder();
+        if holder.as_ref().is_some_and(|its| Arc::ptr_eq(its, part)) {
+            *holder = None;
+            self.set_mode(HELD, false);
+        }
+    }
+
+    /// Lets writers go on that wait for a transaction that goes first.
+    pub(crate) fn end_waits(&self) {
+        if self.state().is_held()
+            && let Some(part) = self.held()
+        {
+            part.give_way();
+        }
+    }
+
+    /// Returns what a transaction that goes first has read, if there is one.
+    #[cold]
+    pub(crate) fn held(&self) -> Option<Arc<TransactionPart>> {
+        self.holder().clone()
+    }
+
+    fn holder(&self) -> MutexGuard<'_, Option<Arc<TransactionPart>>> {
+        // Nothing is left half done by a panic.
+        self.held.lock().unwrap_or_else(|p| p.into_inner())
     }
 
     fn set_mode(&self, mode: u64, on: bool) {

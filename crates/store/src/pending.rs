@@ -162,7 +162,7 @@ pub(crate) struct PartPlan {
 pub(crate) struct Decision {
     /// One of the four states, and above it how many writers hold the decision.
     state: AtomicU32,
-    /// The ticket of the transaction that commits, from 1; 0 of a list. Of two commits that cannot both be, the one
+    /// The ticket of the transaction that commits; 0 of a list. Of two commits that cannot both be, the one
     /// with the lower ticket goes first.
     ticket: u64,
     /// The number of uses that the block still has.

@@ -212,6 +212,7 @@ impl TableShared {
             };
             let (swapped, place) = log.swap_content(swap);
             if swapped.is_ok() {
+                self.life.end_waits();
                 // SAFETY: unreachable for threads that pin from now on, and only one swap takes it out.
                 let old = unsafe { DisplacedData::new(old) }.let_go(pin);
                 return Ok((old, place));
@@ -225,6 +226,7 @@ impl TableShared {
         let _swap = store.as_ref().map(|store| store.commits.swap_contents());
         // AcqRel: pairs with PROTECT in `any_data`, and sees whole what it takes.
         let old = self.data.swap(std::ptr::null_mut(), Ordering::AcqRel);
+        self.life.end_waits();
         // SAFETY: unreachable for threads that pin from now on, and only one swap takes it out.
         (!old.is_null()).then(|| unsafe { DisplacedData::new(old) })
     }

@@ -1,6 +1,7 @@
 //! A write under way, as the operations on a table's content know it.
 
 use std::cell::Cell;
+use std::sync::Arc;
 
 use fyris_sync::reclaim::LocalGuard;
 
@@ -27,6 +28,8 @@ pub(crate) struct Writer<'g> {
     late: Cell<bool>,
     /// Who is to be told of what it changes, if the table is watched.
     pub(crate) watchers: Option<&'g Watchers>,
+    /// What a transaction that goes first has read of the table, if there is one.
+    pub(crate) held: Option<Arc<TransactionPart>>,
     /// The stamp of the last version that it has left; 0 if there is none.
     stamp: Cell<u64>,
     /// Why it was refused with a slot protected, if it was.
@@ -40,6 +43,7 @@ impl<'g> Writer<'g> {
             fixes: state.is_fixed().then_some(&shared.fixes),
             is_versioned: state.is_versioned(),
             watchers: state.is_watched().then(|| shared.watchers()),
+            held: state.is_held().then(|| shared.life.held()).flatten(),
             ..Writer::plain(pin)
         }
     }
@@ -54,6 +58,7 @@ impl<'g> Writer<'g> {
             within: None,
             late: Cell::new(false),
             watchers: None,
+            held: None,
             stamp: Cell::new(0),
             refusal: Cell::new(None),
         }

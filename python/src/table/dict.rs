@@ -118,7 +118,8 @@ impl Table {
             let text = "pop() takes a key and at most one default";
             return Err(pyo3::exceptions::PyTypeError::new_err(text));
         }
-        let taken = self.table.take(&to_term(key)?).map_err(errors::store)?;
+        let term = to_term(key)?;
+        let taken = self.write(key.py(), |table| table.take(&term))?;
         match self.only(taken)? {
             Some(value) => from_term(key.py(), &value),
             None => default.get_item(0).map_err(|_| missing(key)),
@@ -130,7 +131,7 @@ impl Table {
         self.check()?;
         while let Some(key) = self.table.first().map_err(errors::store)? {
             // Another thread may have been faster.
-            if let Some(object) = self.table.take(&key).map_err(errors::store)?.pop() {
+            if let Some(object) = self.write(py, |table| table.take(&key))?.pop() {
                 let (key, value) = pair(object, self.table.keypos())?;
                 return from_term(py, &Term::tuple(vec![key, value]));
             }
@@ -154,7 +155,7 @@ impl Table {
             if let Some(found) = self.find(&key)? {
                 return from_term(py, &found);
             }
-            if self.table.insert_new(&object).map_err(errors::store)? {
+            if self.write(py, |table| table.insert_new(&object))? {
                 return from_term(py, &value);
             }
             // Somebody was faster, and somebody has deleted it again perhaps.

@@ -35,8 +35,8 @@ fn key_or<'py>(
 impl Table {
     /// Inserts an object, a tuple, in place of one with the same key; in the bags beside them. Atomic.
     fn insert(&self, object: &Bound<'_, PyAny>) -> PyResult<()> {
-        let object = to_term(object)?;
-        self.table.insert(&object).map_err(errors::store)
+        let (object, py) = (to_term(object)?, object.py());
+        self.write(py, |table| table.insert(&object))
     }
 
     /// Inserts all objects of an iterable in one atomic and isolated step: others see all of them or none.
@@ -48,8 +48,8 @@ impl Table {
 
     /// Inserts an object unless its key is there; says whether it did. Atomic.
     fn insert_new(&self, object: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let object = to_term(object)?;
-        self.table.insert_new(&object).map_err(errors::store)
+        let (object, py) = (to_term(object)?, object.py());
+        self.write(py, |table| table.insert_new(&object))
     }
 
     /// Inserts all objects of an iterable, unless one of their keys is there: then none. Atomic and isolated.
@@ -131,19 +131,21 @@ impl Table {
 
     /// Deletes the objects with a key; there need be none. Atomic.
     fn delete(&self, key: &Bound<'_, PyAny>) -> PyResult<()> {
-        self.table.delete_key(&to_term(key)?).map_err(errors::store)
+        let (key, py) = (to_term(key)?, key.py());
+        self.write(py, |table| table.delete_key(&key))
     }
 
     /// Deletes exactly this object. Atomic.
     fn delete_object(&self, object: &Bound<'_, PyAny>) -> PyResult<()> {
-        let object = to_term(object)?;
-        self.table.delete_object(&object).map_err(errors::store)
+        let (object, py) = (to_term(object)?, object.py());
+        self.write(py, |table| table.delete_object(&object))
     }
 
     /// Removes the objects with a key and returns them, a list, in one atomic step.
     fn take<'py>(&self, key: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        let taken = self.table.take(&to_term(key)?).map_err(errors::store)?;
-        from_terms(key.py(), &taken)
+        let (term, py) = (to_term(key)?, key.py());
+        let taken = self.write(py, |table| table.take(&term))?;
+        from_terms(py, &taken)
     }
 
     /// Counts: op is an increment, (position, increment), (position, increment, threshold, value) or a list of such
@@ -157,10 +159,14 @@ impl Table {
         default: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (term, op, default) = (to_term(key)?, to_term(op)?, optional(default)?);
-        match self.table.update_counter_term(&term, &op, default.as_ref()) {
-            Ok(counted) => from_term(key.py(), &counted),
-            Err(fyris::Error::NoSuchKey) => Err(super::dict::missing(key)),
-            Err(error) => Err(errors::store(error)),
+        let count =
+            |table: &fyris::Table| match table.update_counter_term(&term, &op, default.as_ref()) {
+                Err(fyris::Error::NoSuchKey) => Ok(None),
+                counted => counted.map(Some),
+            };
+        match self.write(key.py(), count)? {
+            Some(counted) => from_term(key.py(), &counted),
+            None => Err(super::dict::missing(key)),
         }
     }
 
@@ -174,20 +180,18 @@ impl Table {
         edits: &Bound<'_, PyAny>,
         default: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<bool> {
-        let (key, edits, default) = (to_term(key)?, to_term(edits)?, optional(default)?);
-        let done = self
-            .table
-            .update_element_term(&key, &edits, default.as_ref());
-        done.map_err(errors::store)
+        let (py, edits, default) = (key.py(), to_term(edits)?, optional(default)?);
+        let key = to_term(key)?;
+        self.write(py, |table| {
+            table.update_element_term(&key, &edits, default.as_ref())
+        })
     }
 
     /// Replaces old by new if the table holds exactly old; says whether it did. Both are objects with the same key.
     /// Atomic.
     fn compare_and_swap(&self, old: &Bound<'_, PyAny>, new: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let (old, new) = (to_term(old)?, to_term(new)?);
-        self.table
-            .compare_and_swap(&old, &new)
-            .map_err(errors::store)
+        let (py, old, new) = (old.py(), to_term(old)?, to_term(new)?);
+        self.write(py, |table| table.compare_and_swap(&old, &new))
     }
 
     /// The first key; in an ordered_set the lowest. default if the table is empty.

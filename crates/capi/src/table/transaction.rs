@@ -96,7 +96,7 @@ pub unsafe extern "C" fn fyris_transaction_table(
 /// that has written nothing meets no conflict here.
 ///
 /// Fails with FYRIS_E_CONFLICT, also if one of its tables was emptied or deleted, or if a table could not come in
-/// before; FYRIS_E_ENDED, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
+/// before; FYRIS_E_ENDED, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS; FYRIS_E_HOLD_EXPIRED, see `fyris_transaction_retry`.
 ///
 /// Threads: any.
 #[must_use]
@@ -134,6 +134,9 @@ pub unsafe extern "C" fn fyris_transaction_abort(
 /// Begins the transaction anew, after FYRIS_E_CONFLICT: lets others pass for a moment, and keeps its place among them.
 /// Of transactions that are at odds the one that began first goes first, so that each is committed in the end. One that
 /// has not ended is aborted. Its tables are to be asked for again.
+///
+/// After eight conflicts others wait for it: writes of what it has read or written, up to 100 ms; if it has not ended by
+/// then, and others are faster again, its calls fail with FYRIS_E_HOLD_EXPIRED.
 ///
 /// Fails with FYRIS_E_NULL.
 ///

@@ -4,6 +4,8 @@
 //! writes (see [`crate::life`]): so it goes in steps of some keys, each in a section of its own, which asks anew
 //! whether the commit may be made. If not, it is aborted, as it is if its table has been emptied meanwhile.
 
+use std::sync::Arc;
+
 use fyris_index::{Action, Entry, Index};
 use fyris_sync::reclaim::Guard;
 use smallvec::SmallVec;
@@ -16,6 +18,7 @@ use crate::record::{NewRecord, RecordPtr};
 use crate::secondary::{Claims, Unclaimed};
 use crate::slot::{Content, Held, Settled, Slot};
 use crate::table_data::TableData;
+use crate::transaction::{FIRST, TransactionPart};
 use crate::version::VersionPtr;
 use crate::watch::{CommitAnnouncement, CommitWatch};
 use crate::writer::Writer;
@@ -111,6 +114,14 @@ enum Placing {
     Failed,
     /// Another commit has the next key.
     Met(PendingPtr),
+    /// A transaction that goes first holds it.
+    Held(Arc<TransactionPart>),
+}
+
+/// What is in the way at a key.
+enum InTheWay {
+    Commit(PendingPtr),
+    Hold,
 }
 
 impl<K, I> TableData<K, I>
@@ -279,7 +290,8 @@ where
             // * it is long enough: on with the next one, so that who waits for this section gets a turn;
             // * a key fails its condition: it is not to be, and the caller aborts it;
             // * another commit, undecided, holds the next key: that is waited for, out of the section, while this one
-            //   holds only cells of smaller keys (ASCENDING); or, without patience, this one gives up.
+            //   holds only cells of smaller keys (ASCENDING); or, without patience, this one gives up;
+            // * a transaction that goes first holds it: the same, and it aborts this one if it comes by its cells.
             // A writer of a key may abort it meanwhile, as its condition fails now: the loop sees that, or else `seal`
             // will.
             let step = admission.step(|writer| self.place_some(work, part, placed, writer))?;
@@ -288,6 +300,8 @@ where
                 Some(Placing::All) => return Ok(Outcome::Committed),
                 Some(Placing::More) => {}
                 Some(Placing::Failed) => return Ok(Outcome::Failed),
+                Some(Placing::Held(part)) if patience == Patience::Waits => part.wait(),
+                Some(Placing::Held(_)) => return Ok(Outcome::GaveUp),
                 Some(Placing::Met(cell)) => match patience {
                     Patience::Waits => cell.get().wait(),
                     Patience::GivesUp if cell.get().wait_a_little() => {}
@@ -317,23 +331,27 @@ where
             let (done, met) = self.place(work, part, placed, writer);
             match met {
                 _ if done > 0 => placed.keys += done,
-                Some(cell) => return Placing::Met(cell),
+                Some(InTheWay::Commit(cell)) => return Placing::Met(cell),
+                Some(InTheWay::Hold) => {
+                    return Placing::Held(writer.held.clone().expect("it has asked"));
+                }
                 None => return Placing::Failed,
             }
         }
         Placing::All
     }
 
-    /// Puts cells in the slots of some keys behind those that have theirs. Returns how many, and the cell of another
-    /// commit that holds the key behind them; if there is none, that key may fail its condition.
+    /// Puts cells in the slots of some keys behind those that have theirs. Returns how many, and what is in the way at
+    /// the key behind them; if nothing is, that key may fail its condition.
     fn place(
         &self,
         work: &Writes,
         part: &CommitPart,
         placed: &mut Placed,
         writer: &Writer<'_>,
-    ) -> (usize, Option<PendingPtr>) {
+    ) -> (usize, Option<InTheWay>) {
         let first = placed.keys;
+        let asks = writer.held.is_some() && part.cell(first).get().decision().ticket() != FIRST;
         let key = |at: usize| work.keys.get(first + at).map(|&key| self.key_of(key));
         let (mut met, mut displaced) = (None, Cells::new());
         let done = self.index.upsert_run(key, writer.pin, |at, slot| {
@@ -344,10 +362,17 @@ where
                 None => None,
                 Some(Settled::Held(held)) => held,
                 Some(Settled::Undecided(cell)) => {
-                    met = Some(cell);
+                    met = Some(InTheWay::Commit(cell));
                     return None;
                 }
             };
+            if asks {
+                let (key, new) = (work.keys[first + at], work.contents.get(first + at));
+                if self.is_held(self.key_of(key), new.copied().flatten(), writer) {
+                    met = Some(InTheWay::Hold);
+                    return None;
+                }
+            }
             let (cell, old) = (part.cell(first + at), held.and_then(Held::settled));
             // Also when nothing changes for this key: the cell keeps it as it is until the decision (DECISION).
             let new = self.planned(work, first + at, cell, old)?;

@@ -79,6 +79,25 @@ impl Span {
         Span::new(self.from, self.to)
     }
 
+    /// Returns whether all of another one is in it.
+    pub(crate) fn contains(&self, other: &Span) -> bool {
+        use Bound::{Excluded, Included, Unbounded};
+        let (from, to) = self.bounds();
+        let begins_before = match (from, other.bounds().0) {
+            (Unbounded, _) => true,
+            (_, Unbounded) => false,
+            (Excluded(mine), Included(its)) => mine < its,
+            (Included(mine) | Excluded(mine), Included(its) | Excluded(its)) => mine <= its,
+        };
+        let ends_behind = match (to, other.bounds().1) {
+            (Unbounded, _) => true,
+            (_, Unbounded) => false,
+            (Excluded(mine), Included(its)) => mine > its,
+            (Included(mine) | Excluded(mine), Included(its) | Excluded(its)) => mine >= its,
+        };
+        begins_before && ends_behind
+    }
+
     /// Returns whether a key is in it.
     pub(crate) fn has(&self, key: &[u8]) -> bool {
         self.bounds().contains(key)

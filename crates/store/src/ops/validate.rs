@@ -73,7 +73,7 @@ where
     /// Shows `f` the keys that were read, the candidates of the values by which keys were looked up, and of ranges the
     /// keys that may hold something else since the place, until it fails. A key that was there then is in the index or
     /// in the graves.
-    fn each_late<E>(
+    pub(crate) fn each_late<E>(
         &self,
         reads: &Reads,
         place: u64,

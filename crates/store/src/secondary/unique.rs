@@ -41,6 +41,7 @@ use crate::pending::{Decision, Terms};
 use crate::record::{NewRecord, RecordPtr, newest};
 use crate::slot::{Content, Moment, Slot};
 use crate::table_data::TableData;
+use crate::transaction::FIRST;
 use crate::writer::Writer;
 
 /// Who has claimed a value: a commit, or null, a write of one key.
@@ -132,7 +133,7 @@ impl<'d> Claims<'d> {
             match secondary.claim(value.bytes(), self.owner, pin) {
                 Met::Nobody => break,
                 Met::Write => backoff.wait_long(),
-                Met::Commit(commit) if self.owner.is_null() => {
+                Met::Commit(commit) if self.goes_first() => {
                     if !commit.abort_unsealed() {
                         // Sealed: in a moment.
                         commit.wait();
@@ -147,6 +148,13 @@ impl<'d> Claims<'d> {
         }
         self.values.push((at, value));
         true
+    }
+
+    /// Returns whether commits are aborted that are in the way: they may be waiting for the owner.
+    fn goes_first(&self) -> bool {
+        // SAFETY: null, or the commit whose claims these are, which outlives them.
+        let owner = unsafe { self.owner.as_ref() };
+        owner.is_none_or(|commit| commit.ticket() == FIRST)
     }
 
     fn has_all(&self, values: &Values) -> bool {

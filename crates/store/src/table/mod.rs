@@ -405,7 +405,7 @@ impl Table {
         let writer = Writer::within(pin, part);
         let result = f(part.past(pin)?.data, &writer);
         match writer.is_late() {
-            false => result,
+            false => writer.check().and(result),
             true => Err(Error::TransactionEnded),
         }
     }

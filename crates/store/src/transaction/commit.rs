@@ -7,10 +7,8 @@ use std::sync::atomic::Ordering;
 use fyris_sync::reclaim::{LocalGuard, pin};
 use smallvec::smallvec;
 
-use super::{Transaction, TransactionPart};
-#[cfg(doc)]
-use crate::error::Error;
-use crate::error::Result;
+use super::{FIRST, Transaction, TransactionPart};
+use crate::error::{Error, Result};
 use crate::ids::Right;
 use crate::ops::{Outcome, Patience, Placed, Writes};
 use crate::pending::{Commit, PartPlan, Terms};
@@ -69,21 +67,33 @@ impl Transaction {
             let first = parts.first().expect("a conflict is about a table");
             return Err(self.conflict(&first.table, None));
         }
+        for part in &parts {
+            part.check()?;
+        }
         let has_written = |part: &Arc<TransactionPart>| !part.state().writes.is_empty();
         if !parts.iter().any(has_written) {
             return Ok(());
         }
         let pin = pin();
-        for part in &parts {
-            part.check()?;
-        }
         let works = parts.iter().map(|part| PartWork::new(part, &pin));
-        self.commit_parts(works.collect::<Result<_>>()?, &pin)
+        let done = self.commit_parts(works.collect::<Result<_>>()?, &pin);
+        match (done, &*self.holds()) {
+            (Err(Error::Conflict { .. }), Some(hold)) if hold.is_expired() => Err(hold.expired()),
+            (done, _) => done,
+        }
+    }
+
+    /// Returns the ticket of the commit (TICKETS).
+    fn commit_ticket(&self) -> u64 {
+        match &*self.holds() {
+            Some(hold) if hold.stands() => FIRST,
+            _ => self.ticket,
+        }
     }
 
     fn commit_parts(&self, mut works: Vec<PartWork<'_>>, pin: &LocalGuard) -> Result<()> {
         let plans: Vec<PartPlan> = works.iter_mut().filter_map(PartWork::plan).collect();
-        let commit = Commit::of_transaction(plans, self.ticket);
+        let commit = Commit::of_transaction(plans, self.commit_ticket());
         each_part(&works, |work, writes| {
             with_data!(work.content, data => data.enter_writes(writes));
         });

@@ -13,20 +13,24 @@
 //! all other operations on the tables: each takes effect at one moment between its begin and its end.
 //!
 //! If what it has read has changed, it comes to nothing, and is tried again, for some time. Whoever began earlier goes
-//! first, so that of transactions that are at odds one is committed.
+//! first, so that of transactions that are at odds one is committed. One that has lost too often [holds](hold) what it
+//! reads for a while.
 //!
 //! [`batch`] has those that need no closure.
 
 mod batch;
 mod commit;
+pub(crate) mod hold;
 #[cfg(all(test, loom))]
 mod model;
 mod part;
 mod write;
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::thread::ThreadId;
+use std::time::Duration;
 
 use fyris_sync::lock::Backoff;
 use fyris_sync::reclaim::pin;
@@ -40,10 +44,12 @@ use crate::table::Table;
 use crate::table_data::with_data;
 
 pub use batch::{BatchArgs, BatchCheck, BatchOp, BatchReply};
+pub(crate) use hold::{FIRST, FirstOfStore};
+use hold::{Hold, PATIENCE};
 use part::PartState;
 pub(crate) use part::TransactionPart;
 
-/// How often a transaction is tried that others are in the way of.
+/// How often a transaction is tried that others are in the way of, and how long they wait for it in the end.
 ///
 /// ```
 /// use fyris::{Store, TransactionOptions};
@@ -55,19 +61,28 @@ pub(crate) use part::TransactionPart;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TransactionOptions {
     attempts: u32,
+    hold: Duration,
+    migrates: bool,
 }
 
 /// The number of attempts where none is asked for.
 const ATTEMPTS: u32 = 1000;
 
+/// The time for which writers wait where none is asked for.
+const HOLD: Duration = Duration::from_millis(100);
+
 impl Default for TransactionOptions {
     fn default() -> TransactionOptions {
-        TransactionOptions { attempts: ATTEMPTS }
+        TransactionOptions {
+            attempts: ATTEMPTS,
+            hold: HOLD,
+            migrates: false,
+        }
     }
 }
 
 impl TransactionOptions {
-    /// Returns the options of [`Store::transaction`]: up to 1,000 attempts.
+    /// Returns the options of [`Store::transaction`]: up to 1,000 attempts, and 100 ms for one that goes first.
     ///
     /// ```
     /// assert_eq!(fyris::TransactionOptions::new(), fyris::TransactionOptions::default());
@@ -85,7 +100,38 @@ impl TransactionOptions {
     pub fn attempts(self, attempts: u32) -> TransactionOptions {
         TransactionOptions {
             attempts: attempts.max(1),
+            ..self
         }
+    }
+
+    /// Returns options with another time for which writers wait: after eight conflicts the transaction *goes first*, if
+    /// no other one of the store does. Then a write of a key that it has read or written, or in a range that it has
+    /// read, waits until it ends, for so long at most; other writes and all reads go on. If it has not ended by then
+    /// and others are faster again, it fails with [`Error::HoldExpired`]. It ends early, and is tried again, when a
+    /// table that it reads is emptied, renamed, deleted or given away, gets another protection or another secondary
+    /// index, is fixed or watched for the first time, or when its own thread writes to it by another handle. With zero
+    /// it never goes first.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// let short = fyris::TransactionOptions::new().hold(Duration::from_millis(10));
+    /// assert_ne!(short, fyris::TransactionOptions::new());
+    /// ```
+    pub fn hold(self, hold: Duration) -> TransactionOptions {
+        TransactionOptions { hold, ..self }
+    }
+
+    /// Returns options of a transaction whose operations come from one thread after another, where each of these also
+    /// writes for others. Without, a write by another handle on the thread that began the transaction is taken for its
+    /// own: it does not wait for it.
+    ///
+    /// ```
+    /// let moving = fyris::TransactionOptions::new().migrates(true);
+    /// assert_ne!(moving, fyris::TransactionOptions::new());
+    /// ```
+    pub fn migrates(self, migrates: bool) -> TransactionOptions {
+        TransactionOptions { migrates, ..self }
     }
 }
 
@@ -133,6 +179,12 @@ impl TransactionOptions {
 pub struct Transaction {
     store: Store,
     ticket: u64,
+    /// The number of conflicts of those in whose place it is ([`Transaction::again`]).
+    lost: Arc<AtomicU32>,
+    /// The longest time for which it holds its tables, and its thread.
+    hold: (Duration, Option<ThreadId>),
+    /// What it holds its tables by, if it goes first.
+    holds: Mutex<Option<Arc<Hold>>>,
     ended: AtomicBool,
     /// Whether it has met a conflict, and can only be tried again.
     conflict: AtomicBool,
@@ -212,10 +264,9 @@ impl Store {
         options: &TransactionOptions,
         mut f: impl FnMut(&Transaction) -> std::result::Result<R, E>,
     ) -> std::result::Result<R, E> {
-        let ticket = self.0.commits.next_ticket();
-        let (mut attempt, mut backoff) = (1, Backoff::new());
+        let (begun, mut backoff, mut attempt) = (self.begin_with(options), Backoff::new(), 1);
         loop {
-            let transaction = Transaction::new(self, ticket);
+            let transaction = begun.again();
             let result = f(&transaction);
             let is_last = attempt >= options.attempts;
             match result {
@@ -225,7 +276,7 @@ impl Store {
                     Err(error) => return Err(error.into()),
                 },
                 Err(error) if is_last || !transaction.has_conflict() => return Err(error),
-                Err(_) => {}
+                Err(_) => drop(transaction),
             }
             attempt += 1;
             backoff.wait_long();
@@ -248,15 +299,37 @@ impl Store {
     /// # Ok::<(), fyris::Error>(())
     /// ```
     pub fn begin(&self) -> Transaction {
-        Transaction::new(self, self.0.commits.next_ticket())
+        self.begin_with(&TransactionOptions::new())
+    }
+
+    /// As [`Store::begin`], with other options. How often to try is up to who commits by hand.
+    ///
+    /// ```
+    /// # use fyris::{Store, TransactionOptions};
+    /// let transaction = Store::new().begin_with(&TransactionOptions::new());
+    /// transaction.commit()?;
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    pub fn begin_with(&self, options: &TransactionOptions) -> Transaction {
+        let thread = (!options.migrates).then(|| std::thread::current().id());
+        let ticket = self.0.commits.next_ticket();
+        Transaction::new(self, ticket, Arc::default(), (options.hold, thread))
     }
 }
 
 impl Transaction {
-    fn new(store: &Store, ticket: u64) -> Transaction {
+    fn new(
+        store: &Store,
+        ticket: u64,
+        lost: Arc<AtomicU32>,
+        hold: (Duration, Option<ThreadId>),
+    ) -> Transaction {
         Transaction {
             store: store.clone(),
             ticket,
+            lost,
+            hold,
+            holds: Mutex::default(),
             ended: AtomicBool::new(false),
             conflict: AtomicBool::new(false),
             depth: AtomicUsize::new(0),
@@ -288,7 +361,38 @@ impl Transaction {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn again(&self) -> Transaction {
-        Transaction::new(&self.store, self.ticket)
+        Transaction::new(&self.store, self.ticket, self.lost.clone(), self.hold)
+    }
+
+    /// Returns what it holds its tables by: after some conflicts, and if no other transaction goes first.
+    fn take_turn(&self) -> Option<Arc<Hold>> {
+        let mut holds = self.holds();
+        let (lasts, thread) = self.hold;
+        // Relaxed, here and in `end`: a number, of attempts that follow each other.
+        let has_lost = self.lost.load(Ordering::Relaxed) >= PATIENCE;
+        if holds.is_none() && has_lost && !lasts.is_zero() {
+            *holds = self
+                .store
+                .0
+                .commits
+                .first
+                .begin(|| Hold::new(lasts, thread));
+        }
+        holds.clone()
+    }
+
+    /// Returns whether others wait for it: [`TransactionOptions::hold`].
+    ///
+    /// ```
+    /// assert!(!fyris::Store::new().begin().goes_first());
+    /// ```
+    pub fn goes_first(&self) -> bool {
+        self.holds().as_ref().is_some_and(|hold| hold.stands())
+    }
+
+    fn holds(&self) -> MutexGuard<'_, Option<Arc<Hold>>> {
+        // Nothing is left half done by a panic.
+        self.holds.lock().unwrap_or_else(|p| p.into_inner())
     }
 
     /// Returns a handle of a table by which the transaction reads and writes it. The first time for a table it takes
@@ -361,6 +465,7 @@ impl Transaction {
         parts: &mut BTreeMap<TableId, Arc<TransactionPart>>,
         others: &[&Table],
     ) -> Result<()> {
+        let hold = self.take_turn();
         let tables = parts.values().map(|part| &part.table);
         let tables: Vec<&Table> = tables.chain(others.iter().copied()).collect();
         let mut taken = snapshot::take_within(&tables)?;
@@ -379,8 +484,12 @@ impl Transaction {
         // Relaxed: as in `conflict`.
         let depth = self.depth.load(Ordering::Relaxed);
         for (table, snapshot) in others.iter().zip(new) {
-            let part = TransactionPart::new(Table::clone(table), snapshot, depth);
-            parts.insert(table.id(), Arc::new(part));
+            let part = TransactionPart::new(Table::clone(table), snapshot, depth, hold.clone());
+            let part = Arc::new(part);
+            if hold.is_some() {
+                table.shared().life.set_held(part.clone(), &pin());
+            }
+            parts.insert(table.id(), part);
         }
         Ok(())
     }
@@ -418,6 +527,7 @@ impl Transaction {
     pub fn has_conflict(&self) -> bool {
         // Relaxed: as in `conflict`.
         self.conflict.load(Ordering::Relaxed)
+            || self.holds().as_ref().is_some_and(|hold| hold.gave_way())
     }
 
     fn check(&self) -> Result<()> {
@@ -541,8 +651,18 @@ impl Transaction {
         }
         // Release: pairs with the Acquire in `check`.
         self.ended.store(true, Ordering::Release);
+        if self.has_conflict() {
+            self.lost.fetch_add(1, Ordering::Relaxed);
+        }
+        let hold = self.holds().take();
         for part in self.parts().values() {
+            if hold.is_some() {
+                part.table.shared().life.end_held(part);
+            }
             part.give_up();
+        }
+        if let Some(hold) = hold {
+            self.store.0.commits.first.end(&hold);
         }
     }
 

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard};
 
 use fyris_sync::reclaim::{self, Guard};
 
+use super::hold::Hold;
 use crate::error::{Error, Result};
 use crate::fork;
-use crate::ids::TableType;
 use crate::ops::Span;
 use crate::secondary::Secondary;
 use crate::slot::Content;
@@ -29,6 +29,10 @@ pub(crate) struct TransactionPart {
     /// A handle of the live table.
     pub(crate) table: Table,
     state: Mutex<PartState>,
+    /// If the transaction goes first.
+    pub(super) hold: Option<Arc<Hold>>,
+    /// Held by the thread that is about to hold something more.
+    pub(super) turn: Mutex<()>,
 }
 
 // SAFETY: the contents are the part's own, and may be retired on any thread.
@@ -44,6 +48,10 @@ pub(crate) struct PartState {
     pub(super) place: u64,
     pub(crate) writes: OwnWrites,
     pub(crate) reads: Reads,
+    /// What is about to be read by a transaction that goes first.
+    pub(super) coming: Reads,
+    /// Why what is read does not count any more.
+    pub(super) failure: Option<Error>,
     /// Of each nested transaction under way, the innermost last: what keys that it has written held before it.
     nested: Vec<SavedWrites>,
 }
@@ -51,7 +59,10 @@ pub(crate) struct PartState {
 impl PartState {
     /// Returns the snapshot that is read.
     pub(super) fn snapshot(&self) -> Result<&Arc<SnapshotInner>> {
-        self.snapshots.last().ok_or(Error::TransactionEnded)
+        match &self.failure {
+            Some(failure) => Err(failure.clone()),
+            None => self.snapshots.last().ok_or(Error::TransactionEnded),
+        }
     }
 
     /// Returns whether the transaction has ended.
@@ -80,18 +91,24 @@ impl PartState {
 }
 
 impl TransactionPart {
-    pub(crate) fn new(table: Table, snapshot: Arc<SnapshotInner>, depth: usize) -> TransactionPart {
-        let reads = Reads {
-            in_order: table.table_type() == TableType::OrderedSet,
-            ..Reads::default()
-        };
+    pub(crate) fn new(
+        table: Table,
+        snapshot: Arc<SnapshotInner>,
+        depth: usize,
+        hold: Option<Arc<Hold>>,
+    ) -> TransactionPart {
+        let reads = Reads::new(table.table_type());
         TransactionPart {
             table,
+            hold,
+            turn: Mutex::default(),
             state: Mutex::new(PartState {
                 place: snapshot.place(),
                 snapshots: vec![snapshot],
                 writes: OwnWrites::new(),
                 reads,
+                coming: Reads::default(),
+                failure: None,
                 nested: vec![BTreeMap::new(); depth],
             }),
         }
@@ -125,6 +142,7 @@ impl TransactionPart {
         key: &[u8],
         pin: &'g impl Guard,
     ) -> std::result::Result<Option<Content>, Result<Past<'g>>> {
+        self.take_hold(|reads| reads.note_key(key));
         let mut state = self.state();
         state.reads.note_key(key);
         let own = state.writes.get(key).copied();
@@ -134,24 +152,30 @@ impl TransactionPart {
     /// Notes that a range was read at a place. Returns `false`, and it is to be read again, if the transaction has
     /// moved on to a later one since.
     pub(crate) fn note_span(&self, span: Span, place: u64) -> bool {
+        self.take_hold(|reads| reads.note_span(span.clone()));
         let mut state = self.state();
         state.reads.note_span(span);
-        state.place == place || state.has_ended()
+        state.place == place || state.has_ended() || state.failure.is_some()
     }
 
     /// Notes that the keys with a value were read at a place, before that is done. Returns `false`, and they are to be
     /// read of another place, if the transaction has moved on to a later one since.
     pub(crate) fn note_value(&self, index: &Arc<Secondary>, value: &[u8], place: u64) -> bool {
+        self.take_hold(|reads| reads.note_value(index, value));
         let mut state = self.state();
         state.reads.note_value(index, value);
-        state.place == place || state.has_ended()
+        state.place == place || state.has_ended() || state.failure.is_some()
     }
 
     /// Hands out what was read and written, and the snapshots: the transaction has ended.
     pub(super) fn take(&self) -> (OwnWrites, Reads, Vec<Arc<SnapshotInner>>) {
         let mut state = self.state();
         let writes = std::mem::take(&mut state.writes);
-        let reads = std::mem::take(&mut state.reads);
+        // Writers still ask what a transaction holds that goes first.
+        let reads = match &self.hold {
+            Some(_) => state.reads.clone(),
+            None => std::mem::take(&mut state.reads),
+        };
         (writes, reads, std::mem::take(&mut state.snapshots))
     }
 

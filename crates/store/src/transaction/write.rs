@@ -28,11 +28,15 @@ where
         writer: &Writer<'_>,
         f: impl FnOnce(Option<Content>) -> (Change, R),
     ) -> R {
+        let bytes = K::bytes(key);
+        part.take_hold(|reads| reads.note_key(bytes));
         let (mut state, pin) = (part.state(), writer.pin);
         if state.has_ended() {
             writer.note_late();
         }
-        let bytes = K::bytes(key);
+        if let Some(failure) = &state.failure {
+            writer.refuse(failure.clone());
+        }
         state.reads.note_key(bytes);
         let is_bag = self.kind.is_bag();
         let is_first = !state.writes.contains_key(bytes);

@@ -25,13 +25,14 @@ use fyris_sync::atomic::{AtomicPtr, Ordering, fence};
 use fyris_sync::reclaim::{Guard, PROTECT, pin};
 
 use super::live_snapshots::{LiveSnapshot, LiveSnapshots};
+use crate::ids::TableType;
 use crate::ops::Span;
 use crate::pending::Decision;
-use crate::record::RecordPtr;
+use crate::record::{Object, RecordPtr};
 use crate::secondary::Secondary;
 
 /// What was read in one table.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Reads {
     /// Whether keys are told apart as an `ordered_set` does it.
     pub(crate) in_order: bool,
@@ -43,6 +44,46 @@ pub(crate) struct Reads {
 }
 
 impl Reads {
+    /// Returns that nothing was read of a table of a type.
+    pub(crate) fn new(table_type: TableType) -> Reads {
+        Reads {
+            in_order: table_type == TableType::OrderedSet,
+            ..Reads::default()
+        }
+    }
+
+    /// Notes all that others note.
+    pub(crate) fn add(&mut self, others: Reads) {
+        self.keys.extend(others.keys);
+        others
+            .spans
+            .into_iter()
+            .for_each(|span| self.note_span(span));
+        let mut values = others.values.iter();
+        values
+            .by_ref()
+            .for_each(|(index, value)| self.note_value(index, value));
+    }
+
+    /// Returns whether all that others note was read.
+    pub(crate) fn has_all(&self, others: &Reads) -> bool {
+        let has_span = |span: &Span| self.spans.iter().any(|of| of.contains(span));
+        let has_value = |(index, value): &(Arc<Secondary>, Box<[u8]>)| self.has_value(index, value);
+        others.keys.is_subset(&self.keys)
+            && others.spans.iter().all(has_span)
+            && others.values.iter().all(has_value)
+    }
+
+    /// Returns the ranges and the values that were read.
+    pub(crate) fn ranges(&self) -> Reads {
+        Reads {
+            in_order: self.in_order,
+            keys: BTreeSet::new(),
+            spans: self.spans.clone(),
+            values: self.values.clone(),
+        }
+    }
+
     /// Notes that a key was read.
     pub(crate) fn note_key(&mut self, key: &[u8]) {
         if !self.keys.contains(key) {
@@ -72,12 +113,16 @@ impl Reads {
 
     /// Notes that all keys with a value were read.
     pub(crate) fn note_value(&mut self, index: &Arc<Secondary>, value: &[u8]) {
-        let same = |(noted, its): &(Arc<Secondary>, Box<[u8]>)| {
-            Arc::ptr_eq(noted, index) && **its == *value
-        };
-        if !self.values.iter().any(same) {
+        if !self.has_value(index, value) {
             self.values.push((index.clone(), value.into()));
         }
+    }
+
+    fn has_value(&self, index: &Arc<Secondary>, value: &[u8]) -> bool {
+        let is_same = |(noted, its): &(Arc<Secondary>, Box<[u8]>)| {
+            Arc::ptr_eq(noted, index) && **its == *value
+        };
+        self.values.iter().any(is_same)
     }
 
     /// Returns whether nothing was read.
@@ -94,12 +139,25 @@ impl Reads {
                 false => record.exact().bytes(),
             }
         };
+        self.cover_key(key, pin)
+    }
+
+    /// Returns whether a key was read, as it was at any time.
+    pub(crate) fn cover_key(&self, key: &[u8], pin: &impl Guard) -> bool {
         // What a write puts in, and what it takes away, has its entries (ENTERED in `crate::secondary`).
         let mut values = self.values.iter();
         self.keys.contains(key)
             || self.spans.iter().any(|span| span.has(key))
             || (values.any(|(index, value)| index.has(value, key, pin))
                 && !cfg!(fyris_mutant = "store_values_unguarded"))
+    }
+}
+
+impl Reads {
+    /// Returns whether an object has a value by which keys were looked for.
+    pub(crate) fn cover_value(&self, object: &Object<'_>) -> bool {
+        let mut values = self.values.iter();
+        values.any(|(index, value)| index.definition.has(object, value))
     }
 }
 

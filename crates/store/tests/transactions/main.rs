@@ -6,6 +6,7 @@ mod basics;
 mod batch;
 mod batch_model;
 mod handle;
+mod hold;
 mod races;
 mod random;
 mod serial;

@@ -75,7 +75,7 @@ impl Fail {
         }
     }
 
-    /// Returns what is raised: a class of `ets`, or `{not_unique, Index, Value}`.
+    /// Returns what is raised: a class of `ets`, `{not_unique, Index, Value}`, or `{hold_expired, Milliseconds}`.
     fn class(&self, env: Env) -> Term {
         let mut error = self.error();
         while let Some(Error::InBatch { why, .. }) = error {
@@ -87,6 +87,10 @@ impl Fail {
                 env.make_atom(index.as_bytes()),
             );
             return env.make_tuple(&[word, index, term::make(env, value)]);
+        }
+        if let Some(Error::HoldExpired(lasts)) = error {
+            let lasts = i64::try_from(lasts.as_millis()).unwrap_or(i64::MAX);
+            return env.make_tuple(&[env.make_atom(b"hold_expired"), env.make_int(lasts)]);
         }
         let class = error.map_or(EtsClass::Badarg, Error::ets_class);
         env.make_atom(class.as_str().as_bytes())

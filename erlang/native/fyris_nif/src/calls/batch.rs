@@ -29,6 +29,9 @@ pub(super) fn write_batch(env: Env, args: &[Term]) -> Reply {
         return Ok(env.go_dirty(entry!(write_long), args));
     };
     env.consume(PERCENT * keys / MANY);
+    if store().has_first_transaction() && args[0] == atom::undefined(env) {
+        return Ok(env.go_waiting(entry!(write_long), args));
+    }
     if args[0] != atom::undefined(env) {
         return write_within(env, args);
     }

@@ -15,6 +15,7 @@ mod snapshots;
 mod specs;
 mod transactions;
 mod verbs;
+mod waiting;
 mod watch;
 mod write;
 
@@ -35,6 +36,7 @@ use crate::call::{BAD, Fail, entry};
 use crate::kind::atom;
 use crate::machine::{Entry, Env, Term};
 use crate::term;
+use waiting::writing;
 
 /// Returns every function: name, arity, and what it is here.
 pub(crate) fn functions() -> Vec<ErlNifFunc> {
@@ -52,8 +54,8 @@ pub(crate) fn functions() -> Vec<ErlNifFunc> {
         (c"layout", 0, entry!(info::layout)),
         (c"info", 1, entry!(info::all_items)),
         (c"info", 2, entry!(info::one_item)),
-        (c"insert", 2, entry!(lists::insert)),
-        (c"insert_new", 2, entry!(lists::insert_new)),
+        (c"insert", 2, writing!(lists::insert, Object)),
+        (c"insert_new", 2, writing!(lists::insert_new, Object)),
         (c"first", 1, entry!(navigate::first)),
         (c"last", 1, entry!(navigate::last)),
         (c"next", 2, entry!(navigate::next)),
@@ -69,7 +71,7 @@ pub(crate) fn functions() -> Vec<ErlNifFunc> {
         (c"release", 1, entry!(snapshots::release)),
         (c"snapshots", 0, entry!(snapshots::all)),
         (c"collect", 0, entry!(snapshots::collect)),
-        (c"transaction", 0, entry!(transactions::begin)),
+        (c"transaction", 1, entry!(transactions::begin)),
         (c"transaction_again", 1, entry!(transactions::again)),
         (c"transaction_table", 2, entry!(transactions::table)),
         (
@@ -120,21 +122,25 @@ pub(crate) fn functions() -> Vec<ErlNifFunc> {
         (c"rank", 2, entry!(verbs::rank)),
         (c"count_between", 3, entry!(verbs::count_between)),
         (c"lookup_some", 2, entry!(verbs::lookup_some)),
-        (c"take_slice", 3, entry!(verbs::take_slice)),
+        (c"take_slice", 3, writing!(verbs::take_slice, Several)),
         (c"drain", 1, entry!(verbs::drain)),
         (c"add_secondary", 3, entry!(verbs::add_secondary)),
         (c"remove_secondary", 2, entry!(verbs::remove_secondary)),
-        (c"compare_and_swap", 3, entry!(verbs::compare_and_swap)),
+        (
+            c"compare_and_swap",
+            3,
+            writing!(verbs::compare_and_swap, Object),
+        ),
         (c"get_in", 3, entry!(verbs::get_in)),
         (c"explain", 2, entry!(verbs::explain)),
-        (c"delete", 2, entry!(write::delete)),
+        (c"delete", 2, writing!(write::delete, Key)),
         (c"delete_all_objects", 1, entry!(write::delete_all_objects)),
-        (c"delete_object", 2, entry!(write::delete_object)),
-        (c"take", 2, entry!(write::take)),
-        (c"update_counter", 3, entry!(write::update_counter)),
-        (c"update_counter", 4, entry!(write::update_counter)),
-        (c"update_element", 3, entry!(write::update_element)),
-        (c"update_element", 4, entry!(write::update_element)),
+        (c"delete_object", 2, writing!(write::delete_object, Object)),
+        (c"take", 2, writing!(write::take, Key)),
+        (c"update_counter", 3, writing!(write::update_counter, Key)),
+        (c"update_counter", 4, writing!(write::update_counter, Key)),
+        (c"update_element", 3, writing!(write::update_element, Key)),
+        (c"update_element", 4, writing!(write::update_element, Key)),
     ];
     let function = |&(name, arity, function): &(&CStr, u32, Entry)| ErlNifFunc {
         name: name.as_ptr(),

@@ -10,8 +10,9 @@ use fyris::{Chunk, Continuation, Error, MatchSpec, Query, Table, TableId, TableT
 use fyris_query::{Machine, Wanted};
 use fyris_term::Term as Owned;
 
+use super::waiting::{Writes, would_wait};
 use super::{point, with_any_key};
-use crate::call::{BAD, Fail, Reply};
+use crate::call::{BAD, Fail, Reply, entry};
 use crate::kind::atom;
 use crate::kind::node::node_name;
 use crate::machine::{Env, Term};
@@ -83,6 +84,10 @@ impl Verb {
         Ok(spec.map_err(Error::BadMatchSpec)?)
     }
 
+    fn writes(self) -> bool {
+        matches!(self, Verb::Delete | Verb::MatchDelete | Verb::Replace)
+    }
+
     fn is_list(self) -> bool {
         matches!(
             self,
@@ -129,6 +134,14 @@ pub(super) fn machine(env: Env) -> Machine {
 
 /// Implements `query(Table, Spec, Verb)`: returns `{done, Result}`, or `{more, Query, List}` for [`step`].
 pub(super) fn query(env: Env, args: &[Term]) -> Reply {
+    let verb = Verb::of(env, args[2])?;
+    match verb.writes() && would_wait(env, args, Writes::Several) {
+        true => Ok(env.go_waiting(entry!(query_now), args)),
+        false => query_now(env, args),
+    }
+}
+
+fn query_now(env: Env, args: &[Term]) -> Reply {
     let verb = Verb::of(env, args[2])?;
     if let Some(answer) = point::answer(env, args, verb)? {
         return Ok(answer);
@@ -185,6 +198,15 @@ fn begin(env: Env, mut query: Query, verb: Verb, offered: Offered) -> Reply {
 /// Implements `step(Query, List)`: returns the list or the number when there is nothing left to do, else
 /// `[more | List]`.
 pub(super) fn step(env: Env, args: &[Term]) -> Reply {
+    let place = load::resource::<QueryPlace>(env, args[0]);
+    let place = place.ok_or(BAD)?;
+    match place.verb.writes() && store().has_first_transaction() {
+        true => Ok(env.go_waiting(entry!(step_now), args)),
+        false => step_now(env, args),
+    }
+}
+
+fn step_now(env: Env, args: &[Term]) -> Reply {
     let place = load::resource::<QueryPlace>(env, args[0]);
     let place = place.ok_or(BAD)?;
     let mut query = place.query.lock().map_err(|_| BAD)?;

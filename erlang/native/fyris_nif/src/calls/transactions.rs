@@ -5,8 +5,9 @@
 //! resource of the kind of tables, with a handle of the transaction's: it serves wherever a tid does.
 
 use std::sync::{Mutex, MutexGuard};
+use std::time::Duration;
 
-use fyris::{Error, Transaction};
+use fyris::{Error, Transaction, TransactionOptions};
 
 use super::admin::known_caller;
 use crate::call::{BAD, Fail, Reply, entry};
@@ -33,10 +34,14 @@ pub(super) fn place<'t>(env: Env, term: Term) -> Result<&'t TransactionPlace, Fa
     load::resource(env, term).ok_or(BAD)
 }
 
-/// Implements `transaction()`: returns a reference to a new one.
-pub(super) fn begin(env: Env, _: &[Term]) -> Reply {
+/// Implements `transaction(Hold)`: returns a reference to a new one, for which writers wait so many milliseconds in the
+/// end.
+pub(super) fn begin(env: Env, args: &[Term]) -> Reply {
     known_caller(env)?;
-    let transaction = Some(store().begin());
+    let hold = args[0].small().and_then(|ms| u64::try_from(ms).ok());
+    let hold = Duration::from_millis(hold.ok_or(BAD)?);
+    let options = TransactionOptions::new().hold(hold).migrates(true);
+    let transaction = Some(store().begin_with(&options));
     Ok(load::wrap(env, TransactionPlace(Mutex::new(transaction))))
 }
 
@@ -83,10 +88,18 @@ pub(super) fn end_nested(env: Env, args: &[Term]) -> Reply {
 /// Implements `transaction_commit(Transaction)`: returns `true`, or what was in the way.
 pub(super) fn commit(env: Env, args: &[Term]) -> Reply {
     let transaction = place(env, args[0])?;
-    let keys = transaction.lock().as_ref().map_or(0, Transaction::written);
-    match keys > MANY {
-        true => Ok(env.go_dirty(entry!(commit_now), args)),
-        false => commit_now(env, args),
+    let is_second = store().has_first_transaction();
+    let (keys, is_second) = match &*transaction.lock() {
+        None => (0, false),
+        Some(transaction) => (
+            transaction.written(),
+            is_second && !transaction.goes_first(),
+        ),
+    };
+    match (keys > MANY, is_second) {
+        (true, _) => Ok(env.go_dirty(entry!(commit_now), args)),
+        (_, true) => Ok(env.go_waiting(entry!(commit_now), args)),
+        _ => commit_now(env, args),
     }
 }
 

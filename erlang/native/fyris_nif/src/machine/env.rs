@@ -363,7 +363,15 @@ impl Env {
 
     /// Goes on with `entry` on a scheduler for long work; what is returned must be returned to the machine.
     pub(crate) fn go_dirty(self, entry: Entry, args: &[Term]) -> Term {
-        let flags = raw::ERL_NIF_DIRTY_JOB_CPU_BOUND as c_int;
+        self.go(raw::ERL_NIF_DIRTY_JOB_CPU_BOUND as c_int, entry, args)
+    }
+
+    /// Goes on with `entry` on a scheduler for work that waits; what is returned must be returned to the machine.
+    pub(crate) fn go_waiting(self, entry: Entry, args: &[Term]) -> Term {
+        self.go(raw::ERL_NIF_DIRTY_JOB_IO_BOUND as c_int, entry, args)
+    }
+
+    fn go(self, flags: c_int, entry: Entry, args: &[Term]) -> Term {
         // SAFETY: the arguments belong to the call under way (CALL), and the machine copies them; the name lives for
         // ever.
         Term::from_c(unsafe {
