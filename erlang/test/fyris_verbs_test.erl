@@ -213,3 +213,16 @@ open_test() ->
     ?assertError(badarg, fyris:open(kept, [set])),
     ?assertEqual(true, fyris:insert(kept, {1})),
     fyris:delete(kept).
+
+%% Ends that do not count stay; a wrong option changes nothing.
+ends_of_ranges_test() ->
+    T = fyris:new(t, [ordered_set]),
+    fyris:insert(T, [{N} || N <- lists:seq(1, 9)]),
+    ?assertEqual([{2}, {3}], fyris:take_range(T, 1, 3, [{from, excluded}])),
+    ?assertEqual([{8}], fyris:take_range(T, 8, 9, [{to, excluded}])),
+    ?assertEqual(1, fyris:delete_range(T, 4, 6, [{from, excluded}, {to, excluded}])),
+    ?assertEqual(1, fyris:delete_range(T, 7, 7, [{from, included}])),
+    [?assertError(badarg, F(T, '_', '_', Wrong))
+     || F <- [fun fyris:take_range/4, fun fyris:delete_range/4],
+        Wrong <- [[reverse], [{limit, 1}], [keys], [{from, 5}], [{form, excluded}], {from, excluded}, [{to, excluded} | x]]],
+    ?assertEqual([{1}, {4}, {6}, {9}], fyris:tab2list(T)).

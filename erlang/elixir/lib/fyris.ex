@@ -45,9 +45,27 @@ defmodule Fyris do
   `{:body, expressions}`: `lookup_by/3`; or `{:unique, one_of_these}`: then a value is one object's);
   `write_concurrency:`, `read_concurrency:` and the rest as `:fyris.new/2` has them.
   """
-  @type options :: keyword
-  @typedoc "`from:`, `to:`, `limit:` and `reverse: true`; those that a function has a use for."
-  @type range_options :: keyword
+  @type options :: [option]
+  @type option ::
+          {:name, atom}
+          | {:type, :set | :ordered_set | :bag | :duplicate_bag}
+          | {:access, :public | :protected | :private}
+          | {:keypos, pos_integer}
+          | {:heir, {pid, term} | :none}
+          | {:owner, :none}
+          | {:compressed, boolean}
+          | {:index, atom | {:library, charlist | binary}}
+          | {:secondary, [{atom, term}]}
+          | {:write_concurrency, boolean | :auto}
+          | {:read_concurrency | :decentralized_counters, boolean}
+          | {:bucket_locks, pos_integer | :auto}
+          | {:reader_groups, pos_integer}
+          | {:consistent, boolean}
+          | {:snapshot_ttl, pos_integer | :infinity}
+  @typedoc "An end of a range: `from:` and `to:` count, `above:` and `below:` do not. Without one it is open."
+  @type range_end :: {:from | :to | :above | :below, key}
+  @typedoc "Of what was found the first `limit:`, in descending order with `reverse: true`, keys with `keys: true`."
+  @type range_form :: {:limit, pos_integer} | {:reverse | :keys, boolean}
   @typedoc """
   The changes to be told of: `:all`, `{:key, key}`, `{:range, from, to}` (both count, `:_` leaves an end open), `{:pattern,
   pattern}` or a match specification.
@@ -160,6 +178,10 @@ defmodule Fyris do
   the way `retries:` times, 1,000 unless it says otherwise (`:infinity`). What `fun` raises or throws is raised or thrown
   on, and nothing has happened.
 
+  After some conflicts it goes first: writes of what it has read wait for it, up to `hold:` milliseconds (100; with 0
+  never). If it has not ended by then, and others are faster again, that raises an `ErlangError` of
+  `{:hold_expired, hold}`.
+
   `fun` is run again where others have changed what it had read, so it should do nothing else that cannot be done twice.
   Strictly serializable, among transactions and with all other calls. One within another joins it, and takes its own
   writes back if it is aborted. Raises `ArgumentError` for options that there are not.
@@ -175,13 +197,15 @@ defmodule Fyris do
       iex> {Fyris.transaction(pay), Fyris.transaction(pay), Fyris.get(table, :ann)}
       {{:ok, 3}, {:error, :too_little}, 7}
   """
-  @spec transaction((:fyris.transaction() -> result), retries: non_neg_integer | :infinity) ::
-          {:ok, result} | {:error, term}
+  @spec transaction((:fyris.transaction() -> result),
+          retries: non_neg_integer | :infinity,
+          hold: non_neg_integer
+        ) :: {:ok, result} | {:error, term}
         when result: term
   def transaction(fun, options \\ []) when is_function(fun, 1) do
-    [retries: retries] = Keyword.validate!(options, retries: 1000)
+    options = Keyword.validate!(options, [:retries, :hold])
 
-    case :fyris.transaction(fun, retries) do
+    case :fyris.transaction(fun, options) do
       {:atomic, result} -> {:ok, result}
       {:aborted, {:throw, thrown}} -> throw(thrown)
       {:aborted, {error, [{_, _, _, _} | _] = stack}} -> :erlang.raise(:error, error, stack)
@@ -370,8 +394,8 @@ defmodule Fyris do
 
   @doc """
   Returns the value of a key in a table of pairs: `{:ok, value}`, or `:error` if it has none. Linearizable. O(1) on
-  average, O(log n) in an `:ordered_set`. Raises `ArgumentError` if there is no such table, and for an object that is
-  no pair, as `fetch!/2`, `get/3` and `pop/2` do.
+  average, O(log n) in an `:ordered_set`. Raises `ArgumentError` if there is no such table, for an object that is no
+  pair, and for a key of a bag that has several, as `fetch!/2` and `get/3` do.
 
       iex> table = Fyris.new!()
       iex> Fyris.put!(table, :joe, 1)
@@ -381,14 +405,17 @@ defmodule Fyris do
   @spec fetch(table, key) :: {:ok, term} | :error
   def fetch(table, key) do
     case :fyris.lookup(id(table), key) do
-      [object | _] -> {:ok, value(object)}
+      [object] -> {:ok, value(object, key)}
       [] -> :error
+      several -> raise ArgumentError, "#{length(several)} objects have the key #{inspect(key)}: lookup/2 returns them"
     end
   end
 
-  defp value({_, value}), do: value
+  defp value({its, value}, key) when its == key, do: value
+  # The key may be the second element.
+  defp value({value, its}, key) when its == key, do: value
 
-  defp value(object) do
+  defp value(object, _) do
     raise ArgumentError, "an object of #{tuple_size(object)} elements is no pair of a key and a value"
   end
 
@@ -432,7 +459,8 @@ defmodule Fyris do
 
   @doc """
   Takes a pair out and returns its value: `{:ok, value}`, or `:error` if the key has none. Atomic: of several callers one
-  gets it.
+  gets it. Raises `ArgumentError`, and takes nothing, for an object that is no pair, and for a bag: `take/2` has all
+  objects of a key.
 
       iex> table = Fyris.new!()
       iex> Fyris.put!(table, :joe, 1)
@@ -441,10 +469,14 @@ defmodule Fyris do
   """
   @spec pop(table, key) :: {:ok, term} | :error
   def pop(table, key) do
-    # What is no pair stays.
+    # What is no pair stays, and so do the objects of a key that may have several.
+    if :fyris.info(id(table), :type) in [:bag, :duplicate_bag] do
+      raise ArgumentError, "a key of a bag has any number of values: take/2 returns its objects"
+    end
+
     with {:ok, _} <- fetch(table, key),
-         [object | _] <- :fyris.take(id(table), key) do
-      {:ok, value(object)}
+         [object] <- :fyris.take(id(table), key) do
+      {:ok, value(object, key)}
     else
       _ -> :error
     end
@@ -461,7 +493,7 @@ defmodule Fyris do
             ~S|Fyris.update!(table, :joe, 0, &(&1 + 1))|,
             ~S|2|
           ] do
-    {_, value} = :fyris.upsert(id(table), key, {key, default}, fn object -> {key, fun.(value(object))} end)
+    {_, value} = :fyris.upsert(id(table), key, {key, default}, fn object -> {key, fun.(value(object, key))} end)
 
     value
   end
@@ -696,10 +728,10 @@ defmodule Fyris do
 
   ## Order: tables of the type `:ordered_set`
 
-  defbang range(table :: table, options :: range_options \\ []) :: [object],
+  defbang range(table :: table, options :: [range_end | range_form] \\ []) :: [object] | [key],
           """
-          Returns the objects between `from:` and `to:`, which both count; `limit:`, `reverse: true`, `keys: true`. O(log n), and
-          the objects. Every object that is there throughout is among them.
+          Returns the objects between `from:` and `to:`, which both count, or `above:` and `below:`, which do not; `limit:`,
+          `reverse: true`, `keys: true`. O(log n), and the objects. Every object that is there throughout is among them.
           """,
           [
             ~S|table = Fyris.new!(type: :ordered_set)|,
@@ -707,11 +739,11 @@ defmodule Fyris do
             ~S|Fyris.range!(table, from: 3, to: 4)|,
             ~S|[{3, 9}, {4, 16}]|
           ] do
-    {from, to, rest} = bounds(options)
+    {from, to, rest} = bounds(options, [:limit, :reverse, :keys])
     :fyris.range(id(table), from, to, rest)
   end
 
-  defbang prefix(table :: table, prefix :: term, options :: range_options \\ []) :: [object],
+  defbang prefix(table :: table, prefix :: term, options :: [range_form] \\ []) :: [object] | [key],
           """
           Returns the objects whose keys begin alike, as `{:a, :_}` or `"jo"` do; `limit:`, `reverse: true`, `keys: true`.
           O(log n), and the objects.
@@ -722,8 +754,8 @@ defmodule Fyris do
             ~S|Fyris.prefix!(table, "jo")|,
             ~S|[{"joe"}, {"john"}]|
           ] do
-    {_, _, rest} = bounds(options)
-    :fyris.prefix(id(table), prefix, rest)
+    options = Keyword.validate!(options, [:limit, :reverse, :keys])
+    :fyris.prefix(id(table), prefix, Enum.flat_map(options, &range_option/1))
   end
 
   defbang seek(table :: table, key :: key, way :: :up | :down \\ :up) :: object | nil,
@@ -786,10 +818,10 @@ defmodule Fyris do
     :fyris.count_between(id(table), from, to)
   end
 
-  defbang take_range(table :: table, options :: range_options \\ []) :: [object],
+  defbang take_range(table :: table, options :: [range_end] \\ []) :: [object],
           """
-          Takes the objects between `from:` and `to:`, which both count, out and returns them in order. Each goes to one of
-          several callers. O(log n), and the objects.
+          Takes the objects between `from:` and `to:`, which both count, or `above:` and `below:`, which do not, out and
+          returns them in order. Each goes to one of several callers. O(log n), and the objects.
           """,
           [
             ~S|table = Fyris.new!(type: :ordered_set)|,
@@ -797,16 +829,16 @@ defmodule Fyris do
             ~S|Fyris.take_range!(table, from: 8)|,
             ~S|[{8}, {9}]|
           ] do
-    {from, to, _} = bounds(options)
-    :fyris.take_range(id(table), from, to)
+    {from, to, rest} = bounds(options, [])
+    :fyris.take_range(id(table), from, to, rest)
   end
 
   @doc """
   The objects of a range as a stream, with the options of `range/2`: read some hundred at a time as they are
   asked for, so what others insert or delete further on is seen or not seen.
   """
-  @spec stream(table, keyword) :: Enumerable.t()
-  def stream(table, options \\ []), do: Table.range(id(table), bounds(options))
+  @spec stream(table, [range_end | range_form]) :: Enumerable.t()
+  def stream(table, options \\ []), do: Table.range(id(table), bounds(options, [:limit, :reverse, :keys]))
 
   ## Supervision
 
@@ -843,14 +875,27 @@ defmodule Fyris do
   defp native_option({:compressed, false}), do: []
   defp native_option(other), do: other
 
-  defp bounds(options) do
-    {bounds, rest} = Keyword.split(options, [:from, :to])
-    rest = Enum.flat_map(rest, &range_option/1)
-    {Keyword.get(bounds, :from, :_), Keyword.get(bounds, :to, :_), rest}
+  # The ends of a range, and the other options, as `:fyris` takes them.
+  defp bounds(options, others) do
+    options = Keyword.validate!(options, [:from, :to, :above, :below | others])
+    {ends, rest} = Keyword.split(options, [:from, :to, :above, :below])
+    {from, low} = bound(ends, :from, :above, :from)
+    {to, high} = bound(ends, :to, :below, :to)
+    {from, to, low ++ high ++ Enum.flat_map(rest, &range_option/1)}
+  end
+
+  defp bound(ends, included, excluded, which) do
+    case {Keyword.fetch(ends, included), Keyword.fetch(ends, excluded)} do
+      {:error, :error} -> {:_, []}
+      {{:ok, key}, :error} -> {key, []}
+      {:error, {:ok, key}} -> {key, [{which, :excluded}]}
+      _ -> raise ArgumentError, "a range has #{included}: or #{excluded}:, not both"
+    end
   end
 
   defp range_option({:reverse, true}), do: [:reverse]
   defp range_option({:reverse, false}), do: []
   defp range_option({:keys, true}), do: [:keys]
+  defp range_option({:keys, false}), do: []
   defp range_option(other), do: [other]
 end

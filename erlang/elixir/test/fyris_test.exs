@@ -9,6 +9,24 @@ defmodule FyrisTest do
   end
 
   describe "pairs" do
+    test "are one value a key" do
+      bag = Fyris.new!(type: :bag)
+      Fyris.insert!(bag, [{:joe, 1}, {:joe, 2}, {:ann, 1}])
+      assert Fyris.get(bag, :ann) == 1
+
+      for read <- [&Fyris.get/2, &Fyris.fetch/2, &Fyris.fetch!/2, &Fyris.pop/2] do
+        assert_raise ArgumentError, fn -> read.(bag, :joe) end
+      end
+
+      assert_raise ArgumentError, fn -> Fyris.pop(bag, :ann) end
+      assert Enum.count(bag) == 3
+
+      second = Fyris.new!(keypos: 2)
+      Fyris.insert!(second, [{1, :joe}, {:joe, :ann}])
+      assert {Fyris.get(second, :joe), Fyris.get(second, :ann)} == {1, :joe}
+      assert {Fyris.pop(second, :joe), Fyris.get(second, :joe)} == {{:ok, 1}, nil}
+    end
+
     test "are put, fetched and popped as in a map" do
       table = Fyris.new!()
       assert Fyris.put(table, :joe, 1) == :ok
@@ -116,6 +134,51 @@ defmodule FyrisTest do
   end
 
   describe "order" do
+    test "ends that do not count" do
+      table = Fyris.new!(type: :ordered_set)
+      Fyris.insert!(table, for(n <- 1..9, do: {n}))
+      assert Fyris.range!(table, above: 2, below: 5) == [{3}, {4}]
+      assert Fyris.range!(table, from: 2, below: 4) == [{2}, {3}]
+      assert table |> Fyris.stream(above: 7, keys: true) |> Enum.to_list() == [8, 9]
+      assert Fyris.take_range!(table, above: 1, below: 4) == [{2}, {3}]
+      assert Fyris.take_range(table, above: 8) == {:ok, [{9}]}
+      assert Enum.to_list(table) == [{1}, {4}, {5}, {6}, {7}, {8}]
+    end
+
+    test "wrong options change nothing" do
+      table = Fyris.new!(type: :ordered_set)
+      Fyris.insert!(table, for(n <- 1..9, do: {n}))
+
+      for options <- [
+            [form: 5],
+            [limit: 1],
+            [reverse: true],
+            [to: 3, to: :excluded],
+            [from: 1, above: 1],
+            [to: 3, below: 3],
+            [:from],
+            [from: 1, keys: true]
+          ],
+          take <- [&Fyris.take_range/2, &Fyris.take_range!/2] do
+        assert_raise ArgumentError, fn -> take.(table, options) end
+      end
+
+      for options <- [[form: 5], [limt: 1], [reversed: true], [from: 1, from: 2], [from: 1, above: 1]],
+          read <- [&Fyris.range/2, &Fyris.range!/2, &Fyris.stream/2] do
+        assert_raise ArgumentError, fn -> read.(table, options) end
+      end
+
+      for options <- [[from: 5], [to: 5], [above: 1], [limits: 1]] do
+        assert_raise ArgumentError, fn -> Fyris.prefix(table, 1, options) end
+      end
+
+      for options <- [[limit: 0], [limit: nil], [reverse: :yes], [keys: 1]] do
+        assert {:error, %Fyris.Error{function: :range}} = Fyris.range(table, options)
+      end
+
+      assert Enum.count(table) == 9
+    end
+
     test "ranges, prefixes, seek" do
       table = filled(:ordered_set, 100)
       assert Fyris.range!(table, from: 5, to: 7) == [{5, 25}, {6, 36}, {7, 49}]
