@@ -185,7 +185,7 @@ where
 }
 
 pub(crate) fn insert_list(table: &Table, value: i64, only_new: bool, writer: &Writer<'_>) -> bool {
-    let mut list = table.list(list(value), only_new);
+    let mut list = table.list(list(value), only_new, false);
     let outcome = table.insert_list(&mut list, Patience::Waits, writer);
     let done = outcome == Ok(Outcome::Committed);
     if !done {

@@ -142,6 +142,8 @@ pub(crate) struct CommitPart {
     /// begin.
     records: Box<[RecordPtr]>,
     ends: Box<[usize]>,
+    /// The place of each cell in the order in which the commit was written, over all parts; none where nobody is told.
+    ranks: Box<[u64]>,
     /// By how much what the commit adds has changed since its cells were put in slots: additional objects; objects
     /// fewer; bytes.
     drift: (AtomicI64, AtomicI64, AtomicI64),
@@ -156,6 +158,7 @@ pub(crate) struct PartPlan {
     pub(crate) keys: Vec<Option<NewRecord>>,
     pub(crate) records: Vec<RecordPtr>,
     pub(crate) ends: Vec<usize>,
+    pub(crate) ranks: Vec<u64>,
 }
 
 /// The state that all cells of a commit share, and the cells (BLOCK).
@@ -389,6 +392,11 @@ impl CommitPart {
         &self.cells
     }
 
+    /// Returns the place of the `i`-th cell in the order of writing; 0 of all where that is not known.
+    pub(crate) fn rank(&self, i: usize) -> u64 {
+        self.ranks.get(i).copied().unwrap_or(0)
+    }
+
     /// Returns the cell of the `i`-th key.
     pub(crate) fn cell(&self, i: usize) -> PendingPtr {
         PendingPtr(NonNull::from(&self.cells[i]))
@@ -584,6 +592,7 @@ impl Commit {
             keys: plan.keys.into(),
             records: plan.records.into(),
             ends: plan.ends.into(),
+            ranks: plan.ranks.into(),
             drift: Default::default(),
         };
         let parts: Box<[CommitPart]> = plans.into_iter().map(part).collect();

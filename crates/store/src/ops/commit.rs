@@ -81,6 +81,8 @@ pub(crate) struct Writes {
     /// In a bag, the records that are added to each key, one behind another; and where those of the next key begin.
     pub(crate) records: Vec<RecordPtr>,
     pub(crate) ends: Vec<usize>,
+    /// The place of each key in the order of writing, for who is told of it; none where nobody is.
+    pub(crate) ranks: Vec<u64>,
 }
 
 impl Writes {
@@ -140,6 +142,7 @@ where
             keys,
             records: work.records.clone(),
             ends: work.ends.clone(),
+            ranks: work.ranks.clone(),
         }
     }
 

@@ -3,6 +3,8 @@
 //! Objects are grouped by key and the groups sorted (ASCENDING); [`super::commit`] does the rest. One group needs no
 //! commit: one write of one slot is atomic by itself.
 
+use std::collections::HashMap;
+
 use fyris_index::{Entry, Index};
 use fyris_sync::reclaim::Guard;
 use smallvec::{SmallVec, smallvec};
@@ -46,11 +48,12 @@ where
     Slot<K>: Entry<Key = K::Key>,
 {
     /// Returns the list of these objects, that is to be inserted in this content, or in another of its table. With
-    /// `only_new` it fails if the key of any is there. O(n log n) in the number of objects.
-    pub(crate) fn list(&self, records: Vec<NewRecord>, only_new: bool) -> List {
-        let groups = self.grouped(records);
+    /// `only_new` it fails if the key of any is there. O(n log n) in the number of objects. Who watches is told of them in
+    /// their order if the list is `watched`.
+    pub(crate) fn list(&self, records: Vec<NewRecord>, only_new: bool, watched: bool) -> List {
+        let (groups, ranks) = self.grouped(records, watched);
         if groups.len() > 1 {
-            return List::Several(self.writes(groups, only_new));
+            return List::Several(self.writes(groups, only_new, ranks));
         }
         let only = groups.into_iter().next();
         let records = only.map_or_else(Records::new, |(_, records)| records);
@@ -93,11 +96,19 @@ where
     }
 
     /// Returns the objects by key, in ascending order of keys, each with the last one's record, where the key is read;
-    /// those of one key in list order.
-    fn grouped(&self, records: Vec<NewRecord>) -> Vec<(RecordPtr, Records)> {
+    /// those of one key in list order; and for those who watch where in the list the last one of each is.
+    fn grouped(
+        &self,
+        records: Vec<NewRecord>,
+        watched: bool,
+    ) -> (Vec<(RecordPtr, Records)>, Vec<u64>) {
         // Inline objects are materialized once here, and not with every comparison.
         let with_key = |record: NewRecord| (record.ptr(), record);
         let mut records: Vec<_> = records.into_iter().map(with_key).collect();
+        let order: HashMap<u64, u64> = match watched {
+            true => records.iter().map(|(key, _)| key.bits()).zip(0..).collect(),
+            false => HashMap::new(),
+        };
         // Stable: objects of one key stay in list order.
         records.sort_by(|a, b| self.key_of(a.0).cmp(self.key_of(b.0)));
         let mut groups: Vec<(RecordPtr, Records)> = Vec::with_capacity(records.len());
@@ -110,7 +121,9 @@ where
                 _ => groups.push((key, smallvec![record])),
             }
         }
-        groups
+        let place = |(last, _): &(RecordPtr, Records)| order.get(&last.bits()).copied();
+        let ranks = groups.iter().map_while(place).collect();
+        (groups, ranks)
     }
 
     /// Returns the change of a key that puts the records of a group in; records that are not needed stay in the group.
@@ -140,7 +153,7 @@ where
     }
 
     /// Returns the writes of several groups.
-    fn writes(&self, groups: Vec<(RecordPtr, Records)>, only_new: bool) -> Writes {
+    fn writes(&self, groups: Vec<(RecordPtr, Records)>, only_new: bool, ranks: Vec<u64>) -> Writes {
         let mut work = Writes {
             keys: groups.iter().map(|(key, _)| *key).collect(),
             terms: smallvec![match (only_new, self.kind.is_bag()) {
@@ -151,6 +164,7 @@ where
             contents: Vec::with_capacity(if self.kind.is_bag() { 0 } else { groups.len() }),
             records: Vec::new(),
             ends: Vec::new(),
+            ranks,
         };
         for (_, mut records) in groups {
             if self.kind.is_bag() {

@@ -207,7 +207,7 @@ fn a_commit_over_two_tables_is_one() {
         let pin = pin();
         let works = tables
             .each_ref()
-            .map(|table| match table.list(list(1), false) {
+            .map(|table| match table.list(list(1), false, false) {
                 List::Several(work) => work,
                 List::One { .. } => unreachable!("two keys"),
             });

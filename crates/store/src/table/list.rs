@@ -104,7 +104,8 @@ impl Table {
             return self.insert_within(records?, only_new, pin).map(Some);
         }
         let content = || self.write_under(pin, |content, _| Ok(content));
-        let mut list = with_data!(content()?, b => b.list(records?, only_new));
+        let watched = self.shared.life.state().is_watched();
+        let mut list = with_data!(content()?, b => b.list(records?, only_new, watched));
         let outcome = loop {
             // * In steps, each in a section of its own, on the content that the table has now. It ends: done, failed,
             //   or given up.

@@ -7,6 +7,7 @@ use std::sync::atomic::Ordering;
 use fyris_sync::reclaim::{LocalGuard, pin};
 use smallvec::smallvec;
 
+use super::part::OwnWrite;
 use super::{FIRST, Transaction, TransactionPart};
 use crate::error::{Error, Result};
 use crate::ids::Right;
@@ -316,9 +317,10 @@ impl<'g> PartWork<'g> {
             contents: Vec::with_capacity(own.len()),
             records: Vec::new(),
             ends: Vec::new(),
+            ranks: Vec::with_capacity(own.len()),
         };
         let before = Before(work.snapshot().place());
-        for (key, new) in own {
+        for (key, OwnWrite { content: new, rank }) in own {
             let old = || with_data!(content, data => data.get_bytes(&key, before, pin));
             let (record, key) = match (new, new.is_none().then(old).flatten()) {
                 (Some(new), _) => (new.newest(), None),
@@ -331,6 +333,7 @@ impl<'g> PartWork<'g> {
             };
             writes.keys.push(record);
             writes.contents.push(new);
+            writes.ranks.push(rank);
             work.keys.push(key);
         }
         if !writes.keys.is_empty() {

@@ -27,7 +27,7 @@ mod part;
 mod write;
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::ThreadId;
 use std::time::Duration;
@@ -183,6 +183,8 @@ pub struct Transaction {
     lost: Arc<AtomicU32>,
     /// The longest time for which it holds its tables, and its thread.
     hold: (Duration, Option<ThreadId>),
+    /// The number of writes to its tables.
+    written: Arc<AtomicU64>,
     /// What it holds its tables by, if it goes first.
     holds: Mutex<Option<Arc<Hold>>>,
     ended: AtomicBool,
@@ -329,6 +331,7 @@ impl Transaction {
             ticket,
             lost,
             hold,
+            written: Arc::default(),
             holds: Mutex::default(),
             ended: AtomicBool::new(false),
             conflict: AtomicBool::new(false),
@@ -484,7 +487,8 @@ impl Transaction {
         // Relaxed: as in `conflict`.
         let depth = self.depth.load(Ordering::Relaxed);
         for (table, snapshot) in others.iter().zip(new) {
-            let part = TransactionPart::new(Table::clone(table), snapshot, depth, hold.clone());
+            let (table_of, written) = (Table::clone(table), self.written.clone());
+            let part = TransactionPart::new(table_of, snapshot, depth, written, hold.clone());
             let part = Arc::new(part);
             if hold.is_some() {
                 table.shared().life.set_held(part.clone(), &pin());

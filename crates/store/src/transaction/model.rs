@@ -59,6 +59,7 @@ fn commit(
         contents: vec![Some(new.publish())],
         records: Vec::new(),
         ends: Vec::new(),
+        ranks: Vec::new(),
     };
     let commit = Commit::of_transaction([table.plan(&work, Vec::new())], attempt.ticket);
     let (mut placed, admission, me) = (Placed::default(), Writer::versioned(&pin), commit.block());

@@ -1,6 +1,7 @@
 //! A transaction's part in one table: what it has read there, and what it is going to write.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use fyris_sync::reclaim::{self, Guard};
@@ -16,19 +17,28 @@ use crate::table::Table;
 use crate::version::guards::Reads;
 use crate::view::{Past, Within};
 
-/// What a transaction has written to a table: the content of each key that it has changed, `None` of one that it has
-/// deleted. The contents are its own until they are committed (UNPLACED in [`crate::pending`]), and share nothing with
+/// What a transaction has written to a key: its content, `None` if it was deleted; and where among all of its writes the
+/// last one is. The content is its own until it is committed (UNPLACED in [`crate::pending`]), and shares nothing with
 /// others.
-pub(crate) type OwnWrites = BTreeMap<Box<[u8]>, Option<Content>>;
+#[derive(Clone, Copy)]
+pub(crate) struct OwnWrite {
+    pub(crate) content: Option<Content>,
+    pub(crate) rank: u64,
+}
+
+/// What a transaction has written to a table.
+pub(crate) type OwnWrites = BTreeMap<Box<[u8]>, OwnWrite>;
 
 /// What a transaction had written to keys before a nested one did; `None` where it had not.
-type SavedWrites = BTreeMap<Box<[u8]>, Option<Option<Content>>>;
+type SavedWrites = BTreeMap<Box<[u8]>, Option<OwnWrite>>;
 
 /// A transaction's part in one table.
 pub(crate) struct TransactionPart {
     /// A handle of the live table.
     pub(crate) table: Table,
     state: Mutex<PartState>,
+    /// The number of writes of the transaction, to all of its tables.
+    written: Arc<AtomicU64>,
     /// If the transaction goes first.
     pub(super) hold: Option<Arc<Hold>>,
     /// Held by the thread that is about to hold something more.
@@ -78,7 +88,7 @@ impl PartState {
 
     /// Notes what a key that is about to change holds, for the nested transaction under way. Returns `true` if that is
     /// kept: the first time, if there is one.
-    pub(super) fn save(&mut self, key: &[u8], own: Option<Option<Content>>) -> bool {
+    pub(super) fn save(&mut self, key: &[u8], own: Option<OwnWrite>) -> bool {
         let Some(innermost) = self.nested.last_mut() else {
             return false;
         };
@@ -95,11 +105,13 @@ impl TransactionPart {
         table: Table,
         snapshot: Arc<SnapshotInner>,
         depth: usize,
+        written: Arc<AtomicU64>,
         hold: Option<Arc<Hold>>,
     ) -> TransactionPart {
         let reads = Reads::new(table.table_type());
         TransactionPart {
             table,
+            written,
             hold,
             turn: Mutex::default(),
             state: Mutex::new(PartState {
@@ -117,6 +129,12 @@ impl TransactionPart {
     pub(crate) fn state(&self) -> MutexGuard<'_, PartState> {
         // Nothing is left half done by a panic.
         self.state.lock().unwrap_or_else(|p| p.into_inner())
+    }
+
+    /// Returns the place of a write behind those of the transaction until now.
+    pub(super) fn next_rank(&self) -> u64 {
+        // Relaxed: a number.
+        self.written.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Refuses a transaction that has ended. What was read before a look that passes is right.
@@ -145,7 +163,7 @@ impl TransactionPart {
         self.take_hold(|reads| reads.note_key(key));
         let mut state = self.state();
         state.reads.note_key(key);
-        let own = state.writes.get(key).copied();
+        let own = state.writes.get(key).map(|own| own.content);
         own.ok_or_else(|| state.snapshot()?.view(pin))
     }
 
@@ -191,14 +209,14 @@ impl TransactionPart {
         for (key, before) in saved {
             let gone = match keep {
                 // The one around it has its own note, or needs none.
-                true if !state.save(&key, before) => before.flatten(),
+                true if !state.save(&key, before) => before.and_then(|own| own.content),
                 true => None,
                 false => {
                     let own = match before {
                         Some(before) => state.writes.insert(key, before),
                         None => state.writes.remove(&key),
                     };
-                    own.flatten()
+                    own.and_then(|own| own.content)
                 }
             };
             if let Some(content) = gone {
@@ -218,7 +236,7 @@ impl TransactionPart {
         let saved = std::mem::take(&mut self.state().nested);
         let saved = saved.into_iter().flatten().flat_map(|(_, before)| before);
         let pin = reclaim::pin();
-        for content in saved.chain(own.into_values()).flatten() {
+        for content in saved.chain(own.into_values()).filter_map(|own| own.content) {
             // SAFETY: the transaction's own, and committed nowhere.
             unsafe { content.retire(&pin) };
         }

@@ -4,7 +4,7 @@ use fyris_index::{Entry, Index};
 use fyris_sync::reclaim::Guard;
 
 use super::TransactionPart;
-use super::part::PartState;
+use super::part::{OwnWrite, PartState};
 use crate::chain;
 use crate::displaced::Change;
 use crate::key_kind::KeyKind;
@@ -49,7 +49,7 @@ where
             // A chain that was copied for this is not to be committed.
             if is_bag
                 && is_first
-                && let Some(Some(unused)) = state.writes.remove(bytes)
+                && let Some(unused) = state.writes.remove(bytes).and_then(|own| own.content)
             {
                 // SAFETY: the transaction's own, and in none of what it has now.
                 unsafe { unused.retire(pin) };
@@ -64,12 +64,14 @@ where
             Change::Edit(ref edited) => edited.new,
             Change::Remove => None,
         };
-        state.writes.insert(bytes.into(), new);
+        let rank = part.next_rank();
+        state
+            .writes
+            .insert(bytes.into(), OwnWrite { content: new, rank });
         match change {
             Change::Put(_) | Change::Remove => {
-                if let Some(Some(old)) =
-                    own.filter(|_| !is_kept || cfg!(fyris_mutant = "store_saved_retired"))
-                {
+                let own = own.filter(|_| !is_kept || cfg!(fyris_mutant = "store_saved_retired"));
+                if let Some(old) = own.and_then(|own| own.content) {
                     // SAFETY: the transaction's own, and not in what it has now.
                     unsafe { old.retire(pin) };
                 }
@@ -83,7 +85,7 @@ where
 
     /// Returns what a key holds for a transaction.
     fn held_within(&self, state: &PartState, key: &K::Key, pin: &impl Guard) -> Option<Content> {
-        let own = state.writes.get(K::bytes(key)).copied();
+        let own = state.writes.get(K::bytes(key)).map(|own| own.content);
         own.unwrap_or_else(|| self.get_at(key, Before(state.place), pin))
     }
 
@@ -104,6 +106,12 @@ where
         let copied = records.iter().fold(None, copy);
         // A key that is not there is not written by being looked at.
         if copied.is_some() || own.is_some() {
+            // It has not been written yet: its place is that of the write which is about to come.
+            let rank = own.map_or(u64::MAX, |own| own.rank);
+            let copied = OwnWrite {
+                content: copied,
+                rank,
+            };
             state.writes.insert(bytes.into(), copied);
         }
         copied

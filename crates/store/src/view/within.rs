@@ -61,7 +61,7 @@ impl<'d> Within<'d> {
     fn own(&self, span: &Span) -> Vec<Content> {
         let state = self.part.state();
         let written = state.writes.range::<[u8], _>(span.bounds());
-        written.filter_map(|(_, content)| *content).collect()
+        written.filter_map(|(_, own)| own.content).collect()
     }
 
     /// Takes the objects out of what was read of the snapshot whose keys the transaction has written.
@@ -118,13 +118,16 @@ impl<'d> Within<'d> {
         for of_key in read.chunk_by(|a, b| self.key_of(*a) == self.key_of(*b)) {
             match state.writes.get(self.key_of(of_key[0])) {
                 None => objects.extend_from_slice(of_key),
-                Some(own) => own.iter().for_each(|own| append(*own, back, objects)),
+                Some(own) => {
+                    let own = own.content.iter();
+                    own.for_each(|own| append(*own, back, objects));
+                }
             }
         }
         if is_last {
             let is_new = |key: &[u8]| past.get_bytes(key, pin).is_none();
             let new = state.writes.iter().filter(|(key, _)| is_new(key));
-            new.filter_map(|(_, content)| *content)
+            new.filter_map(|(_, own)| own.content)
                 .for_each(|content| append(content, back, objects));
         }
     }
@@ -226,8 +229,8 @@ impl<'d> Within<'d> {
         let state = self.part.state();
         let mut own = state.writes.range::<[u8], _>(span.bounds());
         match back {
-            true => own.rev().find_map(|(_, content)| *content),
-            false => own.find_map(|(_, content)| *content),
+            true => own.rev().find_map(|(_, own)| own.content),
+            false => own.find_map(|(_, own)| own.content),
         }
     }
 
@@ -272,9 +275,15 @@ impl<'d> Within<'d> {
                 _ => past.step(step, known, pin)?,
             };
             let Some(next) = next else { break };
-            match self.part.state().writes.get(self.key_of(next)) {
+            let own = self
+                .part
+                .state()
+                .writes
+                .get(self.key_of(next))
+                .map(|own| own.content);
+            match own {
                 None => return Ok(Some(next)),
-                Some(Some(own)) => return Ok(Some(*own)),
+                Some(Some(own)) => return Ok(Some(own)),
                 Some(None) => at = Some(self.key_buf(next)),
             }
         }
@@ -282,8 +291,8 @@ impl<'d> Within<'d> {
         let own = state
             .writes
             .range::<[u8], _>((new_from.as_ref().map(Vec::as_slice), Bound::Unbounded));
-        let mut new = own.filter(|(key, content)| content.is_some() && is_new(key));
-        Ok(new.next().and_then(|(_, content)| *content))
+        let mut new = own.filter(|(key, own)| own.content.is_some() && is_new(key));
+        Ok(new.next().and_then(|(_, own)| own.content))
     }
 }
 

@@ -179,12 +179,15 @@ pub(crate) struct CommitAnnouncement<'c> {
 impl CommitAnnouncement<'_> {
     /// Tells what the commit has changed, which is in the log. The caller has been pinned since before.
     pub(crate) fn tell(self, decision: &Decision) {
-        let mut changes = ToldChanges::new();
+        let mut ranked = SmallVec::<[(u64, ToldChange); 4]>::new();
         for (table, part, _) in self.parts {
-            for cell in part.cells() {
-                changes.extend(told(&of_cell(cell), table));
+            for (cell, at) in part.cells().iter().zip(0..) {
+                ranked.extend(told(&of_cell(cell), table).map(|change| (part.rank(at), change)));
             }
         }
+        // In the order of writing; of one key in the order that they have.
+        ranked.sort_by_key(|(rank, _)| *rank);
+        let changes: ToldChanges = ranked.into_iter().map(|(_, change)| change).collect();
         self.announcement.tell(Told::Changes {
             stamp: decision.version(),
             changes,

@@ -5,10 +5,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use fyris::{
-    Options, SubscribeOptions, Subscription, Table, TableRef, Term, WatchFilter, WatchKind, term,
+    BatchOp, Options, SubscribeOptions, Subscription, Table, TableRef, Term, WatchFilter,
+    WatchKind, term,
 };
-use rand::SeedableRng;
 use rand::rngs::StdRng;
+use rand::seq::SliceRandom;
+use rand::{Rng, SeedableRng};
 
 use crate::random::{KEYS, TYPES, millis, model, program, seed, work};
 use crate::serial::{Model, World, kinds_of, pair, store};
@@ -253,4 +255,94 @@ fn what_is_followed_is_what_is_there() {
         }
     }
     println!("{all} events");
+}
+
+/// In one event changes come in the order of writing: where the last write of each key was, over all tables.
+#[test]
+fn an_event_is_in_the_order_of_writing() {
+    let mut rng = StdRng::seed_from_u64(7);
+    for round in 0..400_i64 {
+        let (store, kind) = (fyris::Store::new(), TYPES[round as usize % 4]);
+        let owner = store.owner();
+        let tables = ["one", "two"].map(|name| owner.new_table(name, &Options::new(kind)).unwrap());
+        let watched = [&tables[0], &tables[1]];
+        let mut changes = store
+            .subscribe(&watched, &WatchFilter::all(), &SubscribeOptions::new())
+            .expect("live tables");
+        let mut written: Vec<(usize, i64)> = Vec::new();
+        match round % 3 {
+            0 => {
+                let transaction = store.begin();
+                let within = watched.map(|table| transaction.table(table).unwrap());
+                write_in_some_order(&mut rng, &within, &mut written, kind.is_bag());
+                let before = written.clone();
+                transaction.begin_nested();
+                write_in_some_order(&mut rng, &within, &mut written, kind.is_bag());
+                let keep = rng.random();
+                transaction.end_nested(keep);
+                if !keep {
+                    written = before;
+                }
+                transaction.commit().expect("alone");
+            }
+            1 => {
+                let objects: Vec<Vec<Term>> =
+                    shuffled(&mut rng).map(|n| vec![term!({n, n})]).collect();
+                let of = |n: usize| (n * 7) % 2;
+                let ops: Vec<BatchOp<'_>> = (objects.iter().enumerate())
+                    .map(|(n, objects)| BatchOp::Insert(watched[of(n)], objects))
+                    .collect();
+                store.write_batch(&ops).expect("alone");
+                written
+                    .extend((objects.iter().enumerate()).map(|(n, new)| (of(n), pair(&new[0]).0)));
+            }
+            _ => {
+                let list: Vec<Term> = shuffled(&mut rng).map(|n| term!({n, n})).collect();
+                tables[1].insert_list(&list).expect("alone");
+                written.extend(list.iter().map(|object| (1, pair(object).0)));
+            }
+        }
+        let event = changes.try_next().expect("it has changed something");
+        let WatchKind::Changes(all) = event.kind else {
+            panic!("{event:?}");
+        };
+        let told: Vec<(usize, i64)> = (all.iter())
+            .map(|change| {
+                let at = usize::from(change.table == tables[1].reference());
+                (
+                    at,
+                    pair(change.new.as_ref().expect("nothing was deleted")).0,
+                )
+            })
+            .collect();
+        assert_eq!(told, written, "round {round}, {kind:?}");
+        assert!(changes.try_next().is_none());
+    }
+}
+
+fn shuffled(rng: &mut StdRng) -> impl Iterator<Item = i64> + use<> {
+    let mut keys: Vec<i64> = (0..rng.random_range(2..40)).collect();
+    keys.shuffle(rng);
+    keys.into_iter()
+}
+
+/// Writes to some keys of either table, in the bags to each once; `written` has the order of the last writes.
+fn write_in_some_order(
+    rng: &mut StdRng,
+    tables: &[Table; 2],
+    written: &mut Vec<(usize, i64)>,
+    once: bool,
+) {
+    for key in shuffled(rng) {
+        let at = rng.random_range(0..2);
+        let is_written = written.contains(&(at, key));
+        if is_written && once {
+            continue;
+        }
+        tables[at]
+            .insert(&term!({key, (rng.random::<u32>() as i64)}))
+            .unwrap();
+        written.retain(|known| *known != (at, key));
+        written.push((at, key));
+    }
 }

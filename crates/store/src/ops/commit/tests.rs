@@ -41,7 +41,7 @@ impl HalfWay {
     fn new(kind: TableType, there: Pairs<'_>, list: Pairs<'_>, only_new: bool) -> HalfWay {
         let (data, pin) = (table(kind, there), pin());
         let object = |&(key, value): &(i64, i64)| record(key, value);
-        match data.list(list.iter().map(object).collect(), only_new) {
+        match data.list(list.iter().map(object).collect(), only_new, false) {
             List::Several(work) => HalfWay::of(data, work, Vec::new(), pin),
             List::One { .. } => panic!("a list of several keys"),
         }
@@ -210,7 +210,7 @@ fn a_list_may_give_up_on_another() {
     let half = HalfWay::new(TableType::Set, &[(1, 10)], &[(2, 20), (3, 30)], false);
     let insert = |only_new| {
         let list = vec![record(1, BIG), record(3, BIG), record(4, BIG)];
-        let mut list = half.data.list(list, only_new);
+        let mut list = half.data.list(list, only_new, false);
         let gives_up = Patience::GivesUp;
         let outcome = half
             .data
@@ -245,6 +245,7 @@ fn half_way(data: Hashed, keys: &[(i64, Terms, Option<Content>)]) -> HalfWay {
         contents: keys.iter().map(|(of, _)| of.2).collect(),
         records: Vec::new(),
         ends: Vec::new(),
+        ranks: Vec::new(),
     };
     let keys = keys.into_iter().map(|(_, record)| record).collect();
     HalfWay::of(data, work, keys, pin)
@@ -331,7 +332,7 @@ fn one_decision_is_for_all_tables() {
     let (log, pin) = (CommitLog::new(), pin());
     let tables = [1, 2].map(|_| Hashed::new(HashIndex::default(), TableType::Set, 1, &log));
     let lists = tables.each_ref().map(|data| {
-        match data.list(vec![record(1, BIG), record(2, BIG)], false) {
+        match data.list(vec![record(1, BIG), record(2, BIG)], false, false) {
             List::Several(work) => work,
             List::One { .. } => panic!("two keys"),
         }
@@ -380,7 +381,7 @@ fn one_decision_is_for_all_tables() {
     unsafe { commit.finish(&pin) };
     // One over another table is no matter of this one's readers.
     let undo = Undo::new(&tables[0].commits, TableType::Set, &pin);
-    let mut list = tables[1].list(vec![record(1, 5), record(2, 5)], false);
+    let mut list = tables[1].list(vec![record(1, 5), record(2, 5)], false, false);
     assert_eq!(
         tables[1].insert_list(&mut list, waits, &Writer::plain(&pin)),
         Ok(Outcome::Committed)
@@ -408,7 +409,7 @@ fn a_list_that_lost_its_content_goes_into_the_next() {
         (TableType::Bag, 1),
     ] {
         let (old, new, pin) = (table(kind, &[(1, 10)]), table(kind, &[]), pin());
-        let mut list = old.list(vec![record(1, 11), record(2, BIG)], false);
+        let mut list = old.list(vec![record(1, 11), record(2, BIG)], false, false);
         let steps = if cfg!(fyris_small) { 2 * steps } else { steps };
         let emptied = Emptied(&pin, Cell::new(steps));
         let outcome = old.insert_list(&mut list, Patience::Waits, &emptied);
@@ -437,7 +438,7 @@ fn who_replaces_a_decided_cell_retires_what_lost() {
     data.insert_one(new, &Writer::plain(&pin()));
     drop(old);
     let held = pin();
-    let List::Several(work) = data.list(vec![record(1, BIG), record(2, BIG)], false) else {
+    let List::Several(work) = data.list(vec![record(1, BIG), record(2, BIG)], false, false) else {
         panic!("two keys");
     };
     let HalfWay {
