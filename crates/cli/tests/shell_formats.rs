@@ -212,11 +212,19 @@ fn errors_of_scripts_name_their_line() {
 }
 
 #[test]
-fn a_word_that_is_no_column_is_doubted() {
-    let (out, said) = run(&["-e", LOAD, "-e", "select_count where ages > 80"], PEOPLE);
-    assert_eq!(out, "3\n");
-    let doubt = "warning: `ages` is an atom here, and no column: the columns are name, age";
-    assert!(said.contains(doubt), "{said}");
+fn a_word_that_is_no_column_is_refused() {
+    let deletes = "select_delete where ages > 80";
+    let said = fails(&["-e", LOAD, "-e", deletes], PEOPLE);
+    let why = "`ages` is no column (did you mean `age`?); the columns are name, age";
+    assert!(said.contains(why), "{said}");
+    let said = fails(
+        &["-e", LOAD, "-e", "select_delete where name =/= 'Ann'"],
+        PEOPLE,
+    );
+    assert!(
+        said.contains("`'Ann'` is an atom") && said.contains("nothing is changed"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -6,10 +6,18 @@ use std::sync::{Arc, Mutex};
 
 use fyris_term::Term;
 
+/// The names of the elements of a table's objects.
+#[derive(Clone, Debug, Default)]
+struct ColumnNames {
+    all: Vec<String>,
+    /// Those whose texts were read as something else, and that may hold atoms therefore.
+    read_anew: Vec<String>,
+}
+
 /// The columns of each table that has any, by the table's name.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Columns {
-    by_table: HashMap<String, Vec<String>>,
+    by_table: HashMap<String, ColumnNames>,
     /// The table in use.
     current: Option<String>,
     /// Those of each snapshot, by its name: of all its tables, as they were then.
@@ -17,8 +25,9 @@ pub(crate) struct Columns {
 }
 
 impl Columns {
-    /// Notes the columns of a table, in the order of its elements.
-    pub(crate) fn set(&mut self, table: &str, names: Vec<String>) {
+    /// Notes the columns of a table, in the order of its elements, and those whose texts were read as something else.
+    pub(crate) fn set(&mut self, table: &str, all: Vec<String>, read_anew: Vec<String>) {
+        let names = ColumnNames { all, read_anew };
         self.by_table.insert(table.to_owned(), names);
     }
 
@@ -81,13 +90,21 @@ impl Columns {
 
     /// Returns the columns of the table that a query names, or of the one in use; none where it has no names.
     pub(crate) fn of(&self, table: Option<&Term>) -> &[String] {
+        self.names(table).map_or(&[], |names| &names.all)
+    }
+
+    /// Returns those of them that may hold atoms.
+    pub(crate) fn with_atoms(&self, table: Option<&Term>) -> &[String] {
+        self.names(table).map_or(&[], |names| &names.read_anew)
+    }
+
+    fn names(&self, table: Option<&Term>) -> Option<&ColumnNames> {
         let name = match table {
             Some(Term::Atom(name)) => Some(name.as_str()),
             Some(_) => None,
             None => self.current.as_deref(),
         };
-        let names = name.and_then(|name| self.by_table.get(name));
-        names.map_or(&[], Vec::as_slice)
+        name.and_then(|name| self.by_table.get(name))
     }
 }
 
@@ -116,3 +133,12 @@ impl Known {
 
 /// Names that the session knows and the editor asks for.
 pub(crate) type Shared = Arc<Mutex<Known>>;
+
+/// Returns the name that is one or two slips of a finger away, the nearest if there are several.
+pub(crate) fn nearest<'n>(word: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
+    let near = names
+        .map(|name| (strsim::levenshtein(word, name), name))
+        .min();
+    near.filter(|(slips, _)| (1..=2).contains(slips))
+        .map(|(_, name)| name)
+}

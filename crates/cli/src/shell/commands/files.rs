@@ -105,7 +105,8 @@ pub(crate) fn load(session: &mut Session, words: &[String]) -> Result<(), ShellE
     }
     report(session, &table, &schema, key)?;
     let table = name_of(&table);
-    session.columns_mut().set(&table, schema.names);
+    let read_anew = readings.names().map(str::to_owned).collect();
+    session.columns_mut().set(&table, schema.names, read_anew);
     Ok(())
 }
 

@@ -7,6 +7,7 @@ use super::{
     watch,
 };
 use crate::shell::error::ShellError;
+use crate::shell::names::nearest;
 use crate::shell::query::Does;
 use crate::shell::session::Session;
 
@@ -489,29 +490,10 @@ pub(crate) fn find(name: &str) -> Result<&'static Verb, ShellError> {
 
 /// Returns `; did you mean ...?` where a command is one slip of a finger away.
 fn suggestion(name: &str) -> String {
-    let near = VERBS
-        .iter()
-        .map(|verb| (distance(name, verb.name), verb.name))
-        .min();
-    match near {
-        Some((1 | 2, verb)) => format!("; did you mean `{verb}`?"),
-        _ => String::new(),
+    match nearest(name, VERBS.iter().map(|verb| verb.name)) {
+        Some(verb) => format!("; did you mean `{verb}`?"),
+        None => String::new(),
     }
-}
-
-/// Returns the Levenshtein distance.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, y) in b.iter().enumerate() {
-            let cost = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = cost.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
 }
 
 /// Runs `help [COMMAND]`.

@@ -43,6 +43,11 @@ impl Readings {
         Ok(readings)
     }
 
+    /// Returns the names of the columns.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
+        self.columns.iter().map(|(_, name, _)| name.as_str())
+    }
+
     /// Reads the texts of a row that are to be read.
     pub(crate) fn apply(&self, row: &mut [Term]) -> Result<(), ShellError> {
         for (place, name, reading) in &self.columns {

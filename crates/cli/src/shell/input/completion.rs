@@ -128,7 +128,7 @@ mod tests {
         };
         known
             .columns
-            .set("people", vec!["name".into(), "age".into()]);
+            .set("people", vec!["name".into(), "age".into()], vec![]);
         known.columns.keep("before", ["people"].into_iter());
         complete(line, &known).names
     }

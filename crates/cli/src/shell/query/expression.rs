@@ -8,6 +8,7 @@ use fyris_term::{Atom, Map, Term};
 use super::scan::{Scanner, is_dollar};
 use super::shape::{Aggregates, Aggregation, call, element};
 use crate::shell::error::ShellError;
+use crate::shell::names::nearest;
 
 /// Levels of nesting.
 const DEEPEST: usize = 200;
@@ -55,6 +56,8 @@ pub(super) struct Expressions<'s, 'a> {
     dollars: Dollars,
     /// Names of the object's elements, which mean nothing behind a pattern.
     columns: &'s [String],
+    /// Those that may hold atoms besides `undefined`, `true` and `false`.
+    atoms: &'s [String],
     /// What may not be meant as it was typed.
     pub(super) doubts: Vec<String>,
     /// The aggregates so far, where they may stand.
@@ -69,12 +72,13 @@ impl<'s, 'a> Expressions<'s, 'a> {
     pub(super) fn new(
         scan: &'s mut Scanner<'a>,
         dollars: Dollars,
-        columns: &'s [String],
+        columns: (&'s [String], &'s [String]),
     ) -> Expressions<'s, 'a> {
         Expressions {
             scan,
             dollars,
-            columns,
+            columns: columns.0,
+            atoms: columns.1,
             doubts: Vec::new(),
             aggregates: None,
             depth: 0,
@@ -117,6 +121,12 @@ impl<'s, 'a> Expressions<'s, 'a> {
             chain += 1;
             let (right, deep) = self.operators(level + 1)?;
             depth = self.deeper(depth.max(deep))?;
+            if level == COMPARISONS && is_constant(&left) && is_constant(&right) {
+                return Err(self.scan.refused(&format!(
+                    "`{left} {operator} {right}` compares two constants: $N is element N{}",
+                    self.known_columns()
+                )));
+            }
             self.doubt_order(operator, [&left, &right]);
             self.doubt_text(operator, [&left, &right]);
             left = call(operator, vec![left, right]);
@@ -174,25 +184,44 @@ impl<'s, 'a> Expressions<'s, 'a> {
         format!("`{name}` is an atom here, and no column: {columns}")
     }
 
-    /// Notes a string that a column is compared with: texts that were loaded are binaries.
+    /// Returns the end of a message that names the columns; nothing where there are none.
+    fn known_columns(&self) -> String {
+        match self.columns {
+            [] => String::new(),
+            names => format!(", and the columns are {}", names.join(", ")),
+        }
+    }
+
+    /// Notes a string or an atom that a column is compared with: texts that were loaded are binaries.
     fn doubt_text(&mut self, operator: &str, sides: [&Term; 2]) {
-        if self.columns.is_empty() || !["==", "=:=", "/=", "=/="].contains(&operator) {
+        if !["==", "=:=", "/=", "=/="].contains(&operator) {
             return;
         }
-        let element = Term::atom("element");
-        let is_column =
-            |side: &Term| matches!(side, Term::Tuple(parts) if parts.first() == Some(&element));
-        let text = sides.iter().find_map(|side| match side {
-            Term::List(elements) if !elements.is_empty() => Some(side.brief(40)),
+        let Some(column) = sides.iter().find_map(|side| self.column_of(side)) else {
+            return;
+        };
+        let doubt = sides.into_iter().find_map(|side| match side {
+            Term::List(elements) if !elements.is_empty() => {
+                let text = side.brief(40);
+                let is_text = text.starts_with('"');
+                is_text.then(|| format!("`{text}` is a list of characters: {}", binary(&text)))
+            }
+            Term::Atom(name) if !is_value(name.as_str()) && !self.atoms.contains(column) => {
+                let text = format!("{:?}", name.as_str());
+                Some(format!("`{side}` is an atom: {}", binary(&text)))
+            }
             _ => None,
         });
-        if let Some(text) = text.filter(|text| text.starts_with('"'))
-            && sides.into_iter().any(is_column)
-        {
-            let doubt = format!(
-                "`{text}` is a list of characters: texts in columns are binaries, `<<{text}>>`"
-            );
-            self.doubts.push(doubt);
+        self.doubts.extend(doubt);
+    }
+
+    /// Returns the column that an expression is.
+    fn column_of(&self, side: &Term) -> Option<&'s String> {
+        match side.as_tuple()? {
+            [call, Term::Int(place), _] if *call == Term::atom("element") => {
+                self.columns.get(usize::try_from(*place - 1).ok()?)
+            }
+            _ => None,
         }
     }
 
@@ -253,11 +282,38 @@ impl<'s, 'a> Expressions<'s, 'a> {
             Some('a'..='z') if self.is_call() => self.function(),
             Some(c) if c == '_' || c.is_alphabetic() => match self.column() {
                 Some(element) => Ok(element),
-                None if c.is_lowercase() => Ok(literal(self.scan.term()?)),
+                None if c.is_lowercase() => self.word(),
                 None => Err(self.scan.expected(A_VALUE)),
             },
             Some(')' | ']' | '}' | ',' | '|') => Err(self.scan.expected(A_VALUE)),
             Some(_) => Ok(literal(self.scan.term()?)),
+        }
+    }
+
+    /// Takes a word that is no column: a value, or where columns have names a slip.
+    fn word(&mut self) -> Result<Term, ShellError> {
+        let word = self.scan.word();
+        let may_be_column = !self.columns.is_empty() && self.dollars == Dollars::Elements;
+        if !may_be_column || is_value(word) {
+            return Ok(literal(self.scan.term()?));
+        }
+        let near = nearest(word, self.columns.iter().map(String::as_str));
+        Err(self.scan.refused(&format!(
+            "`{word}` is no column{}; the columns are {}, and an atom is written '{word}'",
+            near.map(|near| format!(" (did you mean `{near}`?)"))
+                .unwrap_or_default(),
+            self.columns.join(", ")
+        )))
+    }
+
+    /// Takes the key of a map, if a word stands here that is no column.
+    fn label(&mut self) -> Result<Option<Term>, ShellError> {
+        let word = self.scan.word();
+        let rest = &self.scan.rest()[word.len()..];
+        let is_label = !word.is_empty() && rest.trim_start().starts_with("=>");
+        match is_label && !self.columns.iter().any(|column| column == word) {
+            true => self.scan.term().map(Some),
+            false => Ok(None),
         }
     }
 
@@ -352,7 +408,10 @@ impl<'s, 'a> Expressions<'s, 'a> {
         let mut pairs = Vec::new();
         self.scan.open += 1;
         while !self.scan.rest().starts_with('}') {
-            let key = part(self)?;
+            let key = match self.label()? {
+                Some(key) => key,
+                None => part(self)?,
+            };
             self.scan.expect("=>", "an operator or `=>`")?;
             pairs.push((key, part(self)?));
             if !self.scan.take(",") {
@@ -417,6 +476,33 @@ fn prefixed(operator: &str, operand: Term) -> Term {
         ("-", Term::Int(n)) if n != i64::MIN => Term::Int(-n),
         ("-", Term::Float(f)) => Term::from(-f.get()),
         (operator, operand) => call(operator, vec![operand]),
+    }
+}
+
+/// Returns whether a word is a value that columns have.
+fn is_value(word: &str) -> bool {
+    ["true", "false", "undefined"].contains(&word)
+}
+
+/// Returns the end of a message about what is no text.
+fn binary(text: &str) -> String {
+    format!("texts in columns are binaries, `<<{text}>>`")
+}
+
+/// Returns whether an expression is the same for all objects.
+fn is_constant(term: &Term) -> bool {
+    match term {
+        Term::Atom(name) => !name.as_str().starts_with('$'),
+        Term::Tuple(parts) => match &parts[..] {
+            [Term::Tuple(parts)] => parts.iter().all(is_constant),
+            [call, _] => *call == Term::atom("const"),
+            _ => false,
+        },
+        Term::List(elements) => elements.iter().all(is_constant),
+        Term::Map(map) => map
+            .iter()
+            .all(|(key, value)| is_constant(key) && is_constant(value)),
+        _ => true,
     }
 }
 

@@ -69,6 +69,7 @@ pub(crate) fn parse(
     let table = table(&mut scan)?;
     let mut parts = Parts {
         columns: columns.of(table.as_ref()),
+        atoms: columns.with_atoms(table.as_ref()),
         ..Parts::default()
     };
     let spec = match scan.rest().starts_with('[') {
@@ -80,6 +81,9 @@ pub(crate) fn parse(
     };
     while !scan.is_over() {
         parts.part(&mut scan, spec.is_some(), does)?;
+    }
+    if let (Does::Delete | Does::Replace, [doubt, ..]) = (does, &parts.doubts[..]) {
+        return Err(scan.refused(&format!("{doubt}; so nothing is changed")));
     }
     let (spec, shape) = match spec {
         Some(spec) => (spec, None),
@@ -145,6 +149,8 @@ fn table(scan: &mut Scanner<'_>) -> Result<Option<Term>, ShellError> {
 struct Parts<'c> {
     /// The columns of the table.
     columns: &'c [String],
+    /// Those that may hold atoms.
+    atoms: &'c [String],
     doubts: Vec<String>,
     pattern: Option<Term>,
     guards: Option<Vec<Term>>,
@@ -158,7 +164,7 @@ struct Parts<'c> {
 impl Parts<'_> {
     fn pattern(&mut self, scan: &mut Scanner<'_>) -> Result<(), ShellError> {
         if scan.rest().starts_with('{') {
-            self.pattern = Some(Expressions::new(scan, Dollars::Variables, &[]).pattern()?);
+            self.pattern = Some(Expressions::new(scan, Dollars::Variables, (&[], &[])).pattern()?);
         }
         Ok(())
     }
@@ -275,7 +281,8 @@ impl Parts<'_> {
     ) -> Result<Vec<Term>, ShellError> {
         let mut terms = Vec::new();
         loop {
-            let mut expressions = Expressions::new(scan, dollars, self.columns);
+            let columns = (self.columns, self.atoms);
+            let mut expressions = Expressions::new(scan, dollars, columns);
             terms.push(expressions.expression()?);
             self.doubts.append(&mut expressions.doubts);
             if !scan.take(",") {
@@ -291,7 +298,7 @@ impl Parts<'_> {
         dollars: Dollars,
         does: Does,
     ) -> Result<Term, ShellError> {
-        let mut expressions = Expressions::new(scan, dollars, self.columns);
+        let mut expressions = Expressions::new(scan, dollars, (self.columns, self.atoms));
         if does.shapes() {
             expressions = expressions.aggregating(&mut self.shape.aggregates);
         }

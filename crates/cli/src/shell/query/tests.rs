@@ -307,7 +307,8 @@ fn any_text_is_a_query_or_an_error() {
 #[test]
 fn columns_are_elements() {
     let mut columns = Columns::default();
-    columns.set("t", ["name", "age", "Kind"].map(str::to_owned).to_vec());
+    let names = ["name", "age", "Kind"].map(str::to_owned);
+    columns.set("t", names.to_vec(), vec!["Kind".to_owned()]);
     let spec = |text: &str| {
         let request = super::parse(text, 0, Does::Show, &columns);
         let request = request.unwrap_or_else(|error| panic!("{text}: {error}"));
@@ -319,8 +320,14 @@ fn columns_are_elements() {
             "[{'_',[{'>',{element,2,'$_'},80}],[{{{element,1,'$_'},{element,3,'$_'}}}]}]",
         ),
         (
-            "t where name == 'age' or name == ages",
-            "[{'_',[{'or',{'==',{element,1,'$_'},age},{'==',{element,1,'$_'},ages}}],['$_']}]",
+            "t where Kind == 'age' or Kind == undefined or name == false",
+            "[{'_',[{'or',{'or',{'==',{element,3,'$_'},age},{'==',{element,3,'$_'},undefined}},\
+             {'==',{element,1,'$_'},false}}],['$_']}]",
+        ),
+        // The key of a map may be any word.
+        (
+            "t return #{years => age, age => 1}",
+            "[{'_',[],[#{{element,2,'$_'}=>1,years=>{element,2,'$_'}}]}]",
         ),
         // Behind a pattern there are its variables.
         ("t {$1, age, _}", "[{{'$1',age,'_'},[],['$_']}]"),
@@ -336,29 +343,76 @@ fn columns_are_elements() {
     ] {
         assert_eq!(spec(text), (meant.to_owned(), vec![]), "{text}");
     }
-    let (_, doubts) = spec("t where ages > 80");
-    assert_eq!(
-        doubts,
-        ["`ages` is an atom here, and no column: the columns are name, age, Kind"]
-    );
-    let (_, doubts) = spec("u where 1 =< age");
+    let (_, doubts) = spec("u where $1 =< age");
     assert_eq!(
         doubts,
         ["`age` is an atom here, and no column: `$N` is element N"]
     );
-    for text in ["t return nme", "t sort by nme desc"] {
-        let (_, doubts) = spec(text);
-        assert_eq!(
-            doubts,
-            ["`nme` is an atom here, and no column: the columns are name, age, Kind"]
-        );
-    }
     let (_, doubts) = spec("t where name == \"Ann\" and age =/= 7");
     assert_eq!(
         doubts,
         ["`\"Ann\"` is a list of characters: texts in columns are binaries, `<<\"Ann\">>`"]
     );
+    for text in ["t where name == 'Bo'", "t where not ('Bo' =/= name)"] {
+        let (_, doubts) = spec(text);
+        let doubt = "`'Bo'` is an atom: texts in columns are binaries, `<<\"Bo\">>`";
+        assert_eq!(doubts, [doubt], "{text}");
+    }
     columns.refresh(Some("t".to_owned()), &["t".to_owned()]);
     let request = super::parse("where age > 1", 0, Does::Count, &columns).expect("a query");
     assert!(request.doubts.is_empty() && request.spec.to_string().contains("{element,2,"));
+}
+
+/// A word that is no column, a comparison of constants and, where something would change, what is doubted.
+#[test]
+fn slips_are_refused() {
+    let mut columns = Columns::default();
+    let names = ["name", "age", "city"].map(str::to_owned);
+    columns.set("t", names.to_vec(), vec![]);
+    let refused = |text: &str, does| match super::parse(text, 0, does, &columns) {
+        Err(error) => error.to_string(),
+        Ok(request) => panic!("{text}: {}", request.spec),
+    };
+    let known = "the columns are name, age, city, and an atom is written";
+    for (text, word, near) in [
+        ("t where agee > 50", "agee", " (did you mean `age`?)"),
+        (
+            "t where age > 50 and cty == 1",
+            "cty",
+            " (did you mean `city`?)",
+        ),
+        ("t where name == somebody", "somebody", ""),
+        ("t return nme", "nme", " (did you mean `name`?)"),
+        ("t return {total, count()}", "total", ""),
+        ("t sort by agge desc", "agge", " (did you mean `age`?)"),
+        ("t return {count()} group by cities", "cities", ""),
+    ] {
+        let said = refused(text, Does::Show);
+        let expected = format!("`{word}` is no column{near}; {known} '{word}'");
+        assert!(said.contains(&expected), "{text}: {said}");
+    }
+    for text in [
+        "t where 1 == 2",
+        "t where 'age' > 50",
+        "t where age > 1 and <<\"a\">> =/= <<\"b\">>",
+        "t where {'a', [1]} == {'b', [2]}",
+        "u where age == 50",
+    ] {
+        let said = refused(text, Does::Count);
+        assert!(said.contains("compares two constants"), "{text}: {said}");
+    }
+    for (text, does) in [
+        ("t where city == 'Oslo'", Does::Delete),
+        ("t where city =/= \"Oslo\"", Does::Delete),
+        (
+            "t where age > {'a', name} and city == 'Oslo' return {name, age, city}",
+            Does::Replace,
+        ),
+        ("u where $2 > old", Does::Delete),
+    ] {
+        let said = refused(text, does);
+        assert!(said.contains("so nothing is changed"), "{text}: {said}");
+    }
+    // A pattern means what it says.
+    assert!(super::parse("t {'Oslo', agee, _}", 0, Does::Delete, &columns).is_ok());
 }
