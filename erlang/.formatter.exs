@@ -1,1 +1,1 @@
-[inputs: ["mix.exs", "elixir/{lib,test}/**/*.{ex,exs}"], line_length: 110]
+[inputs: ["mix.exs", "elixir/{examples,lib,test}/**/*.{ex,exs}"], line_length: 110]
