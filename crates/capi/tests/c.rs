@@ -102,6 +102,23 @@ fn the_example_of_transactions_runs() {
     );
 }
 
+/// How many transfers are refused is up to the order of the threads.
+#[test]
+fn the_example_of_threads_that_work_together_runs() {
+    let said = said_by("examples/together.c");
+    let (bank, others) = said.split_once('\n').expect("lines");
+    assert!(
+        bank.ends_with(" of 800 transfers, the sum is 500"),
+        "{bank}"
+    );
+    assert_eq!(
+        others,
+        "reservations: 6 people have a seat each, 18 second ones were refused\n\
+         job queue: 100 jobs done once each, 10 of them at the second attempt\n\
+         counts: 3 categories, as in a scan\n"
+    );
+}
+
 #[test]
 fn segments_answer() {
     assert_eq!(said_by("tests/c/segment.c"), "segment: all good\n");
