@@ -132,7 +132,6 @@ store_cleared_beside    |                    | -p fyris --test transactions watc
 store_announced_unsealed |                   | -p fyris --test transactions watched
 store_commit_announced_late |                | -p fyris --test transactions watched
 store_hold_passed       |                    | -p fyris --test transactions hold::
-store_held_range_unasked | --cfg fyris_small | -p fyris --test transactions hold::
 store_hold_unsettled    |                    | -p fyris --test transactions hold::
 store_values_unguarded  |                    | -p fyris --test transactions races::a_value
 store_values_unvalidated |                   | -p fyris --test transactions anomalies::

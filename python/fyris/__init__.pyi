@@ -112,11 +112,12 @@ class _View:
     def __len__(self) -> int: ...
     def __contains__(self, value: _Value, /) -> bool: ...
 
-_SecondaryValue: TypeAlias = (
+_SecondaryPart: TypeAlias = (
     tuple[Literal["element"], int]
     | tuple[Literal["path"], list[Any]]
     | tuple[Literal["body"], str | list[Any]]
 )
+_SecondaryValue: TypeAlias = _SecondaryPart | tuple[Literal["unique"], _SecondaryPart]
 
 @final
 class Table:

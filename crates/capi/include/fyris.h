@@ -1633,7 +1633,7 @@ enum fyris_code fyris_table_select_delete(const struct fyris_table *handle,
  * Puts what a match specification makes of the objects that match in their places, each judged and replaced in one
  * atomic step; says how many. The specification must keep every object's key. Not for a `bag`.
  *
- * Fails as `fyris_table_select`; FYRIS_E_TYPE.
+ * Fails as `fyris_table_select`; FYRIS_E_TYPE; FYRIS_E_NOT_UNIQUE, where what was replaced before stays.
  *
  * Threads: any.
  */
@@ -1992,7 +1992,8 @@ struct fyris_table *fyris_transaction_table(const struct fyris_transaction *hand
  * that has written nothing meets no conflict here.
  *
  * Fails with FYRIS_E_CONFLICT, also if one of its tables was emptied or deleted, or if a table could not come in
- * before; FYRIS_E_ENDED, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS; FYRIS_E_HOLD_EXPIRED, see `fyris_transaction_retry`.
+ * before; FYRIS_E_ENDED, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS; FYRIS_E_NOT_UNIQUE;
+ * FYRIS_E_HOLD_EXPIRED, see `fyris_transaction_retry`.
  *
  * Threads: any.
  */
@@ -2271,7 +2272,7 @@ void fyris_subscription_free(struct fyris_subscription *handle);
  * Inserts an object, a tuple, in place of one with the same key (in the bags: beside them). The object stays yours.
  *
  * Atomic. Fails with FYRIS_E_TYPE, FYRIS_E_ARGUMENT (too short for its key), FYRIS_E_LIMIT, FYRIS_E_NO_TABLE,
- * FYRIS_E_NO_ACCESS.
+ * FYRIS_E_NO_ACCESS, FYRIS_E_NOT_UNIQUE (a value that it brings is another object's).
  *
  * Threads: any.
  */
@@ -2310,8 +2311,7 @@ enum fyris_code fyris_table_insert_list(const struct fyris_table *handle,
 /**
  * Inserts an object unless its key is there; says whether it did. Atomic. `inserted` may be NULL.
  *
- * Fails with FYRIS_E_TYPE, FYRIS_E_ARGUMENT (too short for its key), FYRIS_E_LIMIT, FYRIS_E_NO_TABLE,
- * FYRIS_E_NO_ACCESS.
+ * Fails as `fyris_table_insert`.
  *
  * Threads: any.
  */
@@ -2336,8 +2336,7 @@ enum fyris_code fyris_table_delete_key(const struct fyris_table *handle,
 /**
  * Deletes exactly this object, and in a `duplicate_bag` all its repeats. Atomic.
  *
- * Fails with FYRIS_E_TYPE, FYRIS_E_ARGUMENT (too short for its key), FYRIS_E_LIMIT, FYRIS_E_NO_TABLE,
- * FYRIS_E_NO_ACCESS.
+ * Fails as `fyris_table_insert`.
  *
  * Threads: any.
  */
@@ -2376,8 +2375,8 @@ enum fyris_code fyris_table_take(const struct fyris_table *handle,
  * with `initial` NULL that is FYRIS_E_NO_KEY. `value` may be NULL.
  *
  * Fails with FYRIS_E_TYPE (no integer there, or the table is a bag), FYRIS_E_ARGUMENT (no such position, or it is the
- * key), FYRIS_E_LIMIT, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS. Counters never overflow; one that has outgrown `value` is
- * FYRIS_E_RANGE, and is counted all the same.
+ * key), FYRIS_E_LIMIT, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS, FYRIS_E_NOT_UNIQUE. Counters never overflow; one that has
+ * outgrown `value` is FYRIS_E_RANGE, and is counted all the same.
  *
  * Threads: any.
  */
@@ -2412,7 +2411,8 @@ enum fyris_code fyris_table_update_counter(const struct fyris_table *handle,
  * for `ets:update_element/3`. If no object has the key, `initial` is inserted with the edits, or with `initial` NULL
  * nothing is done. `updated`, which may be NULL, says whether there is such an object now.
  *
- * Fails with FYRIS_E_TYPE for a bag, FYRIS_E_ARGUMENT, FYRIS_E_LIMIT, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
+ * Fails with FYRIS_E_TYPE for a bag, FYRIS_E_ARGUMENT, FYRIS_E_LIMIT, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS,
+ * FYRIS_E_NOT_UNIQUE.
  *
  * Threads: any.
  */
@@ -2429,7 +2429,7 @@ enum fyris_code fyris_table_update_element(const struct fyris_table *handle,
  * be NULL, says whether it did. Atomic.
  *
  * Fails with FYRIS_E_TYPE for a bag and for what is no tuple, FYRIS_E_ARGUMENT (different keys, or too short for one),
- * FYRIS_E_LIMIT, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
+ * FYRIS_E_LIMIT, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS, FYRIS_E_NOT_UNIQUE.
  *
  * Threads: any.
  */

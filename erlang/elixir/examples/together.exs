@@ -54,8 +54,7 @@ defmodule Together do
     IO.puts("reservations: 6 people have a seat each, #{length(refused)} second ones were refused")
   end
 
-  # Gives a person the first free seat. That the person has none yet is looked at when it is committed: so the error is
-  # none of a call in the function, and is raised by the transaction.
+  # Gives a person the first free seat. That the person has none yet is looked at when it is committed.
   defp reserve(seats, person) do
     Fyris.transaction(fn tx ->
       seats = Fyris.within!(tx, seats)
@@ -65,8 +64,6 @@ defmodule Together do
         [] -> Fyris.abort(:no_seat_left)
       end
     end)
-  rescue
-    error in ErlangError -> {:error, error.original}
   end
 
   # Workers take jobs until none is ready. One that fails dies; then its job is given back, and another one begins.

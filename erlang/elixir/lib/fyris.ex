@@ -179,8 +179,8 @@ defmodule Fyris do
   on, and nothing has happened.
 
   After some conflicts it goes first: writes of what it has read wait for it, up to `hold:` milliseconds (100; with 0
-  never). If it has not ended by then, and others are faster again, that raises an `ErlangError` of
-  `{:hold_expired, hold}`.
+  never). If it has not ended by then, and others are faster again, the reason is `{:hold_expired, hold}`. It is
+  `{:not_unique, name, value}` where another object has a value of a unique secondary index at the end.
 
   `fun` is run again where others have changed what it had read, so it should do nothing else that cannot be done twice.
   Strictly serializable, among transactions and with all other calls. One within another joins it, and takes its own
@@ -208,6 +208,8 @@ defmodule Fyris do
     case :fyris.transaction(fun, options) do
       {:atomic, result} -> {:ok, result}
       {:aborted, {:throw, thrown}} -> throw(thrown)
+      {:aborted, {reason, _}} when elem(reason, 0) in [:not_unique, :hold_expired] -> {:error, reason}
+      {:aborted, {%Fyris.Error{reason: {:hold_expired, _} = reason}, _}} -> {:error, reason}
       {:aborted, {error, [{_, _, _, _} | _] = stack}} -> :erlang.raise(:error, error, stack)
       {:aborted, {:conflict, table, key}} -> {:error, {:conflict, table, key}}
       {:aborted, reason} -> {:error, reason}

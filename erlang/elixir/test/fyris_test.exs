@@ -374,6 +374,25 @@ defmodule FyrisTest do
       assert Fyris.get(table, 1) == 3
     end
 
+    test "say why nothing has happened" do
+      table = filled(:set, 1)
+
+      held = fn tx ->
+        within = Fyris.within!(tx, table)
+        Fyris.get(within, 1)
+        Process.sleep(10)
+        Fyris.put!(table, 1, make_ref())
+        Fyris.put!(within, 2, 1)
+      end
+
+      assert Fyris.transaction(held, hold: 5) == {:error, {:hold_expired, 5}}
+
+      people = Fyris.new!(secondary: [by_name: {:unique, {:element, 2}}])
+      Fyris.insert!(people, {1, :ada})
+      repeat = fn tx -> Fyris.insert!(Fyris.within!(tx, people), {2, :ada}) end
+      assert Fyris.transaction(repeat) == {:error, {:not_unique, :by_name, :ada}}
+    end
+
     test "are tried again, and told of a conflict" do
       table = filled(:set, 1)
 
@@ -385,6 +404,7 @@ defmodule FyrisTest do
       end
 
       assert {:error, {:conflict, _, 1}} = Fyris.transaction(busy, retries: 2)
+
       assert {Fyris.get(table, 1), Fyris.get(table, 2)} == {4, nil}
       assert_raise ArgumentError, fn -> Fyris.transaction(busy, attempts: 2) end
     end

@@ -185,7 +185,7 @@ pub unsafe extern "C" fn fyris_table_select_delete(
 /// Puts what a match specification makes of the objects that match in their places, each judged and replaced in one
 /// atomic step; says how many. The specification must keep every object's key. Not for a `bag`.
 ///
-/// Fails as `fyris_table_select`; FYRIS_E_TYPE.
+/// Fails as `fyris_table_select`; FYRIS_E_TYPE; FYRIS_E_NOT_UNIQUE, where what was replaced before stays.
 ///
 /// Threads: any.
 #[must_use]

@@ -96,7 +96,8 @@ pub unsafe extern "C" fn fyris_transaction_table(
 /// that has written nothing meets no conflict here.
 ///
 /// Fails with FYRIS_E_CONFLICT, also if one of its tables was emptied or deleted, or if a table could not come in
-/// before; FYRIS_E_ENDED, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS; FYRIS_E_HOLD_EXPIRED, see `fyris_transaction_retry`.
+/// before; FYRIS_E_ENDED, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS; FYRIS_E_NOT_UNIQUE;
+/// FYRIS_E_HOLD_EXPIRED, see `fyris_transaction_retry`.
 ///
 /// Threads: any.
 #[must_use]

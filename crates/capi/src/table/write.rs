@@ -14,7 +14,7 @@ use crate::term::{decode, fyris_term, int};
 /// Inserts an object, a tuple, in place of one with the same key (in the bags: beside them). The object stays yours.
 ///
 /// Atomic. Fails with FYRIS_E_TYPE, FYRIS_E_ARGUMENT (too short for its key), FYRIS_E_LIMIT, FYRIS_E_NO_TABLE,
-/// FYRIS_E_NO_ACCESS.
+/// FYRIS_E_NO_ACCESS, FYRIS_E_NOT_UNIQUE (a value that it brings is another object's).
 ///
 /// Threads: any.
 #[must_use]
@@ -90,8 +90,7 @@ unsafe fn terms(objects: *const *mut fyris_term, count: usize) -> Outcome<Vec<Te
 
 /// Inserts an object unless its key is there; says whether it did. Atomic. `inserted` may be NULL.
 ///
-/// Fails with FYRIS_E_TYPE, FYRIS_E_ARGUMENT (too short for its key), FYRIS_E_LIMIT, FYRIS_E_NO_TABLE,
-/// FYRIS_E_NO_ACCESS.
+/// Fails as `fyris_table_insert`.
 ///
 /// Threads: any.
 #[must_use]
@@ -135,8 +134,7 @@ pub unsafe extern "C" fn fyris_table_delete_key(
 
 /// Deletes exactly this object, and in a `duplicate_bag` all its repeats. Atomic.
 ///
-/// Fails with FYRIS_E_TYPE, FYRIS_E_ARGUMENT (too short for its key), FYRIS_E_LIMIT, FYRIS_E_NO_TABLE,
-/// FYRIS_E_NO_ACCESS.
+/// Fails as `fyris_table_insert`.
 ///
 /// Threads: any.
 #[must_use]
@@ -197,8 +195,8 @@ pub unsafe extern "C" fn fyris_table_take(
 /// with `initial` NULL that is FYRIS_E_NO_KEY. `value` may be NULL.
 ///
 /// Fails with FYRIS_E_TYPE (no integer there, or the table is a bag), FYRIS_E_ARGUMENT (no such position, or it is the
-/// key), FYRIS_E_LIMIT, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS. Counters never overflow; one that has outgrown `value` is
-/// FYRIS_E_RANGE, and is counted all the same.
+/// key), FYRIS_E_LIMIT, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS, FYRIS_E_NOT_UNIQUE. Counters never overflow; one that has
+/// outgrown `value` is FYRIS_E_RANGE, and is counted all the same.
 ///
 /// Threads: any.
 #[must_use]
@@ -268,7 +266,8 @@ pub unsafe extern "C" fn fyris_table_update_counter(
 /// for `ets:update_element/3`. If no object has the key, `initial` is inserted with the edits, or with `initial` NULL
 /// nothing is done. `updated`, which may be NULL, says whether there is such an object now.
 ///
-/// Fails with FYRIS_E_TYPE for a bag, FYRIS_E_ARGUMENT, FYRIS_E_LIMIT, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
+/// Fails with FYRIS_E_TYPE for a bag, FYRIS_E_ARGUMENT, FYRIS_E_LIMIT, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS,
+/// FYRIS_E_NOT_UNIQUE.
 ///
 /// Threads: any.
 #[must_use]
@@ -299,7 +298,7 @@ pub unsafe extern "C" fn fyris_table_update_element(
 /// be NULL, says whether it did. Atomic.
 ///
 /// Fails with FYRIS_E_TYPE for a bag and for what is no tuple, FYRIS_E_ARGUMENT (different keys, or too short for one),
-/// FYRIS_E_LIMIT, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
+/// FYRIS_E_LIMIT, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS, FYRIS_E_NOT_UNIQUE.
 ///
 /// Threads: any.
 #[must_use]

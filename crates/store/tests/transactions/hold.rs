@@ -269,6 +269,33 @@ fn move_about(store: &Store, table: &Table, seed: i64, keys: i64, done: &AtomicB
     }
 }
 
+/// It reads what is there when it begins to hold it, and not what was there when its table came in.
+#[test]
+fn what_has_come_before_is_read() {
+    for kind in TYPES {
+        let store = Store::new();
+        let (_owner, table) = table(&store, kind);
+        let transaction = first(&store, &patient());
+        let within = transaction.table(&table).expect("live");
+        thread::scope(|scope| {
+            let write = |object: fyris::Term| {
+                let table = &table;
+                let done = scope.spawn(move || table.insert(&object));
+                done.join().map(|done| done.expect("at once"))
+            };
+            write(term!({200, "before"})).expect("no panic");
+            assert_eq!(within.lookup(&term!(200)), Ok(vec![term!({200, "before"})]));
+            write(term!({201, "by value"})).expect("no panic");
+            let by_value = within.lookup_by("second", &term!("by value"));
+            assert_eq!(by_value, Ok(vec![term!({201, "by value"})]));
+            write(term!({202, "of all"})).expect("no panic");
+            assert_eq!(within.tab2list().expect("live").len(), 103);
+        });
+        within.insert(&term!({-1, 1})).expect("written");
+        assert_eq!(transaction.commit(), Ok(()), "{kind:?}");
+    }
+}
+
 /// It does not keep others for longer than was said, and is told if that was not enough.
 #[test]
 fn a_hold_has_an_end() {

@@ -327,7 +327,7 @@ fn columns_are_elements() {
         // The key of a map may be any word.
         (
             "t return #{years => age, age => 1}",
-            "[{'_',[],[#{{element,2,'$_'}=>1,years=>{element,2,'$_'}}]}]",
+            "[{'_',[],[#{years => {element,2,'$_'},{element,2,'$_'} => 1}]}]",
         ),
         // Behind a pattern there are its variables.
         ("t {$1, age, _}", "[{{'$1',age,'_'},[],['$_']}]"),
