@@ -2191,8 +2191,8 @@ transaction(Fun) ->
 %% <dt>`{retries, N}'</dt><dd>how often it begins again, 1,000 times unless this says otherwise, or `infinity'.</dd>
 %% <dt>`{hold, Milliseconds}'</dt><dd>after some conflicts the transaction <em>goes first</em>, one at a time: writes of
 %% keys that it has read or written, and into ranges that it has read, wait for it, so long at most (100); all other
-%% writes, and reads, do not. If it has not ended then, and others are faster again, the reason is `{{hold_expired,
-%% Milliseconds}, Stack}'. That is also so if the fun itself writes such a key past the transaction. With 0 nobody waits
+%% writes, and reads, do not. If it has not ended then, its next read fails, or its end if others are faster again: the
+%% reason is `{{hold_expired, Milliseconds}, Stack}'. That is also so if the fun itself writes such a key past the transaction. With 0 nobody waits
 %% for it.</dd>
 %% </dl>
 %%

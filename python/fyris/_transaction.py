@@ -24,7 +24,7 @@ def transactional(function=None, /, *, attempts=1000, hold=0.1):
     repetition; after the last one Conflict is raised. If it raises, nothing has happened, and the exception goes on.
     Whoever was called first goes first, so that of functions that are at odds one gets done. After eight conflicts all
     others wait for it: writes of what it has read or written, up to `hold` seconds; if it has not returned by then, and
-    others are faster again, HoldExpired is raised. With 0 nobody waits for it. For one call:
+    reads on or others are faster again, HoldExpired is raised. With 0 nobody waits for it. For one call:
     `fyris.transactional(function)(...)`.
     """
     attempts = operator.index(attempts)

@@ -153,6 +153,11 @@ impl Transaction {
     fn abort(&self, py: Python<'_>) -> PyResult<()> {
         errors::not_forked()?;
         let taken = self.take(py);
+        // Also one that a read or a write was told of.
+        if taken.as_ref().is_some_and(fyris::Transaction::has_conflict) {
+            // Relaxed: as in `conflict`.
+            self.has_lost.store(true, Ordering::Relaxed);
+        }
         py.detach(|| drop(taken));
         self.let_go();
         Ok(())

@@ -2018,7 +2018,7 @@ enum fyris_code fyris_transaction_abort(const struct fyris_transaction *handle,
  * has not ended is aborted. Its tables are to be asked for again.
  *
  * After eight conflicts others wait for it: writes of what it has read or written, up to 100 ms; if it has not ended by
- * then, and others are faster again, its calls fail with FYRIS_E_HOLD_EXPIRED.
+ * then, and reads on or others are faster again, its calls fail with FYRIS_E_HOLD_EXPIRED.
  *
  * Fails with FYRIS_E_NULL.
  *

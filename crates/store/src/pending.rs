@@ -68,6 +68,7 @@ use smallvec::SmallVec;
 use crate::commits::NewestCommit;
 use crate::record::{NewRecord, RecordPtr};
 use crate::slot::{Content, Held};
+use crate::transaction::Hold;
 use crate::version::{LiveSnapshot, VersionPtr};
 use crate::writer::Writer;
 
@@ -168,6 +169,8 @@ pub(crate) struct Decision {
     /// The ticket of the transaction that commits; 0 of a list. Of two commits that cannot both be, the one
     /// with the lower ticket goes first.
     ticket: u64,
+    /// The address of what its transaction holds its tables by; 0 if it does not go first.
+    hold: usize,
     /// The number of uses that the block still has.
     uses: AtomicU8,
     /// The number of commits before. Written before the block is in the log, as `previous`.
@@ -481,6 +484,11 @@ impl Decision {
         self.ticket
     }
 
+    /// Returns whether its transaction goes first by this.
+    pub(crate) fn is_of(&self, hold: &Arc<Hold>) -> bool {
+        self.hold == Arc::as_ptr(hold).addr()
+    }
+
     /// Aborts the commit unless it is about to be decided; returns whether it is decided, either way.
     pub(crate) fn abort_unsealed(&self) -> bool {
         let aborted = |state: u32| (state & STATE == UNDECIDED).then_some(state | ABORTED);
@@ -566,14 +574,19 @@ pub(crate) struct Commit(NonNull<Decision>);
 impl Commit {
     /// Returns a commit with a part for each of its tables, in their order; undecided.
     pub(crate) fn new(plans: impl IntoIterator<Item = PartPlan>) -> Commit {
-        Commit::of_transaction(plans, 0)
+        Commit::of_transaction(plans, 0, None)
     }
 
-    /// Returns the commit of a transaction with a ticket.
-    pub(crate) fn of_transaction(plans: impl IntoIterator<Item = PartPlan>, ticket: u64) -> Commit {
+    /// Returns the commit of a transaction with a ticket, which may go first.
+    pub(crate) fn of_transaction(
+        plans: impl IntoIterator<Item = PartPlan>,
+        ticket: u64,
+        hold: Option<&Arc<Hold>>,
+    ) -> Commit {
         let block = Box::into_raw(Box::new(Decision {
             state: AtomicU32::new(UNDECIDED),
             ticket,
+            hold: hold.map_or(0, |hold| Arc::as_ptr(hold).addr()),
             uses: AtomicU8::new(1),
             version: AtomicU64::new(0),
             previous: AtomicPtr::new(std::ptr::null_mut()),

@@ -179,7 +179,7 @@ defmodule Fyris do
   on, and nothing has happened.
 
   After some conflicts it goes first: writes of what it has read wait for it, up to `hold:` milliseconds (100; with 0
-  never). If it has not ended by then, and others are faster again, the reason is `{:hold_expired, hold}`. It is
+  never). If it has not ended by then, and reads on or others are faster again, the reason is `{:hold_expired, hold}`. It is
   `{:not_unique, name, value}` where another object has a value of a unique secondary index at the end.
 
   `fun` is run again where others have changed what it had read, so it should do nothing else that cannot be done twice.

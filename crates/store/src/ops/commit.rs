@@ -18,7 +18,7 @@ use crate::record::{NewRecord, RecordPtr};
 use crate::secondary::{Claims, Unclaimed};
 use crate::slot::{Content, Held, Settled, Slot};
 use crate::table_data::TableData;
-use crate::transaction::{FIRST, TransactionPart};
+use crate::transaction::TransactionPart;
 use crate::version::VersionPtr;
 use crate::watch::{CommitAnnouncement, CommitWatch};
 use crate::writer::Writer;
@@ -354,7 +354,8 @@ where
         writer: &Writer<'_>,
     ) -> (usize, Option<InTheWay>) {
         let first = placed.keys;
-        let asks = writer.held.is_some() && part.cell(first).get().decision().ticket() != FIRST;
+        let asks = (writer.held.as_ref())
+            .is_some_and(|held| !held.is_of(part.cell(first).get().decision()));
         let key = |at: usize| work.keys.get(first + at).map(|&key| self.key_of(key));
         let (mut met, mut displaced) = (None, Cells::new());
         let done = self.index.upsert_run(key, writer.pin, |at, slot| {

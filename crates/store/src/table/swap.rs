@@ -120,7 +120,10 @@ impl Table {
             None => Ok((live, Live(live).get(key, pin))),
             Some(part) => {
                 let view = part.view(pin)?;
-                Ok((view.begun.data, view.get(key, pin)))
+                let seen = view.get(key, pin);
+                // Before the caller makes something of it.
+                part.check()?;
+                Ok((view.begun.data, seen))
             }
         }
     }

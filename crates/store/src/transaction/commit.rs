@@ -72,13 +72,18 @@ impl Transaction {
             part.check()?;
         }
         let has_written = |part: &Arc<TransactionPart>| !part.state().writes.is_empty();
-        if !parts.iter().any(has_written) {
-            return Ok(());
-        }
-        let pin = pin();
-        let works = parts.iter().map(|part| PartWork::new(part, &pin));
-        let done = self.commit_parts(works.collect::<Result<_>>()?, &pin);
-        match (done, &*self.holds()) {
+        let done = match (parts.iter().any(has_written), self.holds.get()) {
+            // It takes effect where its snapshots are.
+            (false, None) => Ok(()),
+            // These are of several moments: it does so at one more, if all is the same there.
+            (false, Some(_)) => self.take_in(&mut self.parts(), &[]),
+            (true, _) => {
+                let pin = pin();
+                let works = parts.iter().map(|part| PartWork::new(part, &pin));
+                self.commit_parts(works.collect::<Result<_>>()?, &pin)
+            }
+        };
+        match (done, self.holds.get()) {
             (Err(Error::Conflict { .. }), Some(hold)) if hold.is_expired() => Err(hold.expired()),
             (done, _) => done,
         }
@@ -86,7 +91,7 @@ impl Transaction {
 
     /// Returns the ticket of the commit (TICKETS).
     fn commit_ticket(&self) -> u64 {
-        match &*self.holds() {
+        match self.holds.get() {
             Some(hold) if hold.stands() => FIRST,
             _ => self.ticket,
         }
@@ -94,7 +99,7 @@ impl Transaction {
 
     fn commit_parts(&self, mut works: Vec<PartWork<'_>>, pin: &LocalGuard) -> Result<()> {
         let plans: Vec<PartPlan> = works.iter_mut().filter_map(PartWork::plan).collect();
-        let commit = Commit::of_transaction(plans, self.commit_ticket());
+        let commit = Commit::of_transaction(plans, self.commit_ticket(), self.holds.get());
         each_part(&works, |work, writes| {
             with_data!(work.content, data => data.enter_writes(writes));
         });

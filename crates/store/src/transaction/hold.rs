@@ -16,13 +16,15 @@
 //! 2. settles what is on its way there: versions get their stamps, commits that are not decided are aborted;
 //! 3. moves on to a later snapshot, if something has come since its own.
 //!
-//! So it has no one snapshot, but what it has read stays as it is until it ends. Its commit looks once more at all of
-//! it, as any commit does: a hold makes a conflict rare, and is not what makes a transaction right.
+//! So it has no one snapshot, but what it has read stays as it is until it ends. At its end it looks once more at all of
+//! it, also if it has written nothing: a hold makes a conflict rare, and is not what makes a transaction right.
 //!
 //! # Invariants
 //!
 //! * **HELD**: what was noted before a protected look at the slot of its key is not changed while the hold stands. For
-//!   ranges and values there is no such look: whoever moves on asks whether these are the same.
+//!   ranges and values there is no such look: whoever moves on asks whether those of the table are the same. In a bag an
+//!   object that comes with a value that was looked up is not kept waiting; that is a conflict. The commit of the
+//!   transaction, and its own thread, need not ask.
 //! * **GIVES_WAY**: a hold ends when its time is over, and when the table's writes are waited for: a writer that waits
 //!   for a hold is in its section. What moves on has its snapshot before it asks whether the hold still stands, and the
 //!   writes that it has kept waiting are stamped after that.
@@ -37,17 +39,16 @@ use fyris_index::{Action, Entry, Index};
 use fyris_sync::reclaim::{LocalGuard, pin};
 
 use super::TransactionPart;
-use crate::chain;
 use crate::displaced::Change;
 use crate::error::{Error, Result};
 use crate::fork;
 use crate::ids::Right;
 use crate::key_kind::KeyKind;
 use crate::keys::AsKey;
-use crate::ops::Navigate;
-use crate::pending::CommitState;
+use crate::ops::{Navigate, Span};
+use crate::pending::{CommitState, Decision};
 use crate::record::newest;
-use crate::slot::{Before, Content, Slot};
+use crate::slot::{Before, Content, Held, Slot};
 use crate::snapshot;
 use crate::store::Store;
 use crate::table::Table;
@@ -61,6 +62,13 @@ pub(super) const PATIENCE: u32 = if cfg!(any(test, fyris_small)) { 1 } else { 8 
 /// The ticket of a transaction that goes first: the lowest.
 pub(crate) const FIRST: u64 = 1;
 
+/// No hold is longer, whatever is asked for.
+const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
+
+/// The number of ranges in which something had come from which on all of the table is held: who looks for the first key
+/// behind others that delete it would run after them until the hold is over.
+const CHASES: u32 = 4;
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Stands,
@@ -68,7 +76,7 @@ enum Phase {
     Over,
 }
 
-/// The time for which a transaction goes first.
+/// The time for which a transaction goes first. Its address tells its own commit from others.
 pub(crate) struct Hold {
     lasts: Duration,
     until: Instant,
@@ -82,7 +90,7 @@ impl Hold {
     pub(super) fn new(lasts: Duration, thread: Option<ThreadId>) -> Hold {
         Hold {
             lasts,
-            until: Instant::now() + lasts,
+            until: Instant::now() + lasts.min(LONGEST),
             thread,
             phase: Mutex::new(Phase::Stands),
             changed: Condvar::new(),
@@ -115,12 +123,11 @@ impl Hold {
 
     /// Refuses what was read after it ended.
     fn check(&self, part: &TransactionPart) -> Result<()> {
-        if self.is_expired() {
-            return Err(self.expired());
-        }
-        match self.stands() {
-            true => Ok(()),
-            false => Err(Error::Conflict {
+        let phase = *self.phase();
+        match (phase, self.is_late()) {
+            (Phase::Stands, false) => Ok(()),
+            (Phase::Stands, true) => Err(self.expired()),
+            _ => Err(Error::Conflict {
                 table: part.table.reference(),
                 key: None,
             }),
@@ -181,9 +188,9 @@ impl FirstOfStore {
         if first.as_ref().is_some_and(|hold| hold.stands()) {
             return None;
         }
+        *first = Some(Arc::new(hold()));
         // Relaxed, here and below: a hint.
         self.is_some.store(true, Ordering::Relaxed);
-        *first = Some(Arc::new(hold()));
         first.clone()
     }
 
@@ -226,7 +233,7 @@ impl Table {
     /// ```
     pub fn holds_key(&self, key: Option<&(impl AsKey + ?Sized)>) -> bool {
         let shared = self.shared();
-        if !self.is_live() || !shared.life.state().is_held() {
+        if !self.is_live() || !shared.life.state().is_held() || fork::is_child() {
             return false;
         }
         let (Some(part), pin) = (shared.life.held(), pin()) else {
@@ -248,51 +255,63 @@ impl TransactionPart {
     /// changed in a range, the part has failed.
     pub(super) fn take_hold(&self, note: impl FnOnce(&mut Reads)) {
         let Some(hold) = &self.hold else { return };
-        // One thread of the transaction after another: what is coming is one thing.
+        // One thread of the transaction after another: who finds something held finds it settled.
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         let (pin, mut coming) = (pin(), Reads::new(self.table.table_type()));
         note(&mut coming);
-        let (place, data) = {
-            let mut state = self.state();
-            let Ok(snapshot) = state.snapshot() else {
-                return;
-            };
-            let Ok(past) = snapshot.view(&pin) else {
-                return;
-            };
-            if state.failure.is_some() || state.reads.has_all(&coming) {
+        // Relaxed, here and below: under the turn.
+        if !coming.spans.is_empty() && self.late.load(Ordering::Relaxed) >= CHASES {
+            coming.note_span(Span::ALL);
+        }
+        let Ok((place, past)) = self.place_and_past(&pin) else {
+            return;
+        };
+        {
+            let mut held = self.held();
+            if held.has_all(&coming) {
                 return;
             }
-            state.coming = coming.clone();
-            (state.place, past.data)
-        };
-        let is_late = with_data!(data, data => data.settle(&coming, place, &pin))
+            held.add(coming.clone());
+        }
+        let is_late = with_data!(past.data, data => data.settle(&coming, place, &pin))
             && !cfg!(fyris_mutant = "store_hold_unsettled");
-        let followed = match is_late {
-            true => self.follow(),
-            false => Ok(()),
+        let failure = match is_late {
+            true => self.follow(hold).err(),
+            false => hold.check(self).err(),
         };
-        let mut state = self.state();
-        state.coming = Reads::default();
-        state.reads.add(coming);
-        state.failure = followed.and_then(|()| hold.check(self)).err();
+        if is_late && !coming.spans.is_empty() {
+            self.late.fetch_add(1, Ordering::Relaxed);
+        }
+        if failure.is_some() {
+            self.state().failure = failure;
+        }
     }
 
     /// Moves on to a snapshot of now. Of what was read keys are the same there, as they are held (HELD); it is asked
     /// whether ranges and values are.
-    fn follow(&self) -> Result<()> {
+    fn follow(&self, hold: &Hold) -> Result<()> {
         let later = snapshot::take_within(&[&self.table])?;
         let later = later.into_iter().next().expect("of one table");
-        let (mut state, pin) = (self.state(), pin());
-        let (before, now) = (state.snapshot()?.view(&pin)?, later.view(&pin)?);
-        let ranges = state.reads.ranges();
+        let pin = pin();
+        let (before, now) = (self.past(&pin)?, later.view(&pin)?);
+        let ranges = self.state().reads.ranges();
         let is_same = std::ptr::eq(before.data, now.data)
             && with_data!(now.data, data => data.same_at(&ranges, before.place, now.place, &pin));
         if !is_same {
-            self.give_way();
+            hold.give_way();
         }
+        // What is read from now on is of the later place, or fails: at once, for another thread of the transaction.
+        let mut state = self.state();
         state.move_on(later);
+        state.failure = hold.check(self).err();
         Ok(())
+    }
+
+    /// Returns what writers ask for. Nothing is waited for, and no slot protected, while the result lives: writers have
+    /// one protected when they ask.
+    fn held(&self) -> MutexGuard<'_, Reads> {
+        // Nothing is left half done by a panic.
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns whether a write of a key waits for the transaction.
@@ -321,8 +340,12 @@ impl TransactionPart {
         if !hold.stands() {
             return false;
         }
-        let state = self.state();
-        covers(&state.reads) || covers(&state.coming)
+        covers(&self.held())
+    }
+
+    /// Returns whether a commit is that of the transaction.
+    pub(crate) fn is_of(&self, commit: &Decision) -> bool {
+        self.hold.as_ref().is_some_and(|hold| commit.is_of(hold))
     }
 
     /// Lets the writers go on that wait for the transaction, which is to be tried again.
@@ -376,14 +399,9 @@ where
                 }
                 let (change, result) = f(old);
                 match change {
-                    Change::Put(new) if part.holds_new(new) => {}
-                    Change::Push(new) if part.holds_new(new) => {
-                        // SAFETY: the cells were made for this, and nobody else has seen them.
-                        unsafe { chain::retire_cells_above(new, old, writer.pin) };
-                    }
-                    change => return (change, Some(result)),
+                    Change::Put(new) if part.holds_new(new) => (Change::Keep, None),
+                    change => (change, Some(result)),
                 }
-                (Change::Keep, None)
             });
             match written {
                 Some(result) => return result,
@@ -425,7 +443,11 @@ where
                 }
                 continue;
             }
-            if let Some(version) = slot.and_then(Slot::as_version) {
+            let held = match slot.and_then(Slot::as_pending) {
+                Some(cell) => cell.get().held_before(),
+                None => slot.and_then(Slot::as_held),
+            };
+            if let Some(version) = held.and_then(Held::as_version) {
                 version.stamp();
             }
             return self.get(key, pin) != self.get_at(key, Before(place), pin);

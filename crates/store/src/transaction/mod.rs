@@ -28,7 +28,7 @@ mod write;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
 use std::thread::ThreadId;
 use std::time::Duration;
 
@@ -44,8 +44,8 @@ use crate::table::Table;
 use crate::table_data::with_data;
 
 pub use batch::{BatchArgs, BatchCheck, BatchOp, BatchReply};
-pub(crate) use hold::{FIRST, FirstOfStore};
-use hold::{Hold, PATIENCE};
+use hold::PATIENCE;
+pub(crate) use hold::{FIRST, FirstOfStore, Hold};
 use part::PartState;
 pub(crate) use part::TransactionPart;
 
@@ -106,8 +106,8 @@ impl TransactionOptions {
 
     /// Returns options with another time for which writers wait: after eight conflicts the transaction *goes first*, if
     /// no other one of the store does. Then a write of a key that it has read or written, or in a range that it has
-    /// read, waits until it ends, for so long at most; other writes and all reads go on. If it has not ended by then
-    /// and others are faster again, it fails with [`Error::HoldExpired`]. It ends early, and is tried again, when a
+    /// read, waits until it ends, for so long at most; other writes and all reads go on. If it has not ended by then,
+    /// what it reads next fails with [`Error::HoldExpired`], or its end if others are faster again. It ends early, and is tried again, when a
     /// table that it reads is emptied, renamed, deleted or given away, gets another protection or another secondary
     /// index, is fixed or watched for the first time, or when its own thread writes to it by another handle. With zero
     /// it never goes first.
@@ -179,20 +179,26 @@ impl TransactionOptions {
 pub struct Transaction {
     store: Store,
     ticket: u64,
-    /// The number of conflicts of those in whose place it is ([`Transaction::again`]).
-    lost: Arc<AtomicU32>,
+    tries: Arc<Tries>,
     /// The longest time for which it holds its tables, and its thread.
     hold: (Duration, Option<ThreadId>),
-    /// The number of writes to its tables.
-    written: Arc<AtomicU64>,
     /// What it holds its tables by, if it goes first.
-    holds: Mutex<Option<Arc<Hold>>>,
+    holds: OnceLock<Arc<Hold>>,
     ended: AtomicBool,
     /// Whether it has met a conflict, and can only be tried again.
     conflict: AtomicBool,
     /// The number of nested transactions under way.
     depth: AtomicUsize,
     parts: Mutex<BTreeMap<TableId, Arc<TransactionPart>>>,
+}
+
+/// What a transaction has in common with those that are tried in its place ([`Transaction::again`]).
+#[derive(Default)]
+struct Tries {
+    /// The number of those that met a conflict.
+    lost: AtomicU32,
+    /// The number of writes to their tables.
+    written: AtomicU64,
 }
 
 impl Store {
@@ -266,9 +272,14 @@ impl Store {
         options: &TransactionOptions,
         mut f: impl FnMut(&Transaction) -> std::result::Result<R, E>,
     ) -> std::result::Result<R, E> {
-        let (begun, mut backoff, mut attempt) = (self.begin_with(options), Backoff::new(), 1);
+        let (mut transaction, mut backoff, mut attempt) =
+            (self.begin_with(options), Backoff::new(), 1);
         loop {
-            let transaction = begun.again();
+            let place = (
+                transaction.ticket,
+                transaction.tries.clone(),
+                transaction.hold,
+            );
             let result = f(&transaction);
             let is_last = attempt >= options.attempts;
             match result {
@@ -281,6 +292,8 @@ impl Store {
                 Err(_) => drop(transaction),
             }
             attempt += 1;
+            let (ticket, tries, hold) = place;
+            transaction = Transaction::new(self, ticket, tries, hold);
             backoff.wait_long();
         }
     }
@@ -323,16 +336,15 @@ impl Transaction {
     fn new(
         store: &Store,
         ticket: u64,
-        lost: Arc<AtomicU32>,
+        tries: Arc<Tries>,
         hold: (Duration, Option<ThreadId>),
     ) -> Transaction {
         Transaction {
             store: store.clone(),
             ticket,
-            lost,
+            tries,
             hold,
-            written: Arc::default(),
-            holds: Mutex::default(),
+            holds: OnceLock::new(),
             ended: AtomicBool::new(false),
             conflict: AtomicBool::new(false),
             depth: AtomicUsize::new(0),
@@ -364,24 +376,22 @@ impl Transaction {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn again(&self) -> Transaction {
-        Transaction::new(&self.store, self.ticket, self.lost.clone(), self.hold)
+        Transaction::new(&self.store, self.ticket, self.tries.clone(), self.hold)
     }
 
     /// Returns what it holds its tables by: after some conflicts, and if no other transaction goes first.
     fn take_turn(&self) -> Option<Arc<Hold>> {
-        let mut holds = self.holds();
-        let (lasts, thread) = self.hold;
         // Relaxed, here and in `end`: a number, of attempts that follow each other.
-        let has_lost = self.lost.load(Ordering::Relaxed) >= PATIENCE;
-        if holds.is_none() && has_lost && !lasts.is_zero() {
-            *holds = self
-                .store
-                .0
-                .commits
-                .first
-                .begin(|| Hold::new(lasts, thread));
+        let has_lost = self.tries.lost.load(Ordering::Relaxed) >= PATIENCE;
+        let (lasts, thread) = self.hold;
+        if self.holds.get().is_none() && has_lost && !lasts.is_zero() {
+            let first = &self.store.0.commits.first;
+            // Under the lock of the parts, so that nobody sets it between.
+            if let Some(hold) = first.begin(|| Hold::new(lasts, thread)) {
+                self.holds.get_or_init(|| hold);
+            }
         }
-        holds.clone()
+        self.holds.get().cloned()
     }
 
     /// Returns whether others wait for it: [`TransactionOptions::hold`].
@@ -390,12 +400,7 @@ impl Transaction {
     /// assert!(!fyris::Store::new().begin().goes_first());
     /// ```
     pub fn goes_first(&self) -> bool {
-        self.holds().as_ref().is_some_and(|hold| hold.stands())
-    }
-
-    fn holds(&self) -> MutexGuard<'_, Option<Arc<Hold>>> {
-        // Nothing is left half done by a panic.
-        self.holds.lock().unwrap_or_else(|p| p.into_inner())
+        self.holds.get().is_some_and(|hold| hold.stands())
     }
 
     /// Returns a handle of a table by which the transaction reads and writes it. The first time for a table it takes
@@ -468,7 +473,11 @@ impl Transaction {
         parts: &mut BTreeMap<TableId, Arc<TransactionPart>>,
         others: &[&Table],
     ) -> Result<()> {
-        let hold = self.take_turn();
+        let hold = match parts.is_empty() {
+            true => self.take_turn(),
+            // All of its tables, or none.
+            false => self.holds.get().cloned(),
+        };
         let tables = parts.values().map(|part| &part.table);
         let tables: Vec<&Table> = tables.chain(others.iter().copied()).collect();
         let mut taken = snapshot::take_within(&tables)?;
@@ -487,8 +496,8 @@ impl Transaction {
         // Relaxed: as in `conflict`.
         let depth = self.depth.load(Ordering::Relaxed);
         for (table, snapshot) in others.iter().zip(new) {
-            let (table_of, written) = (Table::clone(table), self.written.clone());
-            let part = TransactionPart::new(table_of, snapshot, depth, written, hold.clone());
+            let (table_of, tries) = (Table::clone(table), self.tries.clone());
+            let part = TransactionPart::new(table_of, snapshot, depth, tries, hold.clone());
             let part = Arc::new(part);
             if hold.is_some() {
                 table.shared().life.set_held(part.clone(), &pin());
@@ -531,7 +540,7 @@ impl Transaction {
     pub fn has_conflict(&self) -> bool {
         // Relaxed: as in `conflict`.
         self.conflict.load(Ordering::Relaxed)
-            || self.holds().as_ref().is_some_and(|hold| hold.gave_way())
+            || self.holds.get().is_some_and(|hold| hold.gave_way())
     }
 
     fn check(&self) -> Result<()> {
@@ -656,9 +665,9 @@ impl Transaction {
         // Release: pairs with the Acquire in `check`.
         self.ended.store(true, Ordering::Release);
         if self.has_conflict() {
-            self.lost.fetch_add(1, Ordering::Relaxed);
+            self.tries.lost.fetch_add(1, Ordering::Relaxed);
         }
-        let hold = self.holds().take();
+        let hold = self.holds.get();
         for part in self.parts().values() {
             if hold.is_some() {
                 part.table.shared().life.end_held(part);
@@ -666,7 +675,7 @@ impl Transaction {
             part.give_up();
         }
         if let Some(hold) = hold {
-            self.store.0.commits.first.end(&hold);
+            self.store.0.commits.first.end(hold);
         }
     }
 

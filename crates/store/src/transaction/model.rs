@@ -61,7 +61,7 @@ fn commit(
         ends: Vec::new(),
         ranks: Vec::new(),
     };
-    let commit = Commit::of_transaction([table.plan(&work, Vec::new())], attempt.ticket);
+    let commit = Commit::of_transaction([table.plan(&work, Vec::new())], attempt.ticket, None);
     let (mut placed, admission, me) = (Placed::default(), Writer::versioned(&pin), commit.block());
     let waits = Patience::Waits;
     let placing = table.place_all(&work, &commit, 0, &mut placed, waits, &admission);

@@ -1,11 +1,12 @@
 //! A transaction's part in one table: what it has read there, and what it is going to write.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use fyris_sync::reclaim::{self, Guard};
 
+use super::Tries;
 use super::hold::Hold;
 use crate::error::{Error, Result};
 use crate::fork;
@@ -37,10 +38,13 @@ pub(crate) struct TransactionPart {
     /// A handle of the live table.
     pub(crate) table: Table,
     state: Mutex<PartState>,
-    /// The number of writes of the transaction, to all of its tables.
-    written: Arc<AtomicU64>,
+    tries: Arc<Tries>,
     /// If the transaction goes first.
     pub(super) hold: Option<Arc<Hold>>,
+    /// What writers wait for then.
+    pub(super) held: Mutex<Reads>,
+    /// The number of ranges in which something had come when they were to be held.
+    pub(super) late: AtomicU32,
     /// Held by the thread that is about to hold something more.
     pub(super) turn: Mutex<()>,
 }
@@ -58,8 +62,6 @@ pub(crate) struct PartState {
     pub(super) place: u64,
     pub(crate) writes: OwnWrites,
     pub(crate) reads: Reads,
-    /// What is about to be read by a transaction that goes first.
-    pub(super) coming: Reads,
     /// Why what is read does not count any more.
     pub(super) failure: Option<Error>,
     /// Of each nested transaction under way, the innermost last: what keys that it has written held before it.
@@ -101,25 +103,26 @@ impl PartState {
 }
 
 impl TransactionPart {
-    pub(crate) fn new(
+    pub(super) fn new(
         table: Table,
         snapshot: Arc<SnapshotInner>,
         depth: usize,
-        written: Arc<AtomicU64>,
+        tries: Arc<Tries>,
         hold: Option<Arc<Hold>>,
     ) -> TransactionPart {
         let reads = Reads::new(table.table_type());
         TransactionPart {
             table,
-            written,
+            tries,
             hold,
+            held: Mutex::new(reads.clone()),
+            late: AtomicU32::new(0),
             turn: Mutex::default(),
             state: Mutex::new(PartState {
                 place: snapshot.place(),
                 snapshots: vec![snapshot],
                 writes: OwnWrites::new(),
                 reads,
-                coming: Reads::default(),
                 failure: None,
                 nested: vec![BTreeMap::new(); depth],
             }),
@@ -134,7 +137,7 @@ impl TransactionPart {
     /// Returns the place of a write behind those of the transaction until now.
     pub(super) fn next_rank(&self) -> u64 {
         // Relaxed: a number.
-        self.written.fetch_add(1, Ordering::Relaxed)
+        self.tries.written.fetch_add(1, Ordering::Relaxed)
     }
 
     /// Refuses a transaction that has ended. What was read before a look that passes is right.
@@ -151,6 +154,12 @@ impl TransactionPart {
     /// Returns the content that is read and written, and where its snapshot is.
     pub(crate) fn past<'g>(&self, pin: &'g impl Guard) -> Result<Past<'g>> {
         self.state().snapshot()?.view(pin)
+    }
+
+    /// Returns the same, and the place that is read.
+    pub(super) fn place_and_past<'g>(&self, pin: &'g impl Guard) -> Result<(u64, Past<'g>)> {
+        let state = self.state();
+        Ok((state.place, state.snapshot()?.view(pin)?))
     }
 
     /// Notes that a key was read, and returns what the transaction has written there; if nothing, where to read it: as
@@ -189,11 +198,7 @@ impl TransactionPart {
     pub(super) fn take(&self) -> (OwnWrites, Reads, Vec<Arc<SnapshotInner>>) {
         let mut state = self.state();
         let writes = std::mem::take(&mut state.writes);
-        // Writers still ask what a transaction holds that goes first.
-        let reads = match &self.hold {
-            Some(_) => state.reads.clone(),
-            None => std::mem::take(&mut state.reads),
-        };
+        let reads = std::mem::take(&mut state.reads);
         (writes, reads, std::mem::take(&mut state.snapshots))
     }
 

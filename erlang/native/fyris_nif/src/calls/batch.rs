@@ -25,13 +25,13 @@ struct Given {
 /// Implements `write_batch(Transaction, Operations)`, with `undefined` for the transaction where there is none around
 /// it. Returns `{ok, Replies}`, `{error, {check, Operation}}` or, within a transaction, what was in its way.
 pub(super) fn write_batch(env: Env, args: &[Term]) -> Reply {
+    if store().has_first_transaction() && args[0] == atom::undefined(env) {
+        return Ok(env.go_waiting(entry!(write_long), args));
+    }
     let Some(keys) = few_keys(env, args[1]) else {
         return Ok(env.go_dirty(entry!(write_long), args));
     };
     env.consume(PERCENT * keys / MANY);
-    if store().has_first_transaction() && args[0] == atom::undefined(env) {
-        return Ok(env.go_waiting(entry!(write_long), args));
-    }
     if args[0] != atom::undefined(env) {
         return write_within(env, args);
     }

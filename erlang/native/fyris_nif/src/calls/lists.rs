@@ -6,7 +6,7 @@ use crate::call::{BAD, Fail, Reply, entry};
 use crate::kind::atom;
 use crate::kind::{Seen, see};
 use crate::machine::{Env, Term};
-use crate::tables;
+use crate::tables::{self, store};
 use crate::term::MachineObject;
 
 /// Longer lists are inserted on a scheduler for long work, since going there and back costs some 20 microseconds: half
@@ -56,7 +56,11 @@ fn list(env: Env, args: &[Term], only_new: bool) -> Reply {
     } else {
         entry!(insert_long)
     };
-    Ok(env.go_dirty(entry, args))
+    // Who may wait keeps no scheduler for long work from who is waited for.
+    Ok(match store().has_first_transaction() {
+        true => env.go_waiting(entry, args),
+        false => env.go_dirty(entry, args),
+    })
 }
 
 fn insert_long(env: Env, args: &[Term]) -> Reply {

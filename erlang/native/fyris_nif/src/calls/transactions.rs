@@ -97,8 +97,8 @@ pub(super) fn commit(env: Env, args: &[Term]) -> Reply {
         ),
     };
     match (keys > MANY, is_second) {
-        (true, _) => Ok(env.go_dirty(entry!(commit_now), args)),
         (_, true) => Ok(env.go_waiting(entry!(commit_now), args)),
+        (true, _) => Ok(env.go_dirty(entry!(commit_now), args)),
         _ => commit_now(env, args),
     }
 }
