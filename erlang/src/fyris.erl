@@ -1735,18 +1735,26 @@ range_slices(Table, Place, List, Limit) ->
 %% The largest limit: as many objects as no table has, and a small integer.
 -define(MOST, (1 bsl 59 - 1)).
 
+-define(FORMS, "reverse, keys, {limit,N} (N from 1 below 2^59)").
+-define(ENDS, "{from,excluded}, {to,excluded}, {from,included}, {to,included}").
+
 range_options(Options) ->
-    Known = ", {from,excluded}, {to,excluded}, {from,included}, {to,included}",
-    read_options(Options, #{reverse => false, keys => false, limit => ?MOST, from => included, to => included}, Known).
+    Ends = #{from => included, to => included},
+    read_options(Options, Ends#{reverse => false, keys => false, limit => ?MOST}, ?FORMS ", " ?ENDS).
+
+range_ends(Options) ->
+    read_options(Options, #{from => included, to => included}, ?ENDS).
 
 prefix_options(Options) ->
-    read_options(Options, #{reverse => false, keys => false, limit => ?MOST}, "").
+    read_options(Options, #{reverse => false, keys => false, limit => ?MOST}, ?FORMS).
 
+%% The options of the names in `Sofar'.
 read_options([Option | Rest], Sofar, Known) ->
     case Option of
-        reverse -> read_options(Rest, Sofar#{reverse := true}, Known);
-        keys -> read_options(Rest, Sofar#{keys := true}, Known);
-        {limit, N} when is_integer(N), N > 0, N =< ?MOST -> read_options(Rest, Sofar#{limit := N}, Known);
+        Flag when (Flag =:= reverse orelse Flag =:= keys), is_map_key(Flag, Sofar) ->
+            read_options(Rest, Sofar#{Flag := true}, Known);
+        {limit, N} when is_map_key(limit, Sofar), is_integer(N), N > 0, N =< ?MOST ->
+            read_options(Rest, Sofar#{limit := N}, Known);
         {End, How} when is_map_key(End, Sofar), (How =:= excluded orelse How =:= included),
                         (End =:= from orelse End =:= to) ->
             read_options(Rest, Sofar#{End := How}, Known);
@@ -1759,8 +1767,7 @@ read_options(Rest, _, Known) ->
 
 -spec bad_option(term(), string()) -> no_return().
 bad_option(Option, Known) ->
-    Text = io_lib:format("bad option ~0tP: options are a proper list of reverse, keys, {limit,N} (N from 1 below 2^59)~s",
-                         [Option, 20, Known]),
+    Text = io_lib:format("bad option ~0tP: options are a proper list of ~s", [Option, 20, Known]),
     error({'$fyris_error', badarg, option, unicode:characters_to_binary(Text)}).
 
 bound('_', _) -> unbounded;
@@ -2001,19 +2008,8 @@ delete_range(Table, From, To, Options) ->
           end, [Table, From, To, Options]).
 
 place_of_range(Table, From, To, Options, Keys) ->
-    #{from := Low, to := High} = range_ends(Options, #{from => included, to => included}),
+    #{from := Low, to := High} = range_ends(Options),
     fyris_nif:range(Table, bound(From, Low), bound(To, High), false, Keys).
-
-range_ends([{End, How} | Rest], Ends)
-  when (End =:= from orelse End =:= to), (How =:= excluded orelse How =:= included) ->
-    range_ends(Rest, Ends#{End := How});
-range_ends([], Ends) ->
-    Ends;
-range_ends(Options, _) ->
-    Wrong = case Options of [Option | _] -> Option; _ -> Options end,
-    Text = io_lib:format("bad option ~0tP: options are a proper list of {from,excluded}, {to,excluded}, {from,included}, "
-                         "{to,included}", [Wrong, 20]),
-    error({'$fyris_error', badarg, option, unicode:characters_to_binary(Text)}).
 
 delete_slices(Table, Place, Count) ->
     case fyris_nif:take_slice(Table, Place, []) of
@@ -2191,9 +2187,9 @@ transaction(Fun) ->
 %% <dt>`{retries, N}'</dt><dd>how often it begins again, 1,000 times unless this says otherwise, or `infinity'.</dd>
 %% <dt>`{hold, Milliseconds}'</dt><dd>after some conflicts the transaction <em>goes first</em>, one at a time: writes of
 %% keys that it has read or written, and into ranges that it has read, wait for it, so long at most (100); all other
-%% writes, and reads, do not. If it has not ended then, its next read fails, or its end if others are faster again: the
-%% reason is `{{hold_expired, Milliseconds}, Stack}'. That is also so if the fun itself writes such a key past the transaction. With 0 nobody waits
-%% for it.</dd>
+%% writes, and reads, do not. If it has not ended then, its next read fails, and so does its end if others were faster
+%% once more: the reason is `{{hold_expired, Milliseconds}, Stack}'. That is also so if the fun itself writes such a key
+%% past the transaction. With 0 nobody waits for it.</dd>
 %% </dl>
 %%
 %% Returns what `mnesia:transaction/1' does: `{atomic, Result}', or, if nothing has happened, `{aborted, Reason}':
@@ -2213,8 +2209,8 @@ transaction(Fun) ->
 %% setopts/2}, {@link give_away/3}, {@link snapshot/1}, and {@link slot/2} of a table without an order of keys) fails
 %% with `badarg' for a table within a transaction.
 %%
-%% Fails with `badarg' for what is no fun of one argument, and for options that there are not. A commit of more than 500 keys runs
-%% on a dirty scheduler.
+%% Fails with `badarg' for what is no fun of one argument, and for options that there are not. A commit of more than
+%% 500 keys runs on a dirty scheduler.
 %% ```
 %% > T = fyris:new(accounts, []).
 %% > fyris:insert(T, [{ada, 100}, {bob, 0}]).

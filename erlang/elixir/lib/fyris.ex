@@ -179,8 +179,9 @@ defmodule Fyris do
   on, and nothing has happened.
 
   After some conflicts it goes first: writes of what it has read wait for it, up to `hold:` milliseconds (100; with 0
-  never). If it has not ended by then, and reads on or others are faster again, the reason is `{:hold_expired, hold}`. It is
-  `{:not_unique, name, value}` where another object has a value of a unique secondary index at the end.
+  never). If it has not ended by then, its next read fails, and so does its end if others were faster once more: the
+  reason is `{:hold_expired, hold}`. It is `{:not_unique, name, value}` where another object has a value of a unique
+  secondary index at the end.
 
   `fun` is run again where others have changed what it had read, so it should do nothing else that cannot be done twice.
   Strictly serializable, among transactions and with all other calls. One within another joins it, and takes its own
@@ -732,8 +733,9 @@ defmodule Fyris do
 
   defbang range(table :: table, options :: [range_end | range_form] \\ []) :: [object] | [key],
           """
-          Returns the objects between `from:` and `to:`, which both count, or `above:` and `below:`, which do not; `limit:`,
-          `reverse: true`, `keys: true`. O(log n), and the objects. Every object that is there throughout is among them.
+          Returns the objects between `from:` and `to:`, which both count, or `above:` and `below:`, which do not;
+          `limit:`, `reverse: true`, `keys: true`. O(log n), and the objects. Every object that is there throughout is
+          among them.
           """,
           [
             ~S|table = Fyris.new!(type: :ordered_set)|,

@@ -136,8 +136,8 @@ pub unsafe extern "C" fn fyris_transaction_abort(
 /// Of transactions that are at odds the one that began first goes first, so that each is committed in the end. One that
 /// has not ended is aborted. Its tables are to be asked for again.
 ///
-/// After eight conflicts others wait for it: writes of what it has read or written, up to 100 ms; if it has not ended by
-/// then, and reads on or others are faster again, its calls fail with FYRIS_E_HOLD_EXPIRED.
+/// After eight conflicts writes of what it has read or written wait for it, up to 100 ms. If it has not ended by then,
+/// its next read fails with FYRIS_E_HOLD_EXPIRED, and so does its commit if others were faster once more.
 ///
 /// Fails with FYRIS_E_NULL.
 ///

@@ -48,8 +48,8 @@ where
     Slot<K>: Entry<Key = K::Key>,
 {
     /// Returns the list of these objects, that is to be inserted in this content, or in another of its table. With
-    /// `only_new` it fails if the key of any is there. O(n log n) in the number of objects. Who watches is told of them in
-    /// their order if the list is `watched`.
+    /// `only_new` it fails if the key of any is there; if it is `watched` subscriptions are told of the objects in this
+    /// order. O(n log n) in the number of objects.
     pub(crate) fn list(&self, records: Vec<NewRecord>, only_new: bool, watched: bool) -> List {
         let (groups, ranks) = self.grouped(records, watched);
         if groups.len() > 1 {

@@ -211,7 +211,7 @@ impl Store {
     /// first operation that fails, with the error that the call of the table would return: also [`Error::ReadOnly`] for
     /// a snapshot, and [`Error::BadArgument`] for a table of another store, for the same table by handles of several
     /// callers, for a table within a transaction (see [`Transaction::write_batch`]), and for what is no snapshot of the
-    /// table.
+    /// table. [`Error::HoldExpired`], as of a transaction.
     pub fn write_batch(&self, ops: &[BatchOp<'_>]) -> Result<Vec<BatchReply>> {
         if let Some(done) = self.write_directly(ops, Patience::Waits) {
             return done.map(Option::unwrap_or_default);

@@ -93,7 +93,7 @@ impl Transaction {
     fn commit_ticket(&self) -> u64 {
         match self.holds.get() {
             Some(hold) if hold.stands() => FIRST,
-            _ => self.ticket,
+            _ => self.place.ticket,
         }
     }
 

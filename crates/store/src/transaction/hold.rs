@@ -16,14 +16,14 @@
 //! 2. settles what is on its way there: versions get their stamps, commits that are not decided are aborted;
 //! 3. moves on to a later snapshot, if something has come since its own.
 //!
-//! So it has no one snapshot, but what it has read stays as it is until it ends. At its end it looks once more at all of
-//! it, also if it has written nothing: a hold makes a conflict rare, and is not what makes a transaction right.
+//! So it has no single snapshot, but what it has read stays as it is until it ends. The commit looks once more at all
+//! of it, also if nothing was written: a hold makes a conflict rare, and is not what makes a transaction right.
 //!
 //! # Invariants
 //!
 //! * **HELD**: what was noted before a protected look at the slot of its key is not changed while the hold stands. For
-//!   ranges and values there is no such look: whoever moves on asks whether those of the table are the same. In a bag an
-//!   object that comes with a value that was looked up is not kept waiting; that is a conflict. The commit of the
+//!   ranges and values there is no such look: before a part moves on it compares those that were read of its table. In
+//!   a bag an object that comes with a value that was looked up does not wait; that is a conflict. The commit of the
 //!   transaction, and its own thread, need not ask.
 //! * **GIVES_WAY**: a hold ends when its time is over, and when the table's writes are waited for: a writer that waits
 //!   for a hold is in its section. What moves on has its snapshot before it asks whether the hold still stands, and the
@@ -65,8 +65,8 @@ pub(crate) const FIRST: u64 = 1;
 /// No hold is longer, whatever is asked for.
 const LONGEST: Duration = Duration::from_secs(365 * 24 * 3600);
 
-/// The number of ranges in which something had come from which on all of the table is held: who looks for the first key
-/// behind others that delete it would run after them until the hold is over.
+/// After so many ranges that had changed when they were to be held, the whole table is held. Else a transaction that
+/// looks for the first key, beside others that delete it each time, would run after them until the hold is over.
 const CHASES: u32 = 4;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -80,7 +80,7 @@ enum Phase {
 pub(crate) struct Hold {
     lasts: Duration,
     until: Instant,
-    /// The thread of the transaction, if it has one of its own: it does not wait for itself.
+    /// The thread that runs the transaction, if it stays on one: a write of that thread does not wait.
     thread: Option<ThreadId>,
     phase: Mutex<Phase>,
     changed: Condvar,
@@ -319,13 +319,14 @@ impl TransactionPart {
         self.holds_any(|reads| reads.cover_key(key, pin)) && !self.is_own()
     }
 
-    /// Returns whether a write waits for the transaction that puts this under a key.
+    /// Returns whether a write that puts this content under a key waits for the transaction, for one of its values.
     fn holds_new(&self, new: Content) -> bool {
         let object = newest(new, self.table.keypos());
         self.holds_any(|reads| reads.cover_value(&object)) && !self.is_own()
     }
 
-    /// Returns whether the thread is the transaction's own, for which that gives way: it would wait for itself.
+    /// Returns whether the calling thread runs the transaction. Then the hold gives way: the thread would wait for
+    /// itself.
     fn is_own(&self) -> bool {
         let hold = self.hold.as_ref().expect("it holds something");
         let is_own = hold.thread == Some(std::thread::current().id());
@@ -377,8 +378,8 @@ where
         })
     }
 
-    /// Writes as [`TableData::write`] does, to a table of a transaction that goes first: it waits if that holds the key,
-    /// or a value that the key is going to have.
+    /// Writes as [`TableData::write`] does, to a table of a transaction that goes first: waits if that holds the key, or
+    /// a value that the key is going to have.
     #[cold]
     #[inline(never)]
     pub(crate) fn write_beside_hold<R>(

@@ -14,7 +14,7 @@
 //!
 //! If what it has read has changed, it comes to nothing, and is tried again, for some time. Whoever began earlier goes
 //! first, so that of transactions that are at odds one is committed. One that has lost too often [holds](hold) what it
-//! reads for a while.
+//! reads for a while, and then reads by snapshots of several moments.
 //!
 //! [`batch`] has those that need no closure.
 
@@ -107,10 +107,10 @@ impl TransactionOptions {
     /// Returns options with another time for which writers wait: after eight conflicts the transaction *goes first*, if
     /// no other one of the store does. Then a write of a key that it has read or written, or in a range that it has
     /// read, waits until it ends, for so long at most; other writes and all reads go on. If it has not ended by then,
-    /// what it reads next fails with [`Error::HoldExpired`], or its end if others are faster again. It ends early, and is tried again, when a
-    /// table that it reads is emptied, renamed, deleted or given away, gets another protection or another secondary
-    /// index, is fixed or watched for the first time, or when its own thread writes to it by another handle. With zero
-    /// it never goes first.
+    /// the next read fails with [`Error::HoldExpired`]; so does the commit if others were faster once more. The hold
+    /// ends early, and the transaction is tried again, when a table that it reads is emptied, renamed, deleted or given
+    /// away, gets another protection or secondary index, is fixed or watched for the first time, or when its own thread
+    /// writes to it by another handle. With zero it never goes first.
     ///
     /// ```
     /// use std::time::Duration;
@@ -178,10 +178,7 @@ impl TransactionOptions {
 /// ```
 pub struct Transaction {
     store: Store,
-    ticket: u64,
-    tries: Arc<Tries>,
-    /// The longest time for which it holds its tables, and its thread.
-    hold: (Duration, Option<ThreadId>),
+    place: Place,
     /// What it holds its tables by, if it goes first.
     holds: OnceLock<Arc<Hold>>,
     ended: AtomicBool,
@@ -192,12 +189,23 @@ pub struct Transaction {
     parts: Mutex<BTreeMap<TableId, Arc<TransactionPart>>>,
 }
 
-/// What a transaction has in common with those that are tried in its place ([`Transaction::again`]).
+/// What a transaction hands on to the one that is tried in its place ([`Transaction::again`]).
+#[derive(Clone)]
+struct Place {
+    ticket: u64,
+    tries: Arc<Tries>,
+    /// The longest hold.
+    hold: Duration,
+    /// The thread that runs it, if it stays on one.
+    thread: Option<ThreadId>,
+}
+
+/// What all tries of a transaction count together.
 #[derive(Default)]
 struct Tries {
-    /// The number of those that met a conflict.
+    /// The tries that met a conflict.
     lost: AtomicU32,
-    /// The number of writes to their tables.
+    /// The writes.
     written: AtomicU64,
 }
 
@@ -275,11 +283,7 @@ impl Store {
         let (mut transaction, mut backoff, mut attempt) =
             (self.begin_with(options), Backoff::new(), 1);
         loop {
-            let place = (
-                transaction.ticket,
-                transaction.tries.clone(),
-                transaction.hold,
-            );
+            let place = transaction.place.clone();
             let result = f(&transaction);
             let is_last = attempt >= options.attempts;
             match result {
@@ -292,8 +296,7 @@ impl Store {
                 Err(_) => drop(transaction),
             }
             attempt += 1;
-            let (ticket, tries, hold) = place;
-            transaction = Transaction::new(self, ticket, tries, hold);
+            transaction = Transaction::new(self, place);
             backoff.wait_long();
         }
     }
@@ -326,24 +329,21 @@ impl Store {
     /// # Ok::<(), fyris::Error>(())
     /// ```
     pub fn begin_with(&self, options: &TransactionOptions) -> Transaction {
-        let thread = (!options.migrates).then(|| std::thread::current().id());
-        let ticket = self.0.commits.next_ticket();
-        Transaction::new(self, ticket, Arc::default(), (options.hold, thread))
+        let place = Place {
+            ticket: self.0.commits.next_ticket(),
+            tries: Arc::default(),
+            hold: options.hold,
+            thread: (!options.migrates).then(|| std::thread::current().id()),
+        };
+        Transaction::new(self, place)
     }
 }
 
 impl Transaction {
-    fn new(
-        store: &Store,
-        ticket: u64,
-        tries: Arc<Tries>,
-        hold: (Duration, Option<ThreadId>),
-    ) -> Transaction {
+    fn new(store: &Store, place: Place) -> Transaction {
         Transaction {
             store: store.clone(),
-            ticket,
-            tries,
-            hold,
+            place,
             holds: OnceLock::new(),
             ended: AtomicBool::new(false),
             conflict: AtomicBool::new(false),
@@ -376,18 +376,18 @@ impl Transaction {
     /// # Ok::<(), Error>(())
     /// ```
     pub fn again(&self) -> Transaction {
-        Transaction::new(&self.store, self.ticket, self.tries.clone(), self.hold)
+        Transaction::new(&self.store, self.place.clone())
     }
 
     /// Returns what it holds its tables by: after some conflicts, and if no other transaction goes first.
     fn take_turn(&self) -> Option<Arc<Hold>> {
         // Relaxed, here and in `end`: a number, of attempts that follow each other.
-        let has_lost = self.tries.lost.load(Ordering::Relaxed) >= PATIENCE;
-        let (lasts, thread) = self.hold;
-        if self.holds.get().is_none() && has_lost && !lasts.is_zero() {
+        let Place { hold, thread, .. } = self.place;
+        let has_lost = self.place.tries.lost.load(Ordering::Relaxed) >= PATIENCE;
+        if self.holds.get().is_none() && has_lost && !hold.is_zero() {
             let first = &self.store.0.commits.first;
             // Under the lock of the parts, so that nobody sets it between.
-            if let Some(hold) = first.begin(|| Hold::new(lasts, thread)) {
+            if let Some(hold) = first.begin(|| Hold::new(hold, thread)) {
                 self.holds.get_or_init(|| hold);
             }
         }
@@ -496,7 +496,7 @@ impl Transaction {
         // Relaxed: as in `conflict`.
         let depth = self.depth.load(Ordering::Relaxed);
         for (table, snapshot) in others.iter().zip(new) {
-            let (table_of, tries) = (Table::clone(table), self.tries.clone());
+            let (table_of, tries) = (Table::clone(table), self.place.tries.clone());
             let part = TransactionPart::new(table_of, snapshot, depth, tries, hold.clone());
             let part = Arc::new(part);
             if hold.is_some() {
@@ -665,7 +665,7 @@ impl Transaction {
         // Release: pairs with the Acquire in `check`.
         self.ended.store(true, Ordering::Release);
         if self.has_conflict() {
-            self.tries.lost.fetch_add(1, Ordering::Relaxed);
+            self.place.tries.lost.fetch_add(1, Ordering::Relaxed);
         }
         let hold = self.holds.get();
         for part in self.parts().values() {

@@ -18,8 +18,8 @@ use crate::table::Table;
 use crate::version::guards::Reads;
 use crate::view::{Past, Within};
 
-/// What a transaction has written to a key: its content, `None` if it was deleted; and where among all of its writes the
-/// last one is. The content is its own until it is committed (UNPLACED in [`crate::pending`]), and shares nothing with
+/// What a transaction has written to a key: its content, `None` if it was deleted; and the place of the last write of
+/// it among all writes. The content is its own until it is committed (UNPLACED in [`crate::pending`]), and shares nothing with
 /// others.
 #[derive(Clone, Copy)]
 pub(crate) struct OwnWrite {
@@ -43,7 +43,7 @@ pub(crate) struct TransactionPart {
     pub(super) hold: Option<Arc<Hold>>,
     /// What writers wait for then.
     pub(super) held: Mutex<Reads>,
-    /// The number of ranges in which something had come when they were to be held.
+    /// The number of ranges that had changed when they were to be held.
     pub(super) late: AtomicU32,
     /// Held by the thread that is about to hold something more.
     pub(super) turn: Mutex<()>,

@@ -55,14 +55,12 @@ impl Reads {
     /// Notes all that others note.
     pub(crate) fn add(&mut self, others: Reads) {
         self.keys.extend(others.keys);
-        others
-            .spans
-            .into_iter()
-            .for_each(|span| self.note_span(span));
-        let mut values = others.values.iter();
-        values
-            .by_ref()
-            .for_each(|(index, value)| self.note_value(index, value));
+        for span in others.spans {
+            self.note_span(span);
+        }
+        for (index, value) in &others.values {
+            self.note_value(index, value);
+        }
     }
 
     /// Returns whether all that others note was read.
