@@ -339,11 +339,11 @@ fn a_hold_has_an_end() {
 fn a_late_transaction_is_committed_if_nothing_has_changed() {
     let store = Store::new();
     let (_owner, table) = table(&store, TableType::Set);
-    let short = TransactionOptions::new().hold(Duration::from_millis(1));
+    let short = TransactionOptions::new().hold(Duration::from_millis(50));
     let transaction = first(&store, &short);
     let within = transaction.table(&table).expect("live");
     within.insert(&term!({5, 1})).expect("written");
-    thread::sleep(Duration::from_millis(5));
+    thread::sleep(Duration::from_millis(60));
     assert_eq!(transaction.commit(), Ok(()));
     assert_eq!(table.lookup(&term!(5)), Ok(vec![term!({5, 1})]));
 }
@@ -449,6 +449,52 @@ fn all_tables_are_held_or_none() {
     assert!(next.goes_first());
     // One that has written nothing is looked at, too: what was there is to be there at one moment.
     assert_eq!(next.commit(), Ok(()));
+}
+
+/// A commit whose own hold is over waits at what the next transaction holds.
+#[test]
+fn a_late_commit_waits_for_the_next_hold() {
+    let store = Store::new();
+    let (_owner, table) = table(&store, TableType::Set);
+    let short = TransactionOptions::new().hold(Duration::from_millis(50));
+    let late = first(&store, &short);
+    let of_late = late.table(&table).expect("live");
+    of_late.insert(&term!({5, 1})).expect("written");
+    thread::sleep(Duration::from_millis(60));
+    let next = first(&store, &patient());
+    let of_next = next.table(&table).expect("live");
+    assert_eq!(of_next.lookup(&term!(5)), Ok(vec![term!({5, 0})]));
+    thread::scope(|scope| {
+        let waits = scope.spawn(|| late.commit());
+        assert!(!ends(&waits));
+        of_next.insert(&term!({5, 2})).expect("written");
+        assert_eq!(next.commit(), Ok(()));
+        let expired = Err(Error::HoldExpired(Duration::from_millis(50)));
+        assert_eq!(waits.join().expect("no panic"), expired);
+    });
+    assert_eq!(table.lookup(&term!(5)), Ok(vec![term!({5, 2})]));
+}
+
+/// One that has written nothing, and whose hold is over, is told if what it has read has changed: it has no one moment.
+#[test]
+fn who_only_reads_is_looked_at_too() {
+    let store = Store::new();
+    let (_owner, table) = table(&store, TableType::OrderedSet);
+    let short = TransactionOptions::new().hold(Duration::from_millis(50));
+    for changes in [false, true] {
+        let transaction = first(&store, &short);
+        let within = transaction.table(&table).expect("live");
+        within.lookup(&term!(5)).ok();
+        thread::sleep(Duration::from_millis(60));
+        if changes {
+            table.insert(&term!({5, 1})).expect("insert");
+        }
+        let expected = match changes {
+            true => Err(Error::HoldExpired(Duration::from_millis(50))),
+            false => Ok(()),
+        };
+        assert_eq!(transaction.commit(), expected);
+    }
 }
 
 /// No hold is too long to be begun.
