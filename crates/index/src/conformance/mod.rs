@@ -38,6 +38,8 @@ mod runs;
 mod scans;
 mod threads;
 
+use proptest::prelude::ProptestConfig;
+
 pub use crossing::crossing_writes;
 pub use history::{Step, history, is_linearizable};
 pub use model::{model, traversal_with_changes};
@@ -45,6 +47,16 @@ pub use object::{Census, Object, put, remove};
 pub use runs::{panic_in_run, runs, runs_of_threads};
 pub use scans::{ordered_scans, ordered_scans_under_changes, scans, scans_under_changes, seeks};
 pub use threads::{panic_in_closure, protection, reclamation, sizes, traversal_under_growth};
+
+/// Returns how often a property is tried: as often as said with tiny constants, where most branches are met, and a third
+/// of that elsewhere.
+fn cases(with_tiny_constants: u32) -> ProptestConfig {
+    ProptestConfig {
+        cases: with_tiny_constants / if cfg!(fyris_small) { 1 } else { 3 },
+        failure_persistence: None,
+        ..Default::default()
+    }
+}
 
 /// Makes a `#[test]` function of each of these functions of the module, for an expression that makes an empty index.
 #[doc(hidden)]

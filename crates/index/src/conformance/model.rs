@@ -8,6 +8,7 @@ use crate::{Action, Entry, Index};
 use fyris_sync::reclaim::pin;
 use proptest::prelude::*;
 
+use super::cases;
 use super::object::{Census, Object, put, remove};
 use super::scans::behind;
 
@@ -52,12 +53,7 @@ fn command() -> impl Strategy<Value = Command> {
 
 /// Runs random commands and compares every answer with a `BTreeMap`.
 pub fn model<I: Index<Object>>(make: &dyn Fn() -> I) {
-    let config = ProptestConfig {
-        cases: 120,
-        failure_persistence: None,
-        ..Default::default()
-    };
-    proptest!(config, |(commands in prop::collection::vec(command(), 1..120))| {
+    proptest!(cases(120), |(commands in prop::collection::vec(command(), 1..120))| {
         let census = Census::new();
         let index = make();
         let mut model = BTreeMap::new();
@@ -164,12 +160,7 @@ pub(super) fn check_traversal(index: &impl Index<Object>, model: &BTreeMap<u64, 
 
 /// Checks that a cursor survives all changes between two batches, the deletion of its key included.
 pub fn traversal_with_changes<I: Index<Object>>(make: &dyn Fn() -> I) {
-    let config = ProptestConfig {
-        cases: 60,
-        failure_persistence: None,
-        ..Default::default()
-    };
-    proptest!(config, |(steady in prop::collection::btree_set(0..4000u64, 1..200),
+    proptest!(cases(60), |(steady in prop::collection::btree_set(0..4000u64, 1..200),
                         changes in prop::collection::vec((0..4000u64, 1..120u64, any::<bool>()), 1..60))| {
         let census = Census::new();
         let index = make();

@@ -8,6 +8,7 @@ use crate::{Action, Entry, Index};
 use fyris_sync::reclaim::{self, pin};
 use proptest::prelude::*;
 
+use super::cases;
 use super::object::{Census, Object, put, settle};
 
 /// The change to make under one key.
@@ -73,12 +74,7 @@ fn apply(index: &impl Index<Object>, census: &Arc<Census>, run: &[(u64, Wish)]) 
 
 /// Runs random runs and compares them with a map.
 pub fn runs<I: Index<Object>>(make: &dyn Fn() -> I) {
-    let config = ProptestConfig {
-        cases: 200,
-        failure_persistence: None,
-        ..Default::default()
-    };
-    proptest!(config, |(runs in prop::collection::vec(run(), 1..30))| {
+    proptest!(cases(200), |(runs in prop::collection::vec(run(), 1..30))| {
         let census = Census::new();
         let index = make();
         let mut model = BTreeMap::new();

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use fyris_sync::reclaim::pin;
 use proptest::prelude::*;
 
+use super::cases;
 use super::object::{Census, Object, put, remove};
 use crate::{Entry, Index, OrderedIndex};
 
@@ -90,14 +91,6 @@ fn within((from, to): ScanBounds, key: u64) -> bool {
         }
 }
 
-fn config() -> ProptestConfig {
-    ProptestConfig {
-        cases: 96,
-        failure_persistence: None,
-        ..Default::default()
-    }
-}
-
 /// Returns the keys as a walk from entry to entry meets them.
 fn walked(index: &impl Index<Object>) -> Vec<u64> {
     let mut last = None;
@@ -119,7 +112,7 @@ fn slotted(index: &impl Index<Object>) -> Vec<u64> {
 /// not, cuts the index in three; and that scans, walks and slots have one order.
 pub fn scans<I: Index<Object>>(make: &dyn Fn() -> I) {
     let keys = proptest::collection::btree_set(0u64..5000, 0..400);
-    proptest!(config(), |(keys in keys, cut in 0u64..5000, want in 1usize..60)| {
+    proptest!(cases(96), |(keys in keys, cut in 0u64..5000, want in 1usize..60)| {
         let (census, index) = (Census::new(), make());
         keys.iter().for_each(|&k| _ = put(&index, &census, k, k, &pin()));
         let mut all = scanned(&index, (Unbounded, Excluded(cut)), want);
@@ -138,7 +131,7 @@ pub fn scans<I: Index<Object>>(make: &dyn Fn() -> I) {
 /// that ends before it begins.
 pub fn ordered_scans<I: OrderedIndex<Object>>(make: &dyn Fn() -> I) {
     let keys = proptest::collection::btree_set(0u64..900, 0..400);
-    proptest!(config(), |(keys in keys, from in bound(900), to in bound(900), want in 1usize..60)| {
+    proptest!(cases(96), |(keys in keys, from in bound(900), to in bound(900), want in 1usize..60)| {
         let (census, index) = (Census::new(), make());
         keys.iter().for_each(|&k| _ = put(&index, &census, k, k, &pin()));
         let between: Vec<_> = keys.iter().copied().filter(|&k| within((from, to), k)).collect();
@@ -152,7 +145,7 @@ pub fn ordered_scans<I: OrderedIndex<Object>>(make: &dyn Fn() -> I) {
 /// Checks that seeks find the nearest entry to a bound, on either side.
 pub fn seeks<I: OrderedIndex<Object>>(make: &dyn Fn() -> I) {
     let keys = proptest::collection::btree_set(0u64..900, 0..400);
-    proptest!(config(), |(keys in keys, bounds in prop::collection::vec(bound(900), 1..40))| {
+    proptest!(cases(96), |(keys in keys, bounds in prop::collection::vec(bound(900), 1..40))| {
         let (census, index) = (Census::new(), make());
         keys.iter().for_each(|&k| _ = put(&index, &census, k, k, &pin()));
         for bound in bounds {
