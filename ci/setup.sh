@@ -14,7 +14,7 @@ done
 command -v xz >/dev/null || missing+=(xz-utils)
 command -v elixir >/dev/null || missing+=(elixir)
 # An Erlang that is here may be a part of Debian's packages only.
-for module in proper edoc eunit mnesia; do
+for module in proper edoc eunit mnesia dialyzer; do
   erl -noshell -eval "halt(case code:which($module) of non_existing -> 1; _ -> 0 end)" 2>/dev/null ||
     missing+=(erlang-$module)
 done

@@ -34,8 +34,9 @@ else
   echo "no Erlang here: skipped"
 fi
 
-step "Python: the wheel, installed and tested"
+step "Python: the wheel, installed and tested; what mypy and pyright find"
 python/test.sh
+python/types.sh
 
 step "what a person would run"
 make --no-print-directory run </dev/null

@@ -284,7 +284,7 @@ defmodule Fyris do
 
   ## Watching
 
-  defbang subscribe(tables :: table | [table], what :: watched, options :: keyword \\ []) ::
+  defbang subscribe(tables :: table | [table], what :: watched, options :: [:fyris.subscribe_option()] \\ []) ::
             :fyris.subscription(),
           """
           Subscribes the calling process to what changes in a table, or in several; see `t:watched/0`. Each message is
@@ -334,7 +334,7 @@ defmodule Fyris do
       iex> objects
       [{2, :two}]
   """
-  @spec stream_changes(table | [table], watched, keyword) :: Enumerable.t()
+  @spec stream_changes(table | [table], watched, [:fyris.subscribe_option()]) :: Enumerable.t()
   def stream_changes(tables, what \\ :all, options \\ []) do
     options = Keyword.validate!(options, [:from, :queue, :conflate, active: 100])
 

@@ -1,0 +1,48 @@
+defmodule Right do
+  # Calls in which dialyzer must find nothing (../dialyzer.sh): every option and every form of an argument.
+
+  def tables do
+    table =
+      Fyris.new!(
+        name: :right,
+        type: :ordered_set,
+        access: :public,
+        keypos: 1,
+        heir: {self(), :data},
+        compressed: true,
+        secondary: [by_value: {:element, 2}]
+      )
+
+    %Fyris.Table{} = Fyris.open!(:right, type: :ordered_set)
+    :ok = Fyris.give_away!(table, self(), :data)
+    {Fyris.info(table), Fyris.size(:right), Fyris.whereis(:nobody)}
+  end
+
+  def pairs(table) do
+    :ok = table |> Fyris.put!(:a, 1)
+    {:ok, _} = Fyris.fetch(table, :a)
+    :error = Fyris.pop(table, :b)
+    Fyris.update!(table, :a, 0, &(&1 + 1))
+    {Fyris.get(table, :a), Fyris.get(table, :b, 0), Fyris.member?(table, :a)}
+  end
+
+  def objects(table) do
+    true = Fyris.insert_new!(table, [{:c, 1}, {:d, 2}])
+    true = Fyris.compare_and_swap!(table, {:c, 1}, {:c, 2})
+    [4, 5] = Fyris.update_counter!(table, :d, [{2, 2}, {2, 1}])
+    {Fyris.update_counter!(table, :e, 1, {:e, 0}), Fyris.take!(table, :d), Fyris.lookup_by!(table, :by_value, 2)}
+  end
+
+  def ranges(table) do
+    [_ | _] = Fyris.range!(table, from: 1, below: 9, limit: 3, reverse: true, keys: true)
+    {:ok, _} = Fyris.take_range(table, above: 3)
+    {Fyris.prefix!(table, "jo", keys: true), Fyris.seek!(table, 1, :down), Fyris.stream(table, to: 3)}
+  end
+
+  def together(table) do
+    {:ok, _} = Fyris.transaction(fn tx -> Fyris.get(Fyris.within!(tx, table), :a) end, retries: 3, hold: 100)
+    {:ok, _} = Fyris.write_batch([{:insert, table, {:a, 1}}, {:delete, table, :b}])
+    subscription = Fyris.subscribe!([table], {:range, 1, :_}, from: :snapshot)
+    Fyris.unsubscribe!(subscription)
+  end
+end
