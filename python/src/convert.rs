@@ -74,22 +74,57 @@ pub(crate) fn word(atom: Atom) -> Option<&'static str> {
 /// `TypeError` for a class not in the table above, `BadValue` for a value that Erlang does not have, `LimitReached` for
 /// one that contains itself, `Forked`.
 pub(crate) fn to_term(value: &Bound<'_, PyAny>) -> PyResult<Term> {
+    read(value, text_term)
+}
+
+/// The term of a pattern or specification given as values, as [`to_term`]; a `str` that reads as a variable is
+/// `BadValue`, since it would be compared as text.
+pub(crate) fn pattern_term(value: &Bound<'_, PyAny>) -> PyResult<Term> {
+    read(value, |text| {
+        let name = text.to_string_lossy();
+        if !is_variable(&name) {
+            return text_term(text);
+        }
+        Err(BadValue::new_err(format!(
+            "the str {name:?} in a pattern is text, not a variable: write fyris.Atom({name:?})"
+        )))
+    })
+}
+
+/// Whether an atom of this name is a variable of patterns: `_`, `$_`, `$$` or `$` and a number.
+fn is_variable(name: &str) -> bool {
+    match name.strip_prefix('$') {
+        Some("_" | "$") => true,
+        Some(number) => !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit()),
+        None => name == "_",
+    }
+}
+
+fn read(value: &Bound<'_, PyAny>, text: TextTerm) -> PyResult<Term> {
     errors::not_forked()?;
-    let mut reader = Reader::default();
+    let mut reader = Reader {
+        depth: 0,
+        around: HashSet::new(),
+        text,
+        values: PhantomData,
+    };
     match reader.open(value.clone())? {
         Part::Leaf(term) => Ok(term),
         Part::Open(frame) => grow(&mut reader, frame),
     }
 }
 
+/// What a `str` stands for.
+type TextTerm = fn(&Bound<'_, PyString>) -> PyResult<Term>;
+
 /// Reads Python values.
-#[derive(Default)]
 struct Reader<'py> {
     /// The number of containers around the value.
     depth: usize,
     /// Those of them that lie deep: only these are compared with what is inside them, which costs more than to read a
     /// value that contains itself a thousand times.
     around: HashSet<usize>,
+    text: TextTerm,
     values: PhantomData<Bound<'py, PyAny>>,
 }
 
@@ -106,6 +141,9 @@ struct Frame<'py> {
 impl<'py> Reader<'py> {
     /// Reads a value, or begins to read a container.
     fn open(&mut self, value: Bound<'py, PyAny>) -> PyResult<Part<Term, Frame<'py>>> {
+        if let Ok(text) = value.cast::<PyString>() {
+            return (self.text)(text).map(Part::Leaf);
+        }
         if let Some(plain) = plain(&value)? {
             return Ok(Part::Leaf(plain));
         }
@@ -166,12 +204,10 @@ impl<'py> Grow for Reader<'py> {
     }
 }
 
-/// Values without parts.
+/// Values without parts, but text.
 fn plain(value: &Bound<'_, PyAny>) -> PyResult<Option<Term>> {
     let words = &*WORDS;
-    Ok(Some(if let Ok(text) = value.cast::<PyString>() {
-        text_term(text)?
-    } else if let Ok(yes) = value.cast::<PyBool>() {
+    Ok(Some(if let Ok(yes) = value.cast::<PyBool>() {
         Term::Atom(if yes.is_true() { words.yes } else { words.no })
     } else if let Ok(int) = value.cast::<PyInt>() {
         integer(int)?
@@ -209,8 +245,13 @@ fn text_term(text: &Bound<'_, PyString>) -> PyResult<Term> {
             error
         }
     })?;
+    Ok(kept_text(&utf8))
+}
+
+/// The term that a `str` is kept as.
+pub(crate) fn kept_text(text: &str) -> Term {
     let empty = vec![Term::list(Vec::new())];
-    Ok(Term::improper(empty, Term::binary(utf8.as_bytes())))
+    Term::improper(empty, Term::binary(text.as_bytes()))
 }
 
 /// The Python value of a term, however deep.

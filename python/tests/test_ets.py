@@ -119,6 +119,31 @@ def test_queries():
         table.select_replace("[{{'$1', '$2', '_'}, [], [{{'$2', '$1'}}]}]")
 
 
+def test_text_in_patterns():
+    table = fyris.Table("ordered_set")
+    table.insert_many([(1, "Bo"), (2, "Bö"), (3, [66, 111]), (4, "_")])
+    # In either form text is what a table keeps of a str; an Erlang string is a list of numbers.
+    any_, v1, v2 = Atom("_"), Atom("$1"), Atom("$2")
+    assert table.match_object("{'_', \"Bo\"}") == table.match_object((any_, "Bo")) == [(1, "Bo")]
+    assert table.match_object("{'_', \"B\" \"ö\"}") == table.match_object((any_, "Bö")) == [(2, "Bö")]
+    assert table.match_object("{'_', ~s\"Bo\"}") == table.match_object((any_, [66, 111])) == [(3, [66, 111])]
+    guard = [((v1, v2), [(Atom("=="), v2, "Bo")], [v1])]
+    assert table.select("[{{'$1', '$2'}, [{'==', '$2', \"Bo\"}], ['$1']}]") == table.select(guard) == [1]
+    assert table.select([((1, any_), [], ["found"])]) == ["found"]
+    assert table.select_replace("[{{'$1', \"Bo\"}, [], [{{'$1', \"Bob\"}}]}]") == 1
+    assert table[1] == "Bob"
+    # What reads as a variable is not taken for text without a word.
+    for name in ("_", "$_", "$$", "$1", "$12"):
+        for pattern in ((any_, name), [any_, {"a": name}], (any_, [name])):
+            with pytest.raises(fyris.BadValue, match="write fyris.Atom"):
+                table.match_delete(pattern)
+        with pytest.raises(fyris.BadValue, match="write fyris.Atom"):
+            table.select([((v1, v2), [(Atom("=="), v2, name)], [v1])])
+    assert table.match_object((any_, "$x")) == table.match_object((any_, "$")) == []
+    assert table.match_object("{'_', \"_\"}") == [(4, "_")]
+    assert len(table) == 4
+
+
 def test_names():
     table = fyris.Table("bag", name="test_names")
     assert table.name == "test_names"

@@ -53,7 +53,7 @@ impl Segment {
             Place::One(at) => bytes[at].into_pyobject(py)?.into_any(),
             Place::Some(slice) if slice.step == 1 => {
                 let start = slice.start as usize;
-                PyBytes::new(py, &bytes[start..start + slice.slicelength as usize]).into_any()
+                PyBytes::new(py, &bytes[start..start + slice.slicelength]).into_any()
             }
             Place::Some(slice) => {
                 let picked: Vec<u8> = places(&slice).map(|at| bytes[at]).collect();
@@ -85,7 +85,7 @@ impl Segment {
         }
         let (start, step, count) = match place(index, segment.len())? {
             Place::One(at) => (at as isize, 1, 1),
-            Place::Some(slice) => (slice.start, slice.step, slice.slicelength as usize),
+            Place::Some(slice) => (slice.start, slice.step, slice.slicelength),
         };
         if count != given {
             let text = format!("a segment keeps its length: {given} bytes for {count}");

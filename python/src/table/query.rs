@@ -6,14 +6,16 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
 use super::Table;
-use crate::convert::{from_terms, to_term};
+use crate::convert::{from_terms, kept_text, pattern_term};
 use crate::errors::{self, BadValue};
 
-/// A pattern or specification: a str is Erlang's syntax, since text by itself is neither.
+/// A pattern or specification: a str is Erlang's syntax, since text by itself is neither. What is in double quotes there
+/// is the text that a str is kept as, and not Erlang's list of numbers.
 pub(crate) fn described(value: &Bound<'_, PyAny>) -> PyResult<Term> {
     match value.cast::<PyString>() {
-        Ok(text) => Term::parse(&text.to_cow()?).map_err(|e| BadValue::new_err(e.to_string())),
-        Err(_) => to_term(value),
+        Ok(text) => Term::parse_strings_as(&text.to_cow()?, kept_text)
+            .map_err(|e| BadValue::new_err(e.to_string())),
+        Err(_) => pattern_term(value),
     }
 }
 

@@ -83,19 +83,44 @@ impl Term {
         text: &str,
         value: &mut dyn FnMut(&str) -> Option<Term>,
     ) -> Result<Term, ParseError> {
-        let mut parser = parse::Parser::new(text, value);
-        let parsed = parser.term().and_then(|term| {
-            parser.scan.skip_blank();
-            if parser.scan.take(".") {
-                parser.scan.skip_blank();
-            }
-            if parser.scan.rest().is_empty() {
-                return Ok(term);
-            }
-            Err(parser.scan.unexpected("the end of the text"))
-        });
-        parsed.map_err(|wrong| ParseError::at(text, wrong.offset, wrong.kind))
+        whole(text, parse::Parser::new(text, value))
     }
+
+    /// Reads one term in Erlang's syntax, but text in double quotes is what `string` makes of it: for languages whose
+    /// strings are other terms than Erlang's. (`~s"text"` is Erlang's.)
+    ///
+    /// ```
+    /// use fyris_term::{Term, term};
+    ///
+    /// let made = Term::parse_strings_as("{town, \"Uppsala\"}", |text| Term::binary(text.as_bytes()))?;
+    /// assert_eq!(made, term!({:town, "Uppsala"}));
+    /// # Ok::<(), fyris_term::text::ParseError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Term::parse`].
+    pub fn parse_strings_as(text: &str, string: fn(&str) -> Term) -> Result<Term, ParseError> {
+        let mut none = |_: &str| None;
+        let mut parser = parse::Parser::new(text, &mut none);
+        parser.string = string;
+        whole(text, parser)
+    }
+}
+
+/// Reads one term, and nothing behind it but a full stop.
+fn whole(text: &str, mut parser: parse::Parser<'_>) -> Result<Term, ParseError> {
+    let parsed = parser.term().and_then(|term| {
+        parser.scan.skip_blank();
+        if parser.scan.take(".") {
+            parser.scan.skip_blank();
+        }
+        if parser.scan.rest().is_empty() {
+            return Ok(term);
+        }
+        Err(parser.scan.unexpected("the end of the text"))
+    });
+    parsed.map_err(|wrong| ParseError::at(text, wrong.offset, wrong.kind))
 }
 
 impl std::str::FromStr for Term {

@@ -11,6 +11,8 @@ pub(super) struct Parser<'a> {
     pub(super) scan: Scanner<'a>,
     /// What a variable stands for.
     value: &'a mut dyn FnMut(&str) -> Option<Term>,
+    /// What text in double quotes stands for.
+    pub(super) string: fn(&str) -> Term,
 }
 
 /// A container that is being read.
@@ -52,8 +54,11 @@ const A_TERM: &str = "a term";
 
 impl<'a> Parser<'a> {
     pub(super) fn new(text: &'a str, value: &'a mut dyn FnMut(&str) -> Option<Term>) -> Parser<'a> {
-        let scan = Scanner { text, at: 0 };
-        Parser { scan, value }
+        Parser {
+            scan: Scanner { text, at: 0 },
+            value,
+            string: Term::string,
+        }
     }
 
     /// Parses a term, blanks before it too.
@@ -214,9 +219,7 @@ impl<'a> Parser<'a> {
     }
 
     fn string(&mut self) -> Result<Term, Wrong> {
-        let text = self.strings()?;
-        let chars = text.chars().map(|c| Term::Int(i64::from(u32::from(c))));
-        Ok(Term::List(chars.collect()))
+        Ok((self.string)(&self.strings()?))
     }
 
     /// Parses the text of a string, and of those that follow it without anything between.
