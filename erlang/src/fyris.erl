@@ -58,7 +58,7 @@
          is_compiled_ms/1, test_ms/2, fun2ms/1]).
 -export([tab2file/2, tab2file/3, file2tab/1, file2tab/2, tabfile_info/1,
          from_dets/2, to_dets/2, table/1, table/2, i/0, i/1, i/2, i/3]).
--export([open/2, range/3, range/4, prefix/2, prefix/3, seek/2, seek/3,
+-export([open/2, put/3, range/3, range/4, prefix/2, prefix/3, seek/2, seek/3,
          nth/2, rank/2, count_between/3,
          lookup_many/2, lookup_by/3, add_secondary/3, remove_secondary/2,
          delete_range/3, delete_range/4, take_range/3, take_range/4, drain/1, explain/2, compare_and_swap/3,
@@ -485,6 +485,22 @@ safe_fixtable(Table, Fix) ->
 -spec insert(table(), tuple() | [tuple()]) -> true.
 insert(Table, Objects) ->
     ?CALL(fyris_nif:insert(Table, Objects), [Table, Objects]).
+
+%% @doc Inserts the pair of a key and a value in the place of one with this key: `{Key, Value}', or `{Value, Key}' in a
+%% table with `{keypos, 2}'. Returns `true'.
+%%
+%% Linearizable. O(1) on average, O(log n) in an `ordered_set'. Fails with `badarg' for the bags, in which a key has any
+%% number of objects, and if the key is behind the second element.
+%% ```
+%% > T = fyris:new(numbers, []).
+%% > fyris:put(T, 1, one).
+%% true
+%% > fyris:lookup(T, 1).
+%% [{1,one}]
+%% '''
+-spec put(table(), Key :: term(), Value :: term()) -> true.
+put(Table, Key, Value) ->
+    ?CALL(fyris_nif:put(Table, Key, Value), [Table, Key, Value]).
 
 %% @doc Inserts an object, or all objects of a list in one step, if none of their keys is there. Returns whether it did.
 %%

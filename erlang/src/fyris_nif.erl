@@ -7,7 +7,7 @@
 
 -export([all/0, new/2, delete/1, rename/2, whereis/1, info/1, info/2,
          give_away/3, setopts/2, safe_fixtable/2]).
--export([insert/2, insert_new/2, delete/2, delete_object/2,
+-export([insert/2, insert_new/2, put/3, delete/2, delete_object/2,
          delete_all_objects/1, take/2, update_counter/3, update_counter/4,
          update_element/3, update_element/4]).
 -export([lookup/2, lookup_element/3, lookup_element/4, member/2]).
@@ -137,6 +137,7 @@ setopts(_, _) -> ?STUB.
 safe_fixtable(_, _) -> ?STUB.
 insert(_, _) -> ?STUB.
 insert_new(_, _) -> ?STUB.
+put(_, _, _) -> ?STUB.
 delete(_, _) -> ?STUB.
 delete_object(_, _) -> ?STUB.
 delete_all_objects(_) -> ?STUB.

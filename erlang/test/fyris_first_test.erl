@@ -32,6 +32,7 @@ calls() ->
     Two = fun(K) -> [{K, 1}, {K + 1000, 1}] end,
     [fun(T, K) -> fyris:insert(T, {K, 1}) end,
      fun(T, K) -> fyris:insert(T, Two(K)) end,
+     fun(T, K) -> fyris:put(T, K, 1) end,
      fun(T, K) -> fyris:delete(T, K) end,
      fun(T, K) -> fyris:delete_object(T, {K, 0}) end,
      fun(T, K) -> fyris:take(T, K) end,

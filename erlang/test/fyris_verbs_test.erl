@@ -34,6 +34,25 @@ prefix_test() ->
     ?assertError(badarg, fyris:prefix(T, a)),
     ?assertError(badarg, fyris:prefix(T, {a, '_', b})).
 
+put_test() ->
+    [begin
+         T = fyris:new(t, [Type]),
+         [?assert(fyris:put(T, K, V)) || {K, V} <- [{1, a}, {1.0, b}, {[], <<1:9>>}, {1, c}]],
+         ?assertEqual([{1, c}], [O || {1, _} = O <- fyris:lookup(T, 1)]),
+         Second = fyris:new(t, [Type, {keypos, 2}]),
+         ?assert(fyris:put(Second, k, v)),
+         ?assertEqual([{v, k}], fyris:tab2list(Second)),
+         Third = fyris:new(t, [Type, {keypos, 3}]),
+         ?assertError(badarg, fyris:put(Third, k, v)),
+         ?assertEqual([], fyris:tab2list(Third))
+     end || Type <- [set, ordered_set]],
+    [begin
+         T = fyris:new(t, [Type]),
+         ?assertError(badarg, fyris:put(T, k, v)),
+         ?assertEqual([], fyris:tab2list(T))
+     end || Type <- [bag, duplicate_bag]],
+    ?assertError(badarg, fyris:put(nobody, k, v)).
+
 places_test() ->
     [places(Index) || Index <- [judysl, judyesl]],
     Others = [fyris:new(t, Options) || Options <- [[ordered_set], [set], [set, {index, judyeh}]]],

@@ -452,11 +452,12 @@ defmodule Fyris do
 
   defbang put(table :: table, key :: key, value :: term) :: :ok,
           """
-          Puts a pair into a table, in the place of one with the same key. Linearizable. O(1) on average, O(log n) in an
+          Puts a pair into a table, in the place of one with the same key: `{key, value}`, or `{value, key}` where the key is
+          the second element. A bag, or a key further behind, is an error. Linearizable. O(1) on average, O(log n) in an
           `:ordered_set`.
           """,
           [~S|table = Fyris.new!()|, ~S|Fyris.put!(table, :joe, 1)|, ~S|:ok|] do
-    true = :fyris.insert(id(table), {key, value})
+    true = :fyris.put(id(table), key, value)
     :ok
   end
 

@@ -25,6 +25,15 @@ defmodule FyrisTest do
       Fyris.insert!(second, [{1, :joe}, {:joe, :ann}])
       assert {Fyris.get(second, :joe), Fyris.get(second, :ann)} == {1, :joe}
       assert {Fyris.pop(second, :joe), Fyris.get(second, :joe)} == {{:ok, 1}, nil}
+      Fyris.put!(second, :ann, 3)
+      Fyris.put!(second, :ann, 4)
+      assert {Fyris.get(second, :ann), Fyris.lookup!(second, :ann)} == {4, [{4, :ann}]}
+
+      assert {:error, %Fyris.Error{} = error} = Fyris.put(bag, :joe, 3)
+      assert Exception.message(error) =~ "put does not work on a bag"
+      third = Fyris.new!(keypos: 3)
+      assert_raise Fyris.Error, ~r"a pair, in a table with keypos 3", fn -> Fyris.put!(third, :joe, 3) end
+      assert {Enum.count(bag), Enum.count(third)} == {3, 0}
     end
 
     test "are put, fetched and popped as in a map" do
@@ -241,7 +250,7 @@ defmodule FyrisTest do
   describe "tables" do
     test "have names, owners and an end" do
       table = Fyris.new!(name: :fyris_test_named, type: :bag, keypos: 2)
-      assert Fyris.put!(:fyris_test_named, 1, 2) == :ok
+      assert Fyris.insert!(:fyris_test_named, {1, 2}) == :ok
       assert Fyris.size(table) == 1
       assert Fyris.info(table)[:keypos] == 2
       assert %Fyris.Table{} = Fyris.whereis(:fyris_test_named)

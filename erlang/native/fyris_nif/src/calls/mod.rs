@@ -114,6 +114,7 @@ pub(crate) fn functions() -> Vec<ErlNifFunc> {
         (c"run_spec", 3, entry!(specs::run)),
         (c"test_ms", 2, entry!(specs::test_ms)),
         (c"open", 2, entry!(verbs::open)),
+        (c"put", 3, writing!(verbs::put, Key)),
         (c"range", 5, entry!(verbs::range)),
         (c"prefix", 4, entry!(verbs::prefix)),
         (c"range_slice", 4, entry!(verbs::range_slice)),

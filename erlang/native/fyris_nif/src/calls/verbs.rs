@@ -46,6 +46,30 @@ pub(super) fn open(env: Env, args: &[Term]) -> Reply {
     Ok(args[0])
 }
 
+/// Implements `put(Table, Key, Value)`: inserts the pair of a key and a value in a table in which a key has one.
+pub(super) fn put(env: Env, args: &[Term]) -> Reply {
+    let &[table, key, value] = args else {
+        return Err(BAD);
+    };
+    tables::with(env, table, |table, pin| {
+        let pair = match table.keypos() {
+            1 => [key, value],
+            2 => [value, key],
+            keypos => {
+                let text = format!("a pair, in a table with keypos {keypos}");
+                return Err(Error::BadArgument(text).into());
+            }
+        };
+        let found = table.table_type();
+        if found.is_bag() {
+            let operation = "put";
+            return Err(Error::WrongType { operation, found }.into());
+        }
+        table.insert_object(&MachineObject::new(env, env.make_tuple(&pair)), pin)?;
+        Ok(atom::r#true(env))
+    })
+}
+
 /// Returns the key of a term that is looked up.
 fn key(env: Env, term: Term) -> Result<KeyBuf, Fail> {
     let mut buf = KeyBuf::new();
