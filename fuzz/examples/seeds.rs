@@ -144,7 +144,7 @@ fn dumps(terms: &[Term]) -> std::io::Result<Vec<Vec<u8>>> {
         let save = fyris::dump::SaveOptions {
             object_count: number & 1 != 0,
             md5sum: number & 2 != 0,
-            sync: false,
+            ..Default::default()
         };
         table
             .tab2file(&path, &save)

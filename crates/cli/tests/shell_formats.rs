@@ -227,6 +227,82 @@ fn a_word_that_is_no_column_is_refused() {
     );
 }
 
+/// The columns of a file were forgotten when the table was saved.
+#[test]
+fn columns_survive_a_dump() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("people.ets");
+    let save = format!("save {}", file.display());
+    let open = format!("open {}", file.display());
+    let people = "first name,state\nAnn,in\nBo,out\n";
+    let load = "load - key \"first name\" as people format csv atoms state";
+    run(&["-e", load, "-e", &save], people);
+    let select = "select people where state == 'in' return `first name`";
+    let (out, said) = run(&["-e", &open, "-e", select], "");
+    assert_eq!(out, "<<\"Ann\">>\n");
+    assert!(!said.contains("is an atom"), "{said}");
+    let doubted = fails(
+        &[
+            "-e",
+            &open,
+            "-e",
+            "select_delete where `first name` =/= 'Bo'",
+        ],
+        "",
+    );
+    assert!(doubted.contains("so nothing is changed"), "{doubted}");
+    let another = format!("open {} as staff", file.display());
+    let (out, _) = run(&["-e", &another, "-e", "export - format csv"], "");
+    assert!(out.starts_with("first name,state\n"), "{out}");
+    // A snapshot has the names of its time.
+    let past = [
+        "-e",
+        load,
+        "-e",
+        "snapshot then people",
+        "-e",
+        "drop people",
+    ];
+    let at = format!("at then {save}");
+    run(&[&past[..], &["-e", &at]].concat(), people);
+    run(&["-e", &open, "-e", select], "");
+    // A table without names has none.
+    run(&["-e", "new t", "-e", "insert {1, 2}", "-e", &save], "");
+    let (out, _) = run(&["-e", &open, "-e", "export - format csv"], "");
+    assert!(out.starts_with("c1,c2\n"), "{out}");
+}
+
+#[test]
+fn updates_name_columns() {
+    let people = "id,first name,age\n1,Ann,31\n2,Bo,17\n";
+    let load = "load - key id as people format csv";
+    let (out, _) = run(
+        &[
+            "-e",
+            load,
+            "-e",
+            "update_element 1 {age, 32}",
+            "-e",
+            "update_element people 2 [{'first name', <<\"Bob\">>}, {3, 18}]",
+            "-e",
+            "update_counter people 2 {age, 2}",
+            "-e",
+            "select_replace where age < 30 return {id, `first name`, age + 100}",
+            "-e",
+            "walk",
+        ],
+        people,
+    );
+    assert_eq!(
+        out,
+        "true\ntrue\n20\n1\n{1,<<\"Ann\">>,32}\n{2,<<\"Bob\">>,120}\n"
+    );
+    let said = fails(&["-e", load, "-e", "update_element 1 {agee, 3}"], people);
+    let problem =
+        "\"agee\" is no column (did you mean \"age\"?); the columns are id, first name, age";
+    assert!(said.contains(problem), "{said}");
+}
+
 #[test]
 fn an_array_of_objects_loads() {
     let load = "load - key id as t format json";

@@ -55,7 +55,7 @@ fn make(path: &Path) -> Result<(), Box<dyn std::error::Error>> {
     let options = SaveOptions {
         object_count: true,
         md5sum: true,
-        sync: false,
+        ..SaveOptions::default()
     };
     table.tab2file(path, &options)?;
     Ok(())

@@ -31,6 +31,38 @@ impl Columns {
         self.by_table.insert(table.to_owned(), names);
     }
 
+    /// Returns the columns of a table as a dump keeps them: `[{Name, What}]`, where `What` is `[atoms]` for a column that
+    /// may hold atoms, else `[]`. Nothing for a table without names.
+    pub(crate) fn for_dump(&self, table: &str) -> Option<Term> {
+        let names = self.by_table.get(table)?;
+        let pair = |name: &String| {
+            let atoms = names.read_anew.contains(name).then(|| Term::atom("atoms"));
+            let name = Term::binary(name.as_bytes());
+            Term::tuple(vec![name, Term::List(atoms.into_iter().collect())])
+        };
+        Some(Term::List(names.all.iter().map(pair).collect()))
+    }
+
+    /// Notes the columns that a dump has kept; none if they are not as [`Columns::for_dump`] gives them.
+    pub(crate) fn set_from_dump(&mut self, table: &str, columns: &Term) {
+        let name = |pair: &Term| match pair.as_tuple()? {
+            [Term::Binary(name), Term::List(what)] => {
+                let atoms = what.contains(&Term::atom("atoms"));
+                Some((String::from_utf8(name.to_vec()).ok()?, atoms))
+            }
+            _ => None,
+        };
+        let pairs = columns.as_list().unwrap_or(&[]).iter().map(name);
+        let pairs = pairs.collect::<Option<Vec<_>>>().unwrap_or_default();
+        if pairs.is_empty() {
+            return;
+        }
+        let atoms = pairs.iter().filter(|(_, atoms)| *atoms);
+        let atoms = atoms.map(|(name, _)| name.clone()).collect();
+        let names = pairs.into_iter().map(|(name, _)| name).collect();
+        self.set(table, names, atoms);
+    }
+
     /// Moves the columns of a table that has another name now.
     pub(crate) fn rename(&mut self, from: &str, to: &str) {
         if let Some(names) = self.by_table.remove(from) {
@@ -133,6 +165,29 @@ impl Known {
 
 /// Names that the session knows and the editor asks for.
 pub(crate) type Shared = Arc<Mutex<Known>>;
+
+/// Returns a column as a query says it: as it is if it reads as a name, else in backquotes, a backquote inside doubled.
+pub(crate) fn said(column: &str) -> String {
+    let begins = column.starts_with(|c: char| c.is_alphabetic() || c == '_');
+    match begins && column.chars().all(is_in_name) && !RESERVED.contains(&column) {
+        true => column.to_owned(),
+        false => format!("`{}`", column.replace('`', "``")),
+    }
+}
+
+/// Returns the columns as a query says them, with commas between.
+pub(crate) fn listed(columns: &[String]) -> String {
+    let said: Vec<String> = columns.iter().map(|column| said(column)).collect();
+    said.join(", ")
+}
+
+/// Returns whether a character may stand in a name without quotes.
+pub(crate) fn is_in_name(c: char) -> bool {
+    c.is_alphanumeric() || c == '_' || c == '@'
+}
+
+/// Operators that stand where a value begins.
+const RESERVED: [&str; 2] = ["not", "bnot"];
 
 /// Returns the name that is one or two slips of a finger away, the nearest if there are several.
 pub(crate) fn nearest<'n>(word: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {

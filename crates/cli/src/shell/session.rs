@@ -571,7 +571,8 @@ impl Session {
         let (store, me) = (self.me.store(), self.me.id());
         let loaded = store.file2tab_watched(me, path, &options, &mut |at| watch(&progress, at));
         drop(progress);
-        let table = loaded.map_err(|e| ShellError::from_dump(path, e))?.table;
+        let loaded = loaded.map_err(|e| ShellError::from_dump(path, e))?;
+        let table = loaded.table;
         self.display.note(format!(
             "{}: {}, {} ({} in memory)",
             name_of(&table),
@@ -580,17 +581,21 @@ impl Session {
             display::bytes(table.memory() as u64),
         ))?;
         self.columns.forget(&name_of(&table));
+        if let Some(columns) = loaded.columns {
+            self.columns.set_from_dump(&name_of(&table), &columns);
+        }
         self.current = Some(table);
         self.refresh_names();
         Ok(())
     }
 
-    /// Saves a table with its object count and checksum.
+    /// Saves a table with its object count and checksum, and the names of its columns.
     pub(crate) fn save(&self, table: &Table, path: &Path) -> Result<(), ShellError> {
         let options = SaveOptions {
             object_count: true,
             md5sum: true,
             sync: true,
+            columns: self.columns.for_dump(&name_of(table)),
         };
         let progress = Progress::objects("saving", table.len() as u64);
         let saved = table.tab2file_watched(path, &options, &mut |at| {

@@ -4,6 +4,9 @@
 //! `{extended_info, List}`. Order does not matter to a reader. Six of the pairs are mandatory: each of
 //! `name`, `type`, `protection`, `named_table`, `keypos` and `size` has to be there, and none of them
 //! twice.
+//!
+//! A reader passes over pairs that it does not know. So what OTP has no place for stands here, and no reader minds, old
+//! ones neither: `{index, Name}`, the index of Fyris, and `{columns, Term}`, what the writer says of the elements.
 
 use fyris_term::{Atom, Term};
 

@@ -25,6 +25,9 @@ pub struct Loaded {
     pub objects: u64,
     /// The parts that could not be read; none if the load was verified.
     pub damage: Salvage,
+    /// What the writer has said of the elements of the objects ([`SaveOptions::columns`](super::SaveOptions)), as it
+    /// stands in the file.
+    pub columns: Option<Term>,
 }
 
 impl Store {
@@ -102,12 +105,14 @@ impl Store {
         let objects = Objects::new(input, length, path, options)?;
         objects.header().check_version()?;
         let table = self.table_like(caller, objects.header(), objects.length(), options)?;
+        let columns = objects.header().get("columns").cloned();
         let unfinished = Unfinished { table, done: false };
         let (objects, damage) = unfinished.load(objects, watch)?;
         Ok(Loaded {
             table: unfinished.finish(),
             objects,
             damage,
+            columns,
         })
     }
 

@@ -12,7 +12,7 @@ pub const MAX_OBJECT: u32 = 512 << 20;
 pub const MAX_INFLATED: u64 = 64 << 20;
 
 /// Options for writing a dump. The default has no extended information, as that of `ets:tab2file/2`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SaveOptions {
     /// Write the number of objects at the end.
     pub object_count: bool,
@@ -20,6 +20,9 @@ pub struct SaveOptions {
     pub md5sum: bool,
     /// Make sure that the dump is on the disk before it takes its name.
     pub sync: bool,
+    /// What the writer wants to be known of the elements of the objects, such as their names: a term of its own, which
+    /// [`Loaded::columns`](super::Loaded) gives back. OTP and Fyris pass over it.
+    pub columns: Option<Term>,
 }
 
 impl SaveOptions {
@@ -186,7 +189,8 @@ mod tests {
             SaveOptions {
                 object_count: true,
                 md5sum: true,
-                sync: true
+                sync: true,
+                columns: None
             }
         );
         let verify = Term::list(vec![option("verify", Term::atom("true"))]);

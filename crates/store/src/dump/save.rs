@@ -129,7 +129,7 @@ impl<'p, W: Write + Seek> Saving<'p, W> {
         options: &SaveOptions,
         watch: &mut Watch<'_>,
     ) -> Result<u64, DumpError> {
-        self.term(&describe(items(info), options.extended_info()))?;
+        self.term(&describe(items(info, options), options.extended_info()))?;
         let mut reporter = Reporter::new(watch, None, Some(info.size as u64));
         let count = self.objects(table, &mut reporter)?;
         let mut end = Vec::new();
@@ -199,9 +199,10 @@ impl<'p, W: Write + Seek> Saving<'p, W> {
     }
 }
 
-/// Returns the description of the table: the items of `ets:info/1` that mean something in another process, and the
-/// index that Fyris holds it in, which OTP passes over. A library is none of this: to read a file loads no code.
-fn items(info: &Info) -> Vec<Term> {
+/// Returns the description of the table: the items of `ets:info/1` that mean something in another process, and two that
+/// OTP passes over: the index that Fyris holds it in, and the writer's columns. A library is none of this: to read a
+/// file loads no code.
+fn items(info: &Info, options: &SaveOptions) -> Vec<Term> {
     let items = info
         .items()
         .into_iter()
@@ -210,7 +211,9 @@ fn items(info: &Info) -> Vec<Term> {
             _ => None,
         });
     let index = (!info.library_index).then(|| pair("index", Term::atom(info.index)));
-    items.chain(index).collect()
+    let columns = options.columns.clone();
+    let columns = columns.map(|columns| pair("columns", columns));
+    items.chain(index).chain(columns).collect()
 }
 
 #[cfg(test)]
@@ -258,7 +261,7 @@ mod tests {
         let options = SaveOptions {
             object_count: true,
             md5sum: true,
-            sync: false,
+            ..SaveOptions::default()
         };
         let info = table.info().unwrap();
         let save = |room| {

@@ -121,11 +121,13 @@ const BOTH: SaveOptions = SaveOptions {
     object_count: true,
     md5sum: true,
     sync: false,
+    columns: None,
 };
 const PLAIN: SaveOptions = SaveOptions {
     object_count: false,
     md5sum: false,
     sync: false,
+    columns: None,
 };
 
 #[test]
@@ -208,8 +210,8 @@ fn errors_say_where() {
 
 #[test]
 fn counts_and_sums_are_compared() {
-    let one_more = |save| {
-        let long = dump(1, &assorted(4), save);
+    let one_more = |save: SaveOptions| {
+        let long = dump(1, &assorted(4), save.clone());
         let short = dump(1, &assorted(3), save);
         // The objects of one, the end of the other: in an ordered set, the last object goes missing.
         let end = short.len() - (long.len() - cut_objects(&long, 4));
@@ -223,7 +225,7 @@ fn counts_and_sums_are_compared() {
         object_count: true,
         ..PLAIN
     };
-    let error = load(&one_more(count), true).unwrap_err();
+    let error = load(&one_more(count.clone()), true).unwrap_err();
     assert_eq!(
         error.reason(),
         Term::atom("invalid_object_count"),

@@ -173,7 +173,7 @@ fn damaged_files_get_the_same_answers() {
         SaveOptions {
             object_count: true,
             md5sum: true,
-            sync: false,
+            ..SaveOptions::default()
         },
     ] {
         damage_everywhere(&folder, save);

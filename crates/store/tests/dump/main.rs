@@ -19,12 +19,13 @@ pub(crate) const TYPES: [TableType; 4] = [
     TableType::DuplicateBag,
 ];
 
-/// Returns every choice of extended information.
+/// Returns every choice of extended information, some with a word on the columns.
 pub(crate) fn save_options() -> impl Iterator<Item = SaveOptions> {
     (0..4).map(|bits| SaveOptions {
         object_count: bits & 1 != 0,
         md5sum: bits & 2 != 0,
         sync: bits == 3,
+        columns: (bits & 2 != 0).then(|| Term::list([Term::binary(*b"id")])),
     })
 }
 

@@ -107,6 +107,23 @@ fn a_table_keeps_its_options() {
 }
 
 #[test]
+fn columns_come_back() {
+    let folder = Folder::new();
+    let path = folder.file("t.ets");
+    let owner = Store::new().owner();
+    let table = owner.new_table("t", &Options::set()).unwrap();
+    for columns in [None, Some(Term::list([Term::binary(*b"id")]))] {
+        let save = SaveOptions {
+            columns: columns.clone(),
+            ..SaveOptions::default()
+        };
+        table.tab2file(&path, &save).unwrap();
+        let loaded = owner.file2tab(&path, &LoadOptions::verified()).unwrap();
+        assert_eq!(loaded.columns, columns);
+    }
+}
+
+#[test]
 fn another_name_on_request() {
     let folder = Folder::new();
     let path = folder.file("t.ets");

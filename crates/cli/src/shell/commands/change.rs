@@ -4,6 +4,7 @@ use fyris::SecondaryIndex;
 use fyris_term::Term;
 
 use crate::shell::error::ShellError;
+use crate::shell::names::nearest;
 use crate::shell::session::Session;
 
 /// Runs `insert [TABLE] OBJECT ...`.
@@ -66,10 +67,11 @@ pub(crate) fn take(session: &mut Session, args: Vec<Term>) -> Result<(), ShellEr
     session.show_objects(objects)
 }
 
-/// Runs `update_element [TABLE] KEY {POS, VALUE}`.
+/// Runs `update_element [TABLE] KEY {POS, VALUE}`, where POS may be the name of a column.
 pub(crate) fn update_element(session: &mut Session, mut args: Vec<Term>) -> Result<(), ShellError> {
     const USAGE: &str = "update_element [TABLE] KEY {POS, VALUE}";
     let updates = session.last(&mut args, USAGE)?;
+    let updates = placed(session, &args, updates)?;
     let (table, key) = session.table_and_one(args, USAGE)?;
     let found = table.update_element_term(&key, &updates, None)?;
     session.display().line(found)
@@ -89,9 +91,48 @@ pub(crate) fn update_counter(session: &mut Session, mut args: Vec<Term>) -> Resu
         _ => None,
     };
     let incr = session.last(&mut args, USAGE)?;
+    let incr = placed(session, &args, incr)?;
     let (table, key) = session.table_and_one(args, USAGE)?;
     let result = table.update_counter_term(&key, &incr, default.as_ref())?;
     session.display().term(&result)
+}
+
+/// Returns an update, or a list of them, with the positions of the columns that are named. The arguments before it are
+/// `[TABLE] KEY`.
+fn placed(session: &Session, before: &[Term], update: Term) -> Result<Term, ShellError> {
+    let table = match before {
+        [table, _] => Some(table),
+        _ => None,
+    };
+    let columns = session.columns().of(table);
+    let place = |update: Term| match update.as_tuple() {
+        Some([Term::Atom(name), rest @ ..]) if !columns.is_empty() => {
+            let place = columns.iter().position(|column| column == name.as_str());
+            let place = place.ok_or_else(|| no_column(name.as_str(), columns))?;
+            let place = Term::Int(place as i64 + 1);
+            let parts = std::iter::once(place).chain(rest.iter().cloned());
+            Ok(Term::Tuple(parts.collect()))
+        }
+        _ => Ok(update),
+    };
+    match update {
+        Term::List(updates) => {
+            let placed = updates.into_vec().into_iter().map(place);
+            Ok(Term::List(placed.collect::<Result<_, ShellError>>()?))
+        }
+        update => place(update),
+    }
+}
+
+/// Returns the error of a name that is no column.
+fn no_column(name: &str, columns: &[String]) -> ShellError {
+    let near = nearest(name, columns.iter().map(String::as_str));
+    let near = near.map(|near| format!(" (did you mean {near:?}?)"));
+    ShellError::other(format!(
+        "{name:?} is no column{}; the columns are {}",
+        near.unwrap_or_default(),
+        columns.join(", ")
+    ))
 }
 
 /// Runs `cas [TABLE] OLD NEW`.

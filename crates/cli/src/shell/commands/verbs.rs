@@ -33,7 +33,7 @@ pub(crate) static VERBS: &[Verb] = &[
         name: "save",
         also: &["tab2file"],
         usage: "save [TABLE] FILE",
-        help: "Write a table to a file that ets:file2tab and `open` read, with object count and MD5 in it. The file appears only when it is complete, and keeps the owner and permissions of the file that it replaces; a read-only file or a device is refused.",
+        help: "Write a table to a file that ets:file2tab and `open` read, with object count and MD5 in it, and the names of the columns for `open`. The file appears only when it is complete, and keeps the owner and permissions of the file that it replaces; a read-only file or a device is refused.",
         handler: Words(files::save),
     },
     Verb {
@@ -166,7 +166,7 @@ pub(crate) static VERBS: &[Verb] = &[
         name: "select",
         also: &[],
         usage: "select [TABLE] SPEC | [PATTERN] [where EXPR, ...] [return EXPR] [group by EXPR, ...] [sort by EXPR [desc], ...] [limit N] [threads N] [spec]",
-        help: "Values of the objects that match, or of groups of them, sorted if asked. SPEC is a match specification in Erlang's syntax. Or say it in words: `select users where $2 > 10 and is_atom($1) return {$1, $2}`, where $1 is element 1 of the object and $_ all of it; behind a PATTERN such as {$1, #{age => $2}} they are the pattern's variables. With `group by` (or for all objects as one group) `return` takes count(), count(X), sum(X), min(X), max(X) and avg(X), which leave out `undefined`: `select people group by city return {city, count(), avg(age)} sort by count() desc limit 3`. Sorting is in the order of terms. `spec` shows the match specification that was made of it. Ends with the plan and how many objects were visited. Ctrl-C stops it between two slices of a few thousand objects.",
+        help: "Values of the objects that match, or of groups of them, sorted if asked. SPEC is a match specification in Erlang's syntax. Or say it in words: `select users where $2 > 10 and is_atom($1) return {$1, $2}`, where $1 is element 1 of the object and $_ all of it, and where columns have names, `age` is one of them, and `first name` in backquotes; behind a PATTERN such as {$1, #{age => $2}} they are the pattern's variables. With `group by` (or for all objects as one group) `return` takes count(), count(X), sum(X), min(X), max(X) and avg(X), which leave out `undefined`: `select people group by city return {city, count(), avg(age)} sort by count() desc limit 3`. Sorting is in the order of terms. `spec` shows the match specification that was made of it. Ends with the plan and how many objects were visited. Ctrl-C stops it between two slices of a few thousand objects.",
         handler: Query(select::select, Does::Show),
     },
     Verb {
@@ -194,7 +194,7 @@ pub(crate) static VERBS: &[Verb] = &[
         name: "select_replace",
         also: &[],
         usage: "select_replace [TABLE] SPEC | [PATTERN] [where EXPR, ...] return EXPR [spec]",
-        help: "Put values in the places of the objects that match. The key must be provably the same: `select_replace hits {$1, $2} where $2 > 9 return {$1, 0}`.",
+        help: "Put values in the places of the objects that match. The key must be provably the same: `select_replace hits {$1, $2} where $2 > 9 return {$1, 0}`, or by the names of columns, for objects that have just these: `select_replace people where age > 80 return {id, name, age + 1}`.",
         handler: Query(select::select_replace, Does::Replace),
     },
     Verb {
@@ -376,14 +376,14 @@ pub(crate) static VERBS: &[Verb] = &[
         name: "update_element",
         also: &[],
         usage: "update_element [TABLE] KEY {POS, VALUE}",
-        help: "Change elements of the object with KEY; a list of pairs changes several.",
+        help: "Change elements of the object with KEY; a list of pairs changes several. POS is a number, or the name of a column: `update_element people 7 {age, 32}`, and `{'first name', ...}` where it takes quotes.",
         handler: Terms(change::update_element),
     },
     Verb {
         name: "update_counter",
         also: &[],
         usage: "update_counter [TABLE] KEY INCR [DEFAULT]",
-        help: "Add to a counter. INCR is a number, {POS, INCR}, {POS, INCR, THRESHOLD, SETVALUE} or a list of them. DEFAULT is the object to begin with if there is none.",
+        help: "Add to a counter. INCR is a number, {POS, INCR}, {POS, INCR, THRESHOLD, SETVALUE} or a list of them; POS may be the name of a column. DEFAULT is the object to begin with if there is none.",
         handler: Terms(change::update_counter),
     },
     Verb {

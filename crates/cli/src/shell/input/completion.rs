@@ -6,7 +6,7 @@
 use super::command;
 use crate::shell::commands::verb::{Handler, Verb};
 use crate::shell::commands::verbs::{self, VERBS};
-use crate::shell::names::Known;
+use crate::shell::names::{Known, said};
 use crate::shell::query::{self, Aggregation};
 
 /// Types of tables.
@@ -34,7 +34,11 @@ pub(crate) struct Found {
 /// Finds what may stand at the end of `line`.
 pub(crate) fn complete(line: &str, known: &Known) -> Found {
     let ends = |c: char| c.is_whitespace() || matches!(c, '(' | '{' | '[' | ',');
-    let start = line.rfind(ends).map_or(0, |i| i + 1);
+    let start = match line.matches('`').count() % 2 {
+        // The name of a column may have spaces in it.
+        1 => line.rfind('`').unwrap_or(0),
+        _ => line.rfind(ends).map_or(0, |i| i + 1),
+    };
     if line[..start].trim().is_empty() {
         let (module, _) = command::split_module(&line[start..]);
         return found(line, start + module.len(), verbs(), false);
@@ -96,7 +100,8 @@ fn arguments_of(verb: &'static Verb, arguments: &str, known: &Known) -> Vec<Stri
             rest.is_some_and(|rest| rest.starts_with([' ', ',']))
         });
         let table = table.map(|table| fyris_term::Term::atom(table));
-        names.extend_from_slice(known.columns.of(table.as_ref()));
+        let columns = known.columns.of(table.as_ref()).iter();
+        names.extend(columns.map(|column| said(column)));
     }
     if takes("TABLE") {
         names.extend(known.tables.iter().cloned());
@@ -126,9 +131,11 @@ mod tests {
             items: vec!["size", "memory"],
             ..Known::default()
         };
-        known
-            .columns
-            .set("people", vec!["name".into(), "age".into()], vec![]);
+        known.columns.set(
+            "people",
+            ["name", "age", "home town"].map(String::from).into(),
+            vec![],
+        );
         known.columns.keep("before", ["people"].into_iter());
         complete(line, &known).names
     }
@@ -147,6 +154,7 @@ mod tests {
             ("range people ab", &["above"]),
             ("select people where a", &["age", "asc", "avg"]),
             ("select people return {na", &["name"]),
+            ("select people where `home t", &["`home town`"]),
             ("select people so", &["sort"]),
             ("select pets where ag", &[]),
             ("mode js", &["json"]),

@@ -8,7 +8,7 @@ use fyris_term::{Atom, Map, Term};
 use super::scan::{Scanner, is_dollar};
 use super::shape::{Aggregates, Aggregation, call, element};
 use crate::shell::error::ShellError;
-use crate::shell::names::nearest;
+use crate::shell::names::{is_in_name, listed, nearest};
 
 /// Levels of nesting.
 const DEEPEST: usize = 200;
@@ -123,8 +123,9 @@ impl<'s, 'a> Expressions<'s, 'a> {
             depth = self.deeper(depth.max(deep))?;
             if level == COMPARISONS && is_constant(&left) && is_constant(&right) {
                 return Err(self.scan.refused(&format!(
-                    "`{left} {operator} {right}` compares two constants: $N is element N{}",
-                    self.known_columns()
+                    "`{left} {operator} {right}` compares two constants: $N is element N{}{}",
+                    self.known_columns(),
+                    self.in_string([&left, &right])
                 )));
             }
             self.doubt_order(operator, [&left, &right]);
@@ -178,7 +179,7 @@ impl<'s, 'a> Expressions<'s, 'a> {
     fn no_column(&self, name: Atom) -> String {
         let columns = match self.columns {
             [] => "`$N` is element N".to_owned(),
-            names => format!("the columns are {}", names.join(", ")),
+            names => format!("the columns are {}", listed(names)),
         };
         let name = Term::Atom(name);
         format!("`{name}` is an atom here, and no column: {columns}")
@@ -188,8 +189,24 @@ impl<'s, 'a> Expressions<'s, 'a> {
     fn known_columns(&self) -> String {
         match self.columns {
             [] => String::new(),
-            names => format!(", and the columns are {}", names.join(", ")),
+            names => format!(", and the columns are {}", listed(names)),
         }
+    }
+
+    /// Returns the end of a message about a string that is the name of a column.
+    fn in_string(&self, sides: [&Term; 2]) -> String {
+        let text = |side: &Term| {
+            let codes = side.as_list()?.iter().map(Term::as_int);
+            let chars = codes.map(|code| char::from_u32(u32::try_from(code?).ok()?));
+            chars.collect::<Option<String>>()
+        };
+        let texts = sides.into_iter().filter_map(text);
+        let names = texts.filter(|text| self.columns.contains(text));
+        let hints = names.map(|name| {
+            let quoted = format!("`{}`", name.replace('`', "``"));
+            format!("; the column is written {quoted}")
+        });
+        hints.collect()
     }
 
     /// Notes a string or an atom that a column is compared with: texts that were loaded are binaries.
@@ -279,6 +296,7 @@ impl<'s, 'a> Expressions<'s, 'a> {
             Some('[') => self.list(Self::expression),
             Some('#') if rest.starts_with("#{") => self.map(Self::expression),
             Some('$') if is_dollar(rest) => self.dollar(),
+            Some('`') => self.quoted_column(),
             Some('a'..='z') if self.is_call() => self.function(),
             Some(c) if c == '_' || c.is_alphabetic() => match self.column() {
                 Some(element) => Ok(element),
@@ -302,8 +320,33 @@ impl<'s, 'a> Expressions<'s, 'a> {
             "`{word}` is no column{}; the columns are {}, and an atom is written '{word}'",
             near.map(|near| format!(" (did you mean `{near}`?)"))
                 .unwrap_or_default(),
-            self.columns.join(", ")
+            listed(self.columns)
         )))
+    }
+
+    /// Takes the name of a column in backquotes, of which a doubled one is part of the name; returns the element.
+    fn quoted_column(&mut self) -> Result<Term, ShellError> {
+        let rest = self.scan.rest();
+        let mut name = String::new();
+        let mut chars = rest.char_indices().skip(1).peekable();
+        let end = loop {
+            match chars.next() {
+                None => return Err(self.scan.refused("a ` is not closed")),
+                Some((at, '`')) if chars.next_if(|&(_, c)| c == '`').is_none() => break at + 1,
+                Some((_, c)) => name.push(c),
+            }
+        };
+        let problem = match self.columns.iter().position(|column| *column == name) {
+            _ if self.dollars == Dollars::Variables => {
+                "behind a pattern columns have no names".to_owned()
+            }
+            None => format!("`{name}` is no column{}", self.known_columns()),
+            Some(place) => {
+                self.scan.skip(end);
+                return Ok(element(place));
+            }
+        };
+        Err(self.scan.refused(&problem))
     }
 
     /// Takes the key of a map, if a word stands here that is no column.
@@ -320,8 +363,7 @@ impl<'s, 'a> Expressions<'s, 'a> {
     /// Takes the name of a column, if one stands here; returns the element.
     fn column(&mut self) -> Option<Term> {
         let rest = self.scan.rest();
-        let ends = |c: char| !(c.is_alphanumeric() || c == '_' || c == '@');
-        let name = &rest[..rest.find(ends).unwrap_or(rest.len())];
+        let name = &rest[..rest.find(|c| !is_in_name(c)).unwrap_or(rest.len())];
         let place = self.columns.iter().position(|column| column == name)?;
         if self.dollars == Dollars::Variables {
             return None;

@@ -14,6 +14,7 @@
 //! | `$1`, without a pattern | element 1 of the object, counted from 1 as `element/2` does | `{element,1,'$_'}` |
 //! | `$1`, behind a pattern | what the pattern binds | `'$1'` |
 //! | `age`, a column of the table's file | the element of that name | `{element,3,'$_'}` |
+//! | `` `first name` ``, a column whose name is no word | the same | `{element,1,'$_'}` |
 //! | `'age'`, or a word that is no column | the atom | `age` |
 //! | `$_` | the whole object, which is what `return` means if it is left out | `'$_'` |
 //! | `$$` | all that the pattern binds | `'$$'` |
@@ -23,7 +24,8 @@
 //!
 //! Operators bind as in Erlang, but for `and`, `or` and `xor`, which here hold less tightly than comparisons (in Erlang
 //! `$1 > 10 and $2` compares `$1` with `10 and $2`). And `$1` here is no character; any other character is written as
-//! in Erlang (`$a`). Native records and binaries stand for themselves: `$1` inside of one is an error.
+//! in Erlang (`$a`). Backquotes begin nothing in Erlang's notation, where `"first name"` is a list of characters: so text
+//! and names of columns do not collide. Native records and binaries stand for themselves: `$1` inside of one is an error.
 //!
 //! Nothing here knows a table: the specification is checked where it runs.
 

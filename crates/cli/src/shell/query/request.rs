@@ -267,10 +267,20 @@ impl Parts<'_> {
                 return Err(scan.expected("`return` and what takes the place of an object"));
             }
         };
-        let head = self.pattern.take().unwrap_or_else(|| Term::atom("_"));
+        let head = self.pattern.take().unwrap_or_else(|| self.any_object(does));
         let guards = Term::list(self.guards.take().unwrap_or_default());
         let clause = Term::tuple(vec![head, guards, Term::list(vec![body])]);
         Ok((Term::list(vec![clause]), shape))
+    }
+
+    /// Returns the pattern of all objects. What replaces an object needs a place for the key in the pattern, so there it
+    /// is of the objects that have all columns, and no other elements.
+    fn any_object(&self, does: Does) -> Term {
+        let anything = Term::atom("_");
+        match self.columns.len() {
+            columns if does == Does::Replace && columns > 0 => Term::tuple(vec![anything; columns]),
+            _ => anything,
+        }
     }
 
     /// Parses expressions with commas between.

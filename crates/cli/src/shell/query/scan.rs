@@ -4,6 +4,7 @@ use fyris_term::Term;
 use fyris_term::text::parse_prefix;
 
 use crate::shell::error::{ShellError, SyntaxError};
+use crate::shell::names::is_in_name;
 
 /// The number of characters of the text that are shown as found.
 const SHOWN: usize = 20;
@@ -44,9 +45,10 @@ impl<'a> Scanner<'a> {
     /// Returns the word that stands here, not quoted; empty if none does.
     pub(super) fn word(&mut self) -> &'a str {
         let rest = self.rest();
-        let ends = |c: char| !(c.is_alphanumeric() || c == '_' || c == '@');
         match rest.chars().next() {
-            Some(c) if c.is_lowercase() => &rest[..rest.find(ends).unwrap_or(rest.len())],
+            Some(c) if c.is_lowercase() => {
+                &rest[..rest.find(|c| !is_in_name(c)).unwrap_or(rest.len())]
+            }
             _ => "",
         }
     }

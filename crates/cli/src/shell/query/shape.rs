@@ -8,6 +8,7 @@
 use fyris_term::{Map, Term};
 
 use crate::shell::error::ShellError;
+use crate::shell::names::said;
 
 /// A function of all objects of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -210,15 +211,19 @@ impl Outer<'_> {
     fn stray(&self, place: i64) -> ShellError {
         let column = usize::try_from(place - 1).ok();
         match column.and_then(|column| self.columns.get(column)) {
-            Some(name) => ungrouped(name),
+            Some(name) => ungrouped(&said(name)),
             None => ungrouped(&format!("${place}")),
         }
     }
 }
 
 fn ungrouped(name: &str) -> ShellError {
+    let quoted = match name.starts_with('`') {
+        true => name.to_owned(),
+        false => format!("`{name}`"),
+    };
     ShellError::other(format!(
-        "`{name}` may differ within a group: put it into `group by`, or into one of {}",
+        "{quoted} may differ within a group: put it into `group by`, or into one of {}",
         Aggregation::NAMES.join(", ")
     ))
 }

@@ -363,6 +363,50 @@ fn columns_are_elements() {
     assert!(request.doubts.is_empty() && request.spec.to_string().contains("{element,2,"));
 }
 
+#[test]
+fn any_column_can_be_said() {
+    let mut columns = Columns::default();
+    let names = ["first name", "zip-code", "a`b", "not", "net.amount"].map(str::to_owned);
+    columns.set("t", names.to_vec(), vec![]);
+    let parsed = |text: &str| {
+        let request = super::parse(text, 0, Does::Show, &columns);
+        request.map(|request| request.spec.to_string())
+    };
+    let refused = |text: &str| parsed(text).expect_err(text).to_string();
+    for (text, place) in [
+        ("t return `first name`", 1),
+        ("t return `zip-code`", 2),
+        ("t return `a``b`", 3),
+        ("t return `not`", 4),
+        ("t return `net.amount`", 5),
+    ] {
+        let wanted = format!("[{{'_',[],[{{element,{place},'$_'}}]}}]");
+        assert_eq!(parsed(text).expect(text), wanted, "{text}");
+    }
+    let known = "the columns are `first name`, `zip-code`, `a``b`, `not`, `net.amount`";
+    for (text, problem) in [
+        ("t where `first nam` == 1", "`first nam` is no column"),
+        ("t where `first nam` == 1", known),
+        ("t where `first name == 1", "a ` is not closed"),
+        (
+            "t {$1} where `first name` == 1",
+            "behind a pattern columns have no names",
+        ),
+        (
+            "t where \"first name\" == <<\"Bo\">>",
+            "; the column is written `first name`",
+        ),
+        (
+            "t return {`first name`, count()}",
+            "`first name` may differ within a group",
+        ),
+        ("u where `a` == 1", "`a` is no column"),
+    ] {
+        let said = refused(text);
+        assert!(said.contains(problem), "{text}: {said}");
+    }
+}
+
 /// A word that is no column, a comparison of constants and, where something would change, what is doubted.
 #[test]
 fn slips_are_refused() {
