@@ -38,8 +38,23 @@ const PERMISSIONS: u32 = 0o7777;
 /// The attribute that holds a file's access control list.
 const ACL: &str = "system.posix_acl_access";
 
-/// A file on its way; deleted unless [`NewFile::publish`]ed.
-pub(super) struct NewFile {
+/// A file on its way to its name, which has it whole or not at all; deleted unless [`NewFile::publish`]ed.
+///
+/// ```
+/// use fyris::dump::NewFile;
+/// use std::io::Write;
+///
+/// let folder = tempfile::tempdir()?;
+/// let path = folder.path().join("list.txt");
+/// let (new, mut file) = NewFile::create(&path)?;
+/// file.write_all(b"all of it")?;
+/// assert!(!path.exists());
+/// new.publish(file, true)?;
+/// assert_eq!(std::fs::read(&path)?, b"all of it");
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct NewFile {
     at: PathBuf,
     to: PathBuf,
     published: bool,
@@ -47,7 +62,12 @@ pub(super) struct NewFile {
 
 impl NewFile {
     /// Opens a new file beside the one that `path` names, with its owner and permissions if it exists.
-    pub(super) fn create(path: &Path) -> io::Result<(NewFile, File)> {
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be made, or cannot replace the one that is there: a read-only file, a folder, a named pipe, a
+    /// device, or one whose owner cannot be kept.
+    pub fn create(path: &Path) -> io::Result<(NewFile, File)> {
         if path.file_name().is_none() {
             return Err(ErrorKind::IsADirectory.into());
         }
@@ -68,8 +88,17 @@ impl NewFile {
         Ok((new, file))
     }
 
-    /// Gives the file its name.
-    pub(super) fn publish(mut self, file: File, sync: bool) -> io::Result<()> {
+    /// Returns the path at which the file is until it has its name.
+    pub fn path(&self) -> &Path {
+        &self.at
+    }
+
+    /// Gives the file its name; with `sync` when the disk has it.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be synced or renamed; what had the name stays then.
+    pub fn publish(mut self, file: File, sync: bool) -> io::Result<()> {
         if sync {
             file.sync_all()?;
         }
@@ -191,7 +220,7 @@ fn check_regular(meta: &Metadata) -> io::Result<()> {
         () if kind.is_char_device() || kind.is_block_device() => "a device",
         () => "of a special kind",
     };
-    let why = format!("it is {what}; a dump is written to a regular file only");
+    let why = format!("it is {what}, and only regular files are replaced");
     Err(io::Error::new(ErrorKind::InvalidInput, why))
 }
 

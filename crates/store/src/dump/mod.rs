@@ -50,6 +50,7 @@ mod save;
 mod transcode;
 
 pub use error::{Damage, DumpError};
+pub use file::NewFile;
 pub use header::{DumpInfo, Header};
 pub use load::{Loaded, tabfile_info};
 pub use objects::Salvage;

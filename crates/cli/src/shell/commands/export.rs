@@ -1,31 +1,48 @@
 //! `export`: a table as CSV or JSON lines.
+//!
+//! What has been written is read back before the file takes its name: a value that `load` would make another one of is
+//! an error, unless the command says `lossy`.
 
-use std::borrow::Cow;
-use std::fs::Permissions;
-use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::fs::File;
+use std::io::{self, BufWriter};
 use std::path::{Path, PathBuf};
 
 use fyris::Table;
-use fyris_term::{Atom, Term};
+use fyris::dump::NewFile;
+use fyris_term::Term;
+use tempfile::NamedTempFile;
 
+use super::files::atom;
+use super::load::types_of;
+use super::options::{Given, quoted};
+use crate::shell::data::check::Changes;
 use crate::shell::data::kinds::Kinds;
+use crate::shell::data::readings::Types;
+use crate::shell::data::writer::{RowForm, RowWriter};
 use crate::shell::error::ShellError;
 use crate::shell::interrupt;
 use crate::shell::screen::display;
-use crate::shell::screen::format::{self, Format};
+use crate::shell::screen::format::Format;
 use crate::shell::screen::progress::Progress;
 use crate::shell::session::Session;
 
-const EXPORT: &str = "export [TABLE] FILE|- [format csv|json] [columns NAME,NAME,...]";
+const EXPORT: &str = "export [TABLE] FILE|- [format csv|json] [columns NAME,...] \
+     [as TYPE,... | as COLUMN:TYPE,... | terms] [lossy]";
+
+/// Options that have a value, and those that stand alone.
+const OPTIONS: ([&str; 3], [&str; 2]) = (["format", "columns", "as"], ["terms", "lossy"]);
 
 /// Objects between two looks at Ctrl-C and the progress bar.
 const BREATH: u64 = 512;
 
-/// Runs `export [TABLE] FILE|- [format csv|json] [columns NAME,NAME,...]`.
+/// Runs `export [TABLE] FILE|- ...`.
 pub(crate) fn export(session: &mut Session, words: &[String]) -> Result<(), ShellError> {
-    let first_option = words.iter().position(|w| w == "format" || w == "columns");
-    let (places, given) = words.split_at(first_option.unwrap_or(words.len()));
+    let is_option = |word: &String| {
+        let (with_value, alone) = OPTIONS;
+        with_value.contains(&word.as_str()) || alone.contains(&word.as_str())
+    };
+    let first_option = words.iter().skip(1).position(is_option);
+    let (places, rest) = words.split_at(first_option.map_or(words.len(), |at| at + 1));
     let (name, file) = match places {
         [file] => (None, file),
         [table, file] => (Some(Term::Atom(atom(table)?)), file),
@@ -37,44 +54,27 @@ pub(crate) fn export(session: &mut Session, words: &[String]) -> Result<(), Shel
             ));
         }
     };
-    let table = session.table(name.as_ref())?;
-    let known = session.columns().of(name.as_ref()).to_vec();
-    let (mut format, mut named) = (None, None);
-    for pair in given.chunks(2) {
-        match pair {
-            [word, names] if word == "columns" => {
-                let names = names.split(',').map(|name| name.trim().to_owned());
-                named = Some(names.collect());
-            }
-            [word, name] if word == "format" => format = Some(name.as_str()),
-            _ => {
-                let problem = format!("`{}` makes no sense here", pair.join(" "));
-                return Err(Session::usage(problem, EXPORT));
-            }
-        }
-    }
-    let format = format_of(Path::new(file), format)?;
-    let rows = Rows::new(format, Chosen::new(known, named)?);
-    let written = if file == "-" {
-        rows.write(&table, &mut io::stdout().lock(), Path::new("-"))?
-    } else {
-        to_file(&table, rows, Path::new(file))?
+    let given = Given::new(rest, &OPTIONS.0, &OPTIONS.1, EXPORT)?;
+    let named = given.get("columns").map(|names| {
+        let names = names.split(',').map(|name| name.trim().to_owned());
+        names.collect()
+    });
+    let options = ExportOptions {
+        format: format_of(Path::new(file), given.get("format"))?,
+        types: types_of(&given, EXPORT)?,
+        lossy: given.has("lossy"),
     };
-    let show = session.display();
-    if file != "-" {
-        show.note(format!(
-            "{} written to {file}",
-            display::objects(written.objects)
-        ))?;
-    }
-    match written.remark {
-        Some(remark) => show.note(remark),
-        None => Ok(()),
-    }
-}
-
-fn atom(name: &str) -> Result<Atom, ShellError> {
-    Atom::new(name).map_err(|e| ShellError::other(e.to_string()))
+    let known = session.columns().of(name.as_ref()).to_vec();
+    let export = Export::new(
+        session.table(name.as_ref())?,
+        options,
+        Chosen::new(known, named)?,
+    )?;
+    let said = match file.as_str() {
+        "-" => export.to_output()?,
+        file => export.to_file(Path::new(file))?,
+    };
+    said.map_or(Ok(()), |said| session.display().note(said))
 }
 
 /// Returns the format that is named, or that of the file's ending.
@@ -90,40 +90,8 @@ fn format_of(path: &Path, named: Option<&str>) -> Result<Format, ShellError> {
     }
 }
 
-/// Writes a file that appears under its name when it is complete.
-fn to_file(table: &Table, rows: Rows, path: &Path) -> Result<Written, ShellError> {
-    let failed = |source| ShellError::Io {
-        path: path.to_owned(),
-        source,
-    };
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder.to_owned(),
-        _ => PathBuf::from("."),
-    };
-    let mode =
-        std::fs::metadata(path).map_or(Permissions::from_mode(0o666), |old| old.permissions());
-    let mut builder = tempfile::Builder::new();
-    let file = builder
-        .permissions(mode)
-        .tempfile_in(folder)
-        .map_err(failed)?;
-    let mut out = BufWriter::new(file);
-    let written = rows.write(table, &mut out, path)?;
-    let file = out.into_inner().map_err(|e| failed(e.into_error()))?;
-    file.as_file().sync_all().map_err(failed)?;
-    file.persist(path).map_err(|e| failed(e.error))?;
-    Ok(written)
-}
-
-/// What an export has done.
-struct Written {
-    objects: u64,
-    /// What `load` needs to be told, for it to give the same terms back.
-    remark: Option<String>,
-}
-
 /// The columns of an export.
-struct Chosen {
+pub(super) struct Chosen {
     names: Vec<String>,
     /// The elements that these are; `None` if they are all of an object.
     places: Option<Vec<usize>>,
@@ -134,7 +102,10 @@ struct Chosen {
 impl Chosen {
     /// Returns the columns that the command names, of those that the table was loaded with, or all of these. As many
     /// names as columns, if one of them is new, rename the columns.
-    fn new(known: Vec<String>, named: Option<Vec<String>>) -> Result<Chosen, ShellError> {
+    pub(super) fn new(
+        known: Vec<String>,
+        named: Option<Vec<String>>,
+    ) -> Result<Chosen, ShellError> {
         let Some(names) = named else {
             return Ok(Chosen {
                 names: known,
@@ -158,105 +129,245 @@ impl Chosen {
         }
     }
 
+    /// Adds names for the elements that a table's objects have: `c1`, `c2` and so on, as `load` names columns without a
+    /// header.
+    fn name_all(&mut self, table: &Table) -> Result<(), ShellError> {
+        if !self.open {
+            return Ok(());
+        }
+        let mut most = if table.is_empty() { table.keypos() } else { 0 };
+        for object in table.iter() {
+            most = most.max(object?.as_tuple().map_or(1, <[Term]>::len));
+        }
+        let more = self.names.len() + 1..=most;
+        self.names.extend(more.map(|i| format!("c{i}")));
+        Ok(())
+    }
+
     /// Returns the chosen elements of an object.
-    fn of<'e>(&self, elements: &'e [Term]) -> Cow<'e, [Term]> {
+    fn of(&self, object: Term) -> Vec<Term> {
+        let elements = match object {
+            Term::Tuple(elements) => elements.into_vec(),
+            other => vec![other],
+        };
         match &self.places {
             Some(places) => (places.iter())
                 .filter_map(|&at| elements.get(at).cloned())
                 .collect(),
-            None => Cow::Borrowed(elements),
-        }
-    }
-}
-
-/// The form of the rows.
-struct Rows {
-    format: Format,
-    chosen: Chosen,
-    kinds: Kinds,
-}
-
-impl Rows {
-    fn new(format: Format, chosen: Chosen) -> Rows {
-        Rows {
-            format,
-            chosen,
-            kinds: Kinds::default(),
+            None => elements,
         }
     }
 
-    /// Writes all objects, in the order of the table.
-    fn write(
-        mut self,
-        table: &Table,
-        out: &mut impl Write,
-        path: &Path,
-    ) -> Result<Written, ShellError> {
-        let failed = |source: io::Error| match path.as_os_str() == "-" {
-            true => ShellError::Output(source),
-            false => ShellError::Io {
-                path: path.to_owned(),
-                source,
-            },
+    /// Returns the name of the column of an element, from 1.
+    fn name_of(&self, element: usize) -> Option<&String> {
+        let place = match &self.places {
+            Some(places) => places.iter().position(|&at| at + 1 == element)?,
+            None => element - 1,
         };
-        let progress = Progress::objects("exporting", table.len() as u64);
+        self.names.get(place)
+    }
+}
+
+/// The form that a command asks for.
+pub(super) struct ExportOptions {
+    pub(super) format: Format,
+    pub(super) types: Types,
+    /// Is a file welcome that does not hold all values?
+    pub(super) lossy: bool,
+}
+
+/// A table on its way to a file of rows.
+pub(super) struct Export {
+    table: Table,
+    options: ExportOptions,
+    chosen: Chosen,
+    form: RowForm,
+}
+
+/// What an export has written.
+struct Written {
+    rows: u64,
+    kinds: Kinds,
+    changes: Changes,
+}
+
+impl Export {
+    pub(super) fn new(
+        table: Table,
+        options: ExportOptions,
+        mut chosen: Chosen,
+    ) -> Result<Export, ShellError> {
+        chosen.name_all(&table)?;
+        let form = RowForm {
+            format: options.format,
+            names: chosen.names.clone(),
+            readings: options.types.of(&chosen.names)?,
+            is_whole: chosen.places.is_none(),
+        };
+        Ok(Export {
+            table,
+            options,
+            chosen,
+            form,
+        })
+    }
+
+    /// Writes a file that appears under its name when it is complete, and loads again. Returns what is to be said.
+    pub(super) fn to_file(&self, path: &Path) -> Result<Option<String>, ShellError> {
+        let failed = |source| ShellError::Io {
+            path: path.to_owned(),
+            source,
+        };
+        let (new, file) = NewFile::create(path).map_err(failed)?;
+        let written = self.write(&file, new.path()).map_err(|error| match error {
+            ShellError::Output(source) => failed(source),
+            error => error,
+        })?;
+        new.publish(file, true).map_err(failed)?;
+        let mut said = format!(
+            "{} written to {}",
+            display::objects(written.rows),
+            path.display()
+        );
+        match written.lost() {
+            Some(lost) => said += &format!(", {lost}"),
+            None => said += &self.way_back(path, written.changes.read),
+        }
+        Ok(Some(said))
+    }
+
+    /// Writes to standard output, when all is known to load again. Returns what is to be said.
+    fn to_output(&self) -> Result<Option<String>, ShellError> {
+        let failed = |source| ShellError::Io {
+            path: PathBuf::from("-"),
+            source,
+        };
+        let copy = NamedTempFile::new().map_err(failed)?;
+        let written = self.write(copy.as_file(), copy.path())?;
+        let mut text = File::open(copy.path()).map_err(failed)?;
+        io::copy(&mut text, &mut io::stdout().lock())?;
+        Ok(written.lost())
+    }
+
+    /// Writes all objects, in the order of the table, and reads them back from the file's path.
+    fn write(&self, file: &File, path: &Path) -> Result<Written, ShellError> {
+        let progress = Progress::objects("exporting", self.table.len() as u64);
+        let mut writer = RowWriter::new(&self.form, BufWriter::new(file))?;
         let mut count = 0;
-        for object in table.iter() {
-            let object = object?;
-            let elements = object.as_tuple().unwrap_or(std::slice::from_ref(&object));
-            let elements = &*self.chosen.of(elements);
-            if count == 0 && self.format == Format::Csv {
-                self.name(elements.len());
-                writeln!(out, "{}", format::names_row(&self.chosen.names)).map_err(failed)?;
-            }
-            writeln!(out, "{}", self.row(elements)?).map_err(failed)?;
-            self.kinds.see(elements);
+        for row in self.rows() {
+            writer.row(&row?)?;
             count += 1;
             if count % BREATH == 0 {
                 interrupt::check()?;
                 progress.at(count, count);
             }
         }
-        out.flush().map_err(failed)?;
-        Ok(Written {
-            objects: count,
-            remark: self.kinds.remark(self.format, &self.chosen.names),
-        })
-    }
-
-    /// Adds names up to a number of elements: `c1`, `c2` and so on, as `load` names columns without a header.
-    fn name(&mut self, elements: usize) {
-        let names = &mut self.chosen.names;
-        if self.chosen.open {
-            let more = names.len() + 1..=elements;
-            names.extend(more.map(|i| format!("c{i}")));
+        let (kinds, rows) = writer.finish()?;
+        drop(progress);
+        self.check_empty(rows)?;
+        let mut changes = Changes::new(path, &self.form, self.rows())?;
+        self.check_key(&mut changes);
+        let written = Written {
+            rows,
+            kinds,
+            changes,
+        };
+        match self.refusal(&written) {
+            Some(refusal) if !self.options.lossy => Err(ShellError::other(refusal)),
+            _ => Ok(written),
         }
     }
 
-    fn row(&mut self, elements: &[Term]) -> Result<String, ShellError> {
-        let is_json = self.format == Format::Json;
-        if is_json {
-            self.name(elements.len());
+    /// Takes note of a key that no name says.
+    fn check_key(&self, changes: &mut Changes) {
+        let key = self.chosen.name_of(self.table.keypos());
+        let Some(key) = key else { return };
+        if self.form.names.iter().filter(|name| *name == key).count() > 1 {
+            changes.add(|| format!("the key is in column {key:?}, and another has this name"));
         }
-        let names = &self.chosen.names;
-        // Of an object that lacks a chosen element the others would get the wrong names.
-        let may_be_short = is_json && self.chosen.places.is_none();
-        if elements.len() > names.len() || elements.len() < names.len() && !may_be_short {
-            let object = Term::tuple(elements.to_vec()).brief(80);
-            let both = if self.chosen.open {
-                ": JSON lines can hold both"
-            } else {
-                ""
-            };
-            return Err(ShellError::other(format!(
-                "{object} has {} elements and the columns are {}{both}",
-                elements.len(),
-                names.len()
-            )));
+    }
+
+    /// Refuses JSON of no objects where it would lose which element is the key.
+    fn check_empty(&self, rows: u64) -> Result<(), ShellError> {
+        let keypos = self.table.keypos();
+        if rows > 0 || self.form.format != Format::Json || keypos == 1 || self.options.lossy {
+            return Ok(());
         }
-        Ok(match self.format {
-            Format::Json => format::json_row(names, elements),
-            _ => format::row(elements),
+        Err(ShellError::other(format!(
+            "JSON of no objects does not say that element {keypos} is the key: CSV has a header"
+        )))
+    }
+
+    /// Returns the rows.
+    fn rows(&self) -> impl Iterator<Item = Result<Vec<Term>, ShellError>> {
+        let objects = self.table.iter();
+        objects.map(|object| Ok(self.chosen.of(object?)))
+    }
+
+    /// Returns the error of a file that would not give the objects back, and what would keep them.
+    fn refusal(&self, written: &Written) -> Option<String> {
+        let changes = &written.changes;
+        let more = match changes.count {
+            0 | 1 => String::new(),
+            count => format!(" (the first of {count} changes)"),
+        };
+        let mut refusal = format!("{}{more}; nothing is written.", changes.first.as_ref()?);
+        let readings = self.form.readings.clone();
+        let columns = changes.columns.iter().copied();
+        let keeping = written.kinds.keeping(readings, columns, self.form.format);
+        if keeping != self.form.readings
+            && let Some(said) = keeping.said(&self.form.names)
+        {
+            let list = quoted(&said);
+            refusal += &format!(" `as {list}` behind both `export` and `load` keeps them,");
+        }
+        refusal += match self.options.types {
+            Types::Terms => " `save` keeps every term,",
+            _ => " `terms` keeps all but closures,",
+        };
+        refusal += " `lossy` writes the file all the same";
+        Some(refusal)
+    }
+
+    /// Returns the end of a message that says how the file, in which this number of columns is, is loaded; nothing if the
+    /// key is not in it.
+    fn way_back(&self, path: &Path, columns: usize) -> String {
+        let Some(key) = self.chosen.name_of(self.table.keypos()) else {
+            return String::new();
+        };
+        let mut load = format!(
+            "load {} key {}",
+            quoted(&path.display().to_string()),
+            quoted(key)
+        );
+        match self.table.table_type().as_str() {
+            "ordered_set" => {}
+            other => load += &format!(" type {other}"),
+        }
+        if format_of(path, None).ok() != Some(self.form.format) {
+            load += &format!(" format {}", self.form.format.name());
+        }
+        match &self.options.types {
+            Types::Auto => {}
+            Types::Terms => load += " terms",
+            Types::List(_) if columns == 0 => {}
+            Types::List(_) if columns < self.form.names.len() => {
+                load += &format!(" as {}", self.form.readings.first(columns));
+            }
+            Types::List(list) => load += &format!(" as {}", quoted(list)),
+        }
+        format!("; `{load}` reads them back")
+    }
+}
+
+impl Written {
+    /// Returns what is said of a file that does not hold all values.
+    fn lost(&self) -> Option<String> {
+        let first = self.changes.first.as_ref()?;
+        Some(match (self.changes.unreadable, self.changes.count) {
+            (true, _) => format!("which `load` does not give back: {first}"),
+            (false, 1) => format!("1 change: {first}"),
+            (false, count) => format!("{count} changes, the first: {first}"),
         })
     }
 }

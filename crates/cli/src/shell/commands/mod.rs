@@ -4,9 +4,13 @@
 mod browse;
 mod change;
 mod export;
+#[cfg(test)]
+mod export_tests;
 mod files;
 mod help;
+mod load;
 mod meta;
+mod options;
 mod patterns;
 mod ranges;
 mod select;

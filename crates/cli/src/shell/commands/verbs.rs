@@ -3,8 +3,8 @@
 use super::help;
 use super::verb::{Handler, Verb};
 use super::{
-    browse, change, export, files, meta, patterns, ranges, select, snapshots, tables, transactions,
-    watch,
+    browse, change, export, files, load, meta, patterns, ranges, select, snapshots, tables,
+    transactions, watch,
 };
 use crate::shell::error::ShellError;
 use crate::shell::names::nearest;
@@ -25,9 +25,9 @@ pub(crate) static VERBS: &[Verb] = &[
     Verb {
         name: "load",
         also: &[],
-        usage: "load FILE|- key COLUMN [as NAME] [type TYPE] [format csv|json] [delimiter C] [header yes|no] [atoms COLUMN,...] [terms COLUMN,...]",
-        help: "Load CSV (.csv, .tsv) or JSON (.jsonl, .ndjson, .json): an object a line, or one array of objects; `-` is standard input. Column types are inferred; each row becomes a tuple of its columns, the key being COLUMN, and queries know the columns by name. TYPE is set, ordered_set (the default), bag or duplicate_bag. The delimiter is found in the first line unless it is given (`tab` for a tab); without a header the columns are c1, c2 ... Texts in the columns of `atoms` become atoms, those in the columns of `terms` what they mean as Erlang terms: so what `export` wrote comes back as it was.",
-        handler: Words(files::load),
+        usage: "load FILE|- key COLUMN [as NAME] [type TYPE] [format csv|json] [delimiter C] [header yes|no] [as TYPE,... | as COLUMN:TYPE,... | terms]",
+        help: "Load CSV (.csv, .tsv) or JSON (.jsonl, .ndjson, .json): an object a line, or one array of objects; `-` is standard input. Column types are inferred; each row becomes a tuple of its columns, the key being COLUMN, and queries know the columns by name. TYPE is set, ordered_set (the default), bag or duplicate_bag. The delimiter is found in the first line unless it is given (`tab` for a tab); without a header the columns are c1, c2 ... `as int, text, term` says the types of the columns, `as state:atom` that of one: auto, int, float, text, atom, or term, which is a term as Erlang writes it; `terms` says so of all.",
+        handler: Words(load::load),
     },
     Verb {
         name: "save",
@@ -39,8 +39,8 @@ pub(crate) static VERBS: &[Verb] = &[
     Verb {
         name: "export",
         also: &[],
-        usage: "export [TABLE] FILE|- [format csv|json] [columns NAME,NAME,...]",
-        help: "Write a table as CSV or as JSON lines, which `load` reads; `-` is standard output. The columns are those of the file that the table was loaded from, or c1, c2 ...; with NAME,NAME ... some of them, in that order, or as many new names.",
+        usage: "export [TABLE] FILE|- [format csv|json] [columns NAME,...] [as TYPE,... | as COLUMN:TYPE,... | terms] [lossy]",
+        help: "Write a table as CSV or as JSON lines, which `load` reads; `-` is standard output. The columns are those of the file that the table was loaded from, or c1, c2 ...; with NAME,... some of them, in that order, or as many new names. Nothing is written if `load` would not give back each value as it is: the first that it would not is named. `as` types that fit them, for `load` too, keep values of a column, and `terms` all but closures, written as Erlang writes them; `lossy` writes the file all the same and says how many it changes.",
         handler: Words(export::export),
     },
     Verb {

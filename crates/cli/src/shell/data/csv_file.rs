@@ -13,6 +13,7 @@ use csv::{ByteRecord, Position, ReaderBuilder};
 use fyris_term::Term;
 
 use super::infer::ColumnType;
+use super::readings::Reading;
 use super::rows::{ROW_LIMIT, RowSource, Schema, Ticker};
 use crate::shell::error::ShellError;
 
@@ -61,7 +62,10 @@ impl CsvFile {
         limited
             .read_until(b'\n', &mut header)
             .map_err(|e| self.io(e))?;
-        let count = |sep: u8| header.iter().filter(|&&b| b == sep).count();
+        // Names that hold one stand in quotes.
+        let outside = header.split(|&byte| byte == b'"').step_by(2);
+        let outside: Vec<u8> = outside.flatten().copied().collect();
+        let count = |sep: u8| outside.iter().filter(|&&b| b == sep).count();
         Ok([b',', b';', b'\t']
             .into_iter()
             .rev()
@@ -204,6 +208,7 @@ impl RowSource for CsvFile {
             names,
             types,
             rows: ticker.count(),
+            ..Schema::default()
         })
     }
 
@@ -213,12 +218,19 @@ impl RowSource for CsvFile {
         ticker: &mut Ticker,
         row: &mut dyn FnMut(Vec<Term>) -> Result<(), ShellError>,
     ) -> Result<(), ShellError> {
-        self.each(ticker, |_, record| {
+        self.each(ticker, |names, record| {
             let kinds = schema.types.iter().take(record.len()).enumerate();
-            let terms = kinds
-                .map(|(i, kind)| Ok(kind.unwrap_or_default().term(self.field(record, i)?)))
-                .collect::<Result<Vec<_>, ShellError>>()?;
-            row(terms)
+            let terms = kinds.map(|(i, kind)| {
+                let field = self.field(record, i)?;
+                match schema.readings.of(i) {
+                    Reading::Auto => Ok(kind.unwrap_or_default().term(field)),
+                    reading => reading.field(field).map_err(|problem| {
+                        let line = record.position().map_or(1, Position::line);
+                        self.bad(line, format!("column {:?}: {problem}", names[i]))
+                    }),
+                }
+            });
+            row(terms.collect::<Result<Vec<_>, ShellError>>()?)
         })?;
         Ok(())
     }

@@ -2,7 +2,7 @@
 //!
 //! JSON carries its own types: strings become binaries, numbers integers of any size or floats, `true` and `false`
 //! atoms, `null` and absent fields the atom `undefined`, arrays lists, objects maps with binary keys. Numbers are read
-//! from their text, so a large integer loses nothing.
+//! from their text, so a large integer loses nothing. Columns may be read as something else (`readings`).
 
 use std::collections::{HashMap, HashSet};
 use std::fs::File;
@@ -146,9 +146,11 @@ impl RowSource for JsonLines {
         })?;
         let types = vec![None; names.len()];
         Ok(Schema {
+            is_blank: ticker.count() == 0,
             names,
             types,
             rows: ticker.count(),
+            ..Schema::default()
         })
     }
 
@@ -165,14 +167,16 @@ impl RowSource for JsonLines {
             .map(|(i, name)| (name.as_str(), i))
             .collect();
         self.each(ticker, |line, fields| {
-            let mut terms = vec![Term::atom("undefined"); schema.names.len()];
+            let mut terms = vec![None; schema.names.len()];
             for (name, raw) in fields.0 {
                 if let Some(&i) = place.get(name.as_str()) {
-                    terms[i] = term(raw)
-                        .map_err(|problem| self.bad(line, format!("field {name:?}: {problem}")))?;
+                    let value = term(raw).and_then(|value| schema.readings.of(i).value(value));
+                    terms[i] = Some(value.map_err(|problem| {
+                        self.bad(line, format!("column {name:?}: {problem}"))
+                    })?);
                 }
             }
-            row(terms)
+            row(schema.readings.filled(terms))
         })
     }
 }

@@ -1,17 +1,47 @@
-//! What the columns of an export hold that neither CSV nor JSON has a form for, and how `load` gets it back.
+//! What the columns of an export hold, and so the types by which they would come back as they are.
 
 use fyris_term::Term;
 
+use super::readings::{Reading, Readings};
 use crate::shell::screen::format::Format;
 
 /// The kinds of terms that a column holds.
 #[derive(Clone, Copy, Debug, Default)]
 struct Column {
-    atoms: bool,
-    /// Binaries, which come back as they are unless others are to be read.
+    ints: bool,
+    floats: bool,
     texts: bool,
-    /// Terms that are written as Erlang writes them.
+    atoms: bool,
+    /// `undefined`, an empty field or `null`.
+    missing: bool,
+    /// Anything else.
     terms: bool,
+}
+
+impl Column {
+    fn see(&mut self, element: &Term) {
+        match element {
+            Term::Int(_) | Term::Big(_) => self.ints = true,
+            Term::Float(_) => self.floats = true,
+            Term::Binary(bytes) if std::str::from_utf8(bytes).is_ok() => self.texts = true,
+            Term::Atom(name) if name.as_str() == "undefined" => self.missing = true,
+            Term::Atom(name) if !name.as_str().is_empty() => self.atoms = true,
+            _ => self.terms = true,
+        }
+    }
+
+    /// Returns the type that holds all values: `term`, unless they are of one kind.
+    fn fitting(self, format: Format) -> Reading {
+        // In CSV a text that is missing is an empty text.
+        let missing_text = self.missing && format == Format::Csv;
+        match (self.ints, self.floats, self.texts, self.atoms, self.terms) {
+            (true, false, false, false, false) => Reading::Int,
+            (false, true, false, false, false) => Reading::Float,
+            (false, false, true, false, false) if !missing_text => Reading::Text,
+            (false, false, false, true, false) => Reading::Atom,
+            _ => Reading::Term,
+        }
+    }
 }
 
 /// The kinds of terms in each column.
@@ -20,55 +50,30 @@ pub(crate) struct Kinds(Vec<Column>);
 
 impl Kinds {
     /// Takes note of a row.
-    pub(crate) fn see(&mut self, elements: &[Term]) {
+    pub(super) fn see(&mut self, elements: &[Term]) {
         if self.0.len() < elements.len() {
             self.0.resize(elements.len(), Column::default());
         }
         for (column, element) in self.0.iter_mut().zip(elements) {
-            match element {
-                Term::Int(_) | Term::Big(_) | Term::Float(_) => {}
-                Term::Atom(name) => {
-                    let own = matches!(name.as_str(), "true" | "false" | "undefined");
-                    column.atoms |= !own;
-                }
-                Term::Binary(_) => column.texts = true,
-                _ => column.terms = true,
-            }
+            column.see(element);
         }
     }
 
-    /// Returns what is to be known before the file is loaded, if anything is.
-    pub(crate) fn remark(&self, format: Format, names: &[String]) -> Option<String> {
-        // JSON has arrays and objects, which come back as lists and maps.
-        let terms = |column: &Column| column.terms && format == Format::Csv;
-        let of = |wanted: &dyn Fn(&Column) -> bool| {
-            let columns = names.iter().zip(&self.0);
-            let names = columns
-                .filter(|(_, column)| wanted(column))
-                .map(|(name, _)| name.as_str());
-            names.collect::<Vec<_>>().join(",")
-        };
-        let atoms = of(&|column| column.atoms && !column.texts && !terms(column));
-        let erlang = of(&|column| terms(column) && !column.texts);
-        let mixed = of(&|column| column.texts && (column.atoms || terms(column)));
-        let mut said = Vec::new();
-        let told = [("atoms", atoms), ("terms", erlang)];
-        let told = told.into_iter().filter(|(_, names)| !names.is_empty());
-        let options: Vec<String> = told
-            .map(|(word, names)| format!("{word} {names}"))
-            .collect();
-        if !options.is_empty() {
-            said.push(format!(
-                "to read atoms and terms as such: `load FILE key COLUMN {}`",
-                options.join(" ")
-            ));
+    /// Returns the readings by which the columns that `changed` would come back as they are.
+    pub(crate) fn keeping(
+        &self,
+        mut readings: Readings,
+        changed: impl Iterator<Item = usize>,
+        format: Format,
+    ) -> Readings {
+        for at in changed {
+            let column = self.0.get(at).copied().unwrap_or_default();
+            let fitting = column.fitting(format);
+            // What was tried did not do.
+            let known = readings.of(at) == fitting;
+            readings.set(at, if known { Reading::Term } else { fitting });
         }
-        if !mixed.is_empty() {
-            said.push(format!(
-                "text beside other terms, which come back as text: {mixed}"
-            ));
-        }
-        (!said.is_empty()).then(|| said.join("\n"))
+        readings
     }
 }
 
@@ -76,27 +81,25 @@ impl Kinds {
 mod tests {
     use super::*;
 
-    fn remark(format: Format, rows: &str) -> Option<String> {
+    #[test]
+    fn columns_get_the_type_that_keeps_them() {
+        let rows = "[{1, <<\"1\">>, ok, 1.5, {a}, undefined, <<\"x\">>}, \
+                    {undefined, <<>>, undefined, -0.0, 1, undefined, undefined}]";
         let mut kinds = Kinds::default();
-        let rows = Term::parse(rows).expect("a term");
-        for row in rows.as_list().expect("a list") {
+        for row in Term::parse(rows)
+            .expect("a term")
+            .as_list()
+            .expect("a list")
+        {
             kinds.see(row.as_tuple().expect("a tuple"));
         }
-        kinds.remark(format, &["a", "b", "c"].map(str::to_owned))
-    }
-
-    #[test]
-    fn what_has_no_form_is_told() {
-        let plain = "[{1, <<\"x\">>, true}, {2.5, <<>>, undefined}]";
-        assert_eq!(remark(Format::Csv, plain), None);
-        let rows = "[{ok, {1}, <<\"x\">>}, {undefined, error, k}]";
-        let mixed = "text beside other terms, which come back as text: c";
-        let said = |options| {
-            Some(format!(
-                "to read atoms and terms as such: `load FILE key COLUMN {options}`\n{mixed}"
-            ))
+        let names = ["a", "b", "c", "d", "e", "f", "g"].map(str::to_owned);
+        let said = |format, changed| {
+            let keeping = kinds.keeping(Readings::default(), changed, format);
+            keeping.said(&names).expect("plain names")
         };
-        assert_eq!(remark(Format::Csv, rows), said("atoms a terms b"));
-        assert_eq!(remark(Format::Json, rows), said("atoms a,b"));
+        let csv = "a:int,b:text,c:atom,d:float,e:term,f:term,g:term";
+        assert_eq!(said(Format::Csv, 0..7), csv);
+        assert_eq!(said(Format::Json, 4..7), "e:term,f:term,g:text");
     }
 }

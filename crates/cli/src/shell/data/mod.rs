@@ -1,6 +1,8 @@
-//! Files of rows: a row source each for CSV and JSON (`csv_file`; `json_lines`, on `json_array`) on `rows` and `infer`,
-//! and what their texts were before (`readings`, `kinds`). Uses `screen`, and no tables.
+//! Files of rows: a row source each for CSV and JSON (`csv_file`; `json_lines`, on `json_array`) on `rows`, `readings`
+//! and `infer`, and the way back: `writer`, what has been written (`check`), and what would keep it (`kinds`). Uses
+//! `screen`, and no tables.
 
+pub(crate) mod check;
 pub(crate) mod csv_file;
 mod infer;
 mod json_array;
@@ -8,3 +10,4 @@ pub(crate) mod json_lines;
 pub(crate) mod kinds;
 pub(crate) mod readings;
 pub(crate) mod rows;
+pub(crate) mod writer;

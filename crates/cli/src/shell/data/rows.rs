@@ -8,6 +8,7 @@ use std::path::Path;
 use fyris_term::Term;
 
 use super::infer::ColumnType;
+use super::readings::{Reading, Readings};
 use crate::shell::error::ShellError;
 use crate::shell::interrupt;
 use crate::shell::screen::progress::Progress;
@@ -25,6 +26,10 @@ pub(crate) struct Schema {
     pub(crate) names: Vec<String>,
     /// Types, as long as `names`; JSON carries its own types and says `None`.
     pub(crate) types: Vec<Option<ColumnType>>,
+    /// What the columns are to be read as; nothing else than what they are until it is set.
+    pub(crate) readings: Readings,
+    /// Whether the form is one that names no columns where there are no rows, and there are none.
+    pub(crate) is_blank: bool,
     /// The number of rows.
     pub(crate) rows: u64,
 }
@@ -42,10 +47,11 @@ impl Schema {
 
     /// Returns `name:type, ...` for people.
     pub(crate) fn describe(&self) -> String {
-        let each = self.names.iter().zip(&self.types);
-        each.map(|(name, kind)| match kind {
-            Some(kind) => format!("{name}:{kind}"),
-            None => name.clone(),
+        let each = self.names.iter().zip(&self.types).enumerate();
+        each.map(|(at, (name, kind))| match (self.readings.of(at), kind) {
+            (Reading::Auto, Some(kind)) => format!("{name}:{kind}"),
+            (Reading::Auto, None) => name.clone(),
+            (reading, _) => format!("{name}:{}", reading.name()),
         })
         .collect::<Vec<_>>()
         .join(", ")

@@ -11,8 +11,7 @@
 //! | map | object, whose keys are written as CSV fields are | the Erlang term |
 //! | all else, and what is nested deeper than [`DEEPEST`] | string of the Erlang term | the Erlang term |
 //!
-//! `load` reads what this writes back as the same terms but for what has no form of its own there: atoms and other
-//! terms come back as text.
+//! Terms that have no form of their own there would come back as text, and some as other terms: `export` looks.
 
 use std::fmt::Write;
 
