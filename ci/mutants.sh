@@ -223,6 +223,7 @@ query_forgets_waiting   |                    | -p fyris --test large_keys
 store_take_forgets      |                    | -p fyris --lib table::remove
 query_forgets_pieces    |                    | -p fyris --test select_threads a_stopped_query
 shell_chain_unbounded   |                    | -p fyris-cli --lib shell::query
+export_changes_values   |                    | -p fyris-cli --lib shell::commands::export_tests
 sync_no_haste           |                    | -p fyris-sync --lib reclaim
 sync_weighs_nothing     |                    | -p fyris --test release
 sync_reclaims_deep      |                    | -p fyris-sync --test under_locks

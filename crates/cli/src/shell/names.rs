@@ -31,8 +31,8 @@ impl Columns {
         self.by_table.insert(table.to_owned(), names);
     }
 
-    /// Returns the columns of a table as a dump keeps them: `[{Name, What}]`, where `What` is `[atoms]` for a column that
-    /// may hold atoms, else `[]`. Nothing for a table without names.
+    /// Returns the columns of a table as a dump keeps them: `[{Name, What}]`, where `What` is `[atoms]` for a column
+    /// that may hold atoms, else `[]`. Nothing for a table without names.
     pub(crate) fn for_dump(&self, table: &str) -> Option<Term> {
         let names = self.by_table.get(table)?;
         let pair = |name: &String| {

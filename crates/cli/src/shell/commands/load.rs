@@ -20,7 +20,7 @@ use crate::shell::session::{self, Session, name_of};
 const CHUNK: usize = 256;
 
 const LOAD: &str = "load FILE|- key COLUMN [as NAME] [type TYPE] [format csv|json] [delimiter C] [header yes|no] \
-     [as TYPE,... | as COLUMN:TYPE,... | terms]";
+     [as KIND,... | as COLUMN:KIND,... | terms]";
 
 /// Runs `load FILE|- key COLUMN ...`.
 pub(crate) fn load(session: &mut Session, words: &[String]) -> Result<(), ShellError> {

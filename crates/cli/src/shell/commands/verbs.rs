@@ -25,8 +25,8 @@ pub(crate) static VERBS: &[Verb] = &[
     Verb {
         name: "load",
         also: &[],
-        usage: "load FILE|- key COLUMN [as NAME] [type TYPE] [format csv|json] [delimiter C] [header yes|no] [as TYPE,... | as COLUMN:TYPE,... | terms]",
-        help: "Load CSV (.csv, .tsv) or JSON (.jsonl, .ndjson, .json): an object a line, or one array of objects; `-` is standard input. Column types are inferred; each row becomes a tuple of its columns, the key being COLUMN, and queries know the columns by name. TYPE is set, ordered_set (the default), bag or duplicate_bag. The delimiter is found in the first line unless it is given (`tab` for a tab); without a header the columns are c1, c2 ... `as int, text, term` says the types of the columns, `as state:atom` that of one: auto, int, float, text, atom, or term, which is a term as Erlang writes it; `terms` says so of all.",
+        usage: "load FILE|- key COLUMN [as NAME] [type TYPE] [format csv|json] [delimiter C] [header yes|no] [as KIND,... | as COLUMN:KIND,... | terms]",
+        help: "Load CSV (.csv, .tsv) or JSON (.jsonl, .ndjson, .json): an object a line, or one array of objects; `-` is standard input. Column types are inferred; each row becomes a tuple of its columns, the key being COLUMN, and queries know the columns by name. TYPE is set, ordered_set (the default), bag or duplicate_bag. The delimiter is found in the first line unless it is given (`tab` for a tab); without a header the columns are c1, c2 ... `as int, text, term` says the kinds of the columns, `as state:atom` that of one: auto, int, float, text, atom, or term, which is a term as Erlang writes it; `terms` says so of all.",
         handler: Words(load::load),
     },
     Verb {
@@ -39,8 +39,8 @@ pub(crate) static VERBS: &[Verb] = &[
     Verb {
         name: "export",
         also: &[],
-        usage: "export [TABLE] FILE|- [format csv|json] [columns NAME,...] [as TYPE,... | as COLUMN:TYPE,... | terms] [lossy]",
-        help: "Write a table as CSV or as JSON lines, which `load` reads; `-` is standard output. The columns are those of the file that the table was loaded from, or c1, c2 ...; with NAME,... some of them, in that order, or as many new names. Nothing is written if `load` would not give back each value as it is: the first that it would not is named. `as` types that fit them, for `load` too, keep values of a column, and `terms` all but closures, written as Erlang writes them; `lossy` writes the file all the same and says how many it changes.",
+        usage: "export [TABLE] FILE|- [format csv|json] [columns NAME,...] [as KIND,... | as COLUMN:KIND,... | terms] [lossy]",
+        help: "Write a table as CSV or as JSON lines, which `load` reads; `-` is standard output. The columns are those of the file that the table was loaded from, or c1, c2 ...; with NAME,... some of them, in that order, or as many new names. Nothing is written if `load` would not give back each value as it is: the first that it would not is named. `as` kinds that fit the columns, behind `load` too, keep their values, and `terms` all but closures, written as Erlang writes them; `lossy` writes the file all the same and says how many it changes.",
         handler: Words(export::export),
     },
     Verb {

@@ -1,7 +1,7 @@
 //! What the texts of a column are read as, where a file does not tell itself.
 //!
-//! CSV has nothing but text, JSON no atoms and tuples. So `load` and `export` take types of columns, and mean the same by
-//! them: `export` checks that `load` with the same types gives equal values. Two ways of writing them:
+//! CSV has nothing but text, JSON no atoms and tuples. So `load` and `export` take types of columns, and mean the same:
+//! `export` checks that `load` with the same types gives equal values.
 //!
 //! | | |
 //! |---|---|
@@ -32,7 +32,8 @@ pub(crate) enum Reading {
 }
 
 impl Reading {
-    const ALL: [(Reading, &'static str); 6] = [
+    /// All of them, with their names.
+    pub(crate) const ALL: [(Reading, &'static str); 6] = [
         (Reading::Auto, "auto"),
         (Reading::Int, "int"),
         (Reading::Float, "float"),
@@ -195,7 +196,7 @@ impl Readings {
         self.0[column] = reading;
     }
 
-    /// Returns a row of JSON, whose absent fields are `undefined`; but those at the end that are to be read as terms are
+    /// Returns a row of JSON, whose absent fields are `undefined`; but at the end, where terms are to be read, they are
     /// elements that the object does not have.
     pub(super) fn filled(&self, mut row: Vec<Option<Term>>) -> Vec<Term> {
         while row.last() == Some(&None) && self.of(row.len() - 1) == Reading::Term {

@@ -6,6 +6,7 @@
 use super::command;
 use crate::shell::commands::verb::{Handler, Verb};
 use crate::shell::commands::verbs::{self, VERBS};
+use crate::shell::data::readings::Reading;
 use crate::shell::names::{Known, said};
 use crate::shell::query::{self, Aggregation};
 
@@ -82,6 +83,9 @@ fn arguments_of(verb: &'static Verb, arguments: &str, known: &Known) -> Vec<Stri
     if takes("TYPE") {
         add(&TYPES);
     }
+    if takes("KIND") {
+        add(&Reading::ALL.map(|(_, name)| name));
+    }
     if takes("OPTION") {
         add(&OPTIONS);
     }
@@ -149,6 +153,7 @@ mod tests {
             ("new t set pub", &["public"]),
             ("info people si", &["size"]),
             ("load x.csv key id ty", &["type"]),
+            ("export people x.csv as int,te", &["term", "terms", "text"]),
             ("load x.csv key id type du", &["duplicate_bag"]),
             ("range peo", &["people"]),
             ("range people ab", &["above"]),

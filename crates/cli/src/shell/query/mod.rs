@@ -24,8 +24,9 @@
 //!
 //! Operators bind as in Erlang, but for `and`, `or` and `xor`, which here hold less tightly than comparisons (in Erlang
 //! `$1 > 10 and $2` compares `$1` with `10 and $2`). And `$1` here is no character; any other character is written as
-//! in Erlang (`$a`). Backquotes begin nothing in Erlang's notation, where `"first name"` is a list of characters: so text
-//! and names of columns do not collide. Native records and binaries stand for themselves: `$1` inside of one is an error.
+//! in Erlang (`$a`). Backquotes begin nothing in Erlang's notation, where `"first name"` is a list of characters: so
+//! text and names of columns do not collide. Native records and binaries stand for themselves: `$1` inside of one is an
+//! error.
 //!
 //! Nothing here knows a table: the specification is checked where it runs.
 

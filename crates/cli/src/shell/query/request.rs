@@ -273,8 +273,8 @@ impl Parts<'_> {
         Ok((Term::list(vec![clause]), shape))
     }
 
-    /// Returns the pattern of all objects. What replaces an object needs a place for the key in the pattern, so there it
-    /// is of the objects that have all columns, and no other elements.
+    /// Returns the pattern of all objects. What replaces an object needs a place for the key in the pattern, so there
+    /// it is of the objects that have all columns, and no other elements.
     fn any_object(&self, does: Does) -> Term {
         let anything = Term::atom("_");
         match self.columns.len() {
