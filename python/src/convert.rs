@@ -351,7 +351,7 @@ fn from_atom<'py>(py: Python<'py>, atom: Atom) -> PyResult<Bound<'py, PyAny>> {
 }
 
 /// The text in the form that `str` is kept in.
-fn text_of(term: &Term) -> Option<&str> {
+pub(crate) fn text_of(term: &Term) -> Option<&str> {
     match term {
         Term::Improper(parts, tail) => match (&parts[..], &**tail) {
             ([Term::List(empty)], Term::Binary(utf8)) if empty.is_empty() => {

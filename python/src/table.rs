@@ -15,6 +15,7 @@ use crate::view::{Part, View, Walk};
 
 mod dict;
 mod ets;
+mod ordered;
 mod query;
 
 pub(crate) use query::{described, spec_of};

@@ -126,6 +126,37 @@ impl Table {
         }
     }
 
+    /// Puts the result of function(value) in the place of the value of a key, or of default if it has none, and returns it.
+    /// Atomic: when another thread writes the key meanwhile, function is called again, on the new value; so it should do
+    /// nothing else.
+    #[pyo3(signature = (key, function, default=None))]
+    fn compute<'py>(
+        &self,
+        key: &Bound<'py, PyAny>,
+        function: &Bound<'py, PyAny>,
+        default: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (py, term) = (key.py(), to_term(key)?);
+        let default = default.unwrap_or_else(|| py.None().into_bound(py));
+        loop {
+            self.check()?;
+            let old = self.table.lookup(&term).map_err(errors::store)?.pop();
+            let value = match old.clone() {
+                Some(object) => from_term(py, &value_of(object, self.table.keypos())?)?,
+                None => default.clone(),
+            };
+            let made = function.call1((value,))?;
+            let new = self.object(term.clone(), to_term(&made)?)?;
+            let is_done = match old {
+                None => self.write(py, |table| table.insert_new(&new))?,
+                Some(old) => self.write(py, |table| table.compare_and_swap(&old, &new))?,
+            };
+            if is_done {
+                return Ok(made);
+            }
+        }
+    }
+
     /// Removes a pair and returns it: the first in order from an ordered_set. KeyError if there is none.
     fn popitem<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         self.check()?;

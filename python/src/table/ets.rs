@@ -1,8 +1,6 @@
 //! Tables as ETS has them: objects are tuples.
 
-use std::ops::Bound as Limit;
-
-use fyris::{RangeOptions, SecondaryIndex};
+use fyris::SecondaryIndex;
 use fyris_term::Term;
 use pyo3::prelude::*;
 
@@ -15,18 +13,18 @@ fn terms(values: &Bound<'_, PyAny>) -> PyResult<Vec<Term>> {
     values.try_iter()?.map(|value| to_term(&value?)).collect()
 }
 
-fn optional(value: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Term>> {
+pub(super) fn optional(value: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Term>> {
     value.map(to_term).transpose()
 }
 
-/// A key, or what there is instead.
-fn key_or<'py>(
+/// A term, or what there is instead.
+pub(super) fn term_or<'py>(
     py: Python<'py>,
-    key: fyris::Result<Option<Term>>,
+    found: fyris::Result<Option<Term>>,
     default: Option<Bound<'py, PyAny>>,
 ) -> PyResult<Option<Bound<'py, PyAny>>> {
-    match key.map_err(errors::store)? {
-        Some(key) => from_term(py, &key).map(Some),
+    match found.map_err(errors::store)? {
+        Some(term) => from_term(py, &term).map(Some),
         None => Ok(default),
     }
 }
@@ -194,98 +192,26 @@ impl Table {
         self.write(py, |table| table.compare_and_swap(&old, &new))
     }
 
-    /// The first key; in an ordered_set the lowest. default if the table is empty.
-    #[pyo3(signature = (default=None))]
-    fn first<'py>(
-        &self,
-        py: Python<'py>,
-        default: Option<Bound<'py, PyAny>>,
-    ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        key_or(py, self.table.first(), default)
-    }
-
-    /// The last key; in an ordered_set the highest. default if the table is empty.
-    #[pyo3(signature = (default=None))]
-    fn last<'py>(
-        &self,
-        py: Python<'py>,
-        default: Option<Bound<'py, PyAny>>,
-    ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        key_or(py, self.table.last(), default)
-    }
-
-    /// The key behind this one; in an ordered_set the next above, whether key is there or not. default
-    /// behind the last.
-    #[pyo3(signature = (key, default=None))]
-    fn next<'py>(
+    /// A part of the object with a key, without building the rest: path begins with a position, from 1, then come keys
+    /// of dicts and positions of tuples. default if there is no such part.
+    #[pyo3(signature = (key, path, default=None))]
+    fn get_in<'py>(
         &self,
         key: &Bound<'py, PyAny>,
+        path: &Bound<'py, PyAny>,
         default: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        key_or(key.py(), self.table.next(&to_term(key)?), default)
+        term_or(
+            key.py(),
+            self.table.get_in(&to_term(key)?, &terms(path)?),
+            default,
+        )
     }
 
-    /// The key before this one; in an ordered_set the next below, whether key is there or not. default
-    /// before the first.
-    #[pyo3(signature = (key, default=None))]
-    fn prev<'py>(
-        &self,
-        key: &Bound<'py, PyAny>,
-        default: Option<Bound<'py, PyAny>>,
-    ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        key_or(key.py(), self.table.prev(&to_term(key)?), default)
-    }
-
-    /// The key number n of an ordered_set on the index judysl or judyesl, from 0. default if there are no more than n.
-    #[pyo3(signature = (n, default=None))]
-    fn nth<'py>(
-        &self,
-        py: Python<'py>,
-        n: usize,
-        default: Option<Bound<'py, PyAny>>,
-    ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        key_or(py, self.table.nth(n), default)
-    }
-
-    /// How many keys are below this one, which need not be there. For the same tables as nth.
-    fn rank(&self, key: &Bound<'_, PyAny>) -> PyResult<usize> {
-        self.table.rank(&to_term(key)?).map_err(errors::store)
-    }
-
-    /// How many keys there are with start <= key < stop; a bound that is None is open. For the same tables as nth.
-    #[pyo3(signature = (*, start=None, stop=None))]
-    fn count_between(
-        &self,
-        start: Option<&Bound<'_, PyAny>>,
-        stop: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<usize> {
-        let start = optional(start)?.map_or(Limit::Unbounded, Limit::Included);
-        let stop = optional(stop)?.map_or(Limit::Unbounded, Limit::Excluded);
-        let found = self.table.count_between(&(start, stop));
-        found.map_err(errors::store)
-    }
-
-    /// The objects of an ordered_set with start <= key < stop, as Python's ranges go: a list in order, or with reverse
-    /// from the end. A bound that is None is open; limit is how many at most.
-    #[pyo3(signature = (*, start=None, stop=None, limit=None, reverse=false))]
-    fn range<'py>(
-        &self,
-        py: Python<'py>,
-        start: Option<&Bound<'py, PyAny>>,
-        stop: Option<&Bound<'py, PyAny>>,
-        limit: Option<usize>,
-        reverse: bool,
-    ) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        let start = optional(start)?.map_or(Limit::Unbounded, Limit::Included);
-        let stop = optional(stop)?.map_or(Limit::Unbounded, Limit::Excluded);
-        let mut options = RangeOptions::new();
-        if reverse {
-            options = options.reverse();
-        }
-        if let Some(limit) = limit {
-            options = options.limit(limit);
-        }
-        let found = py.detach(|| self.table.range((start, stop), options));
-        from_terms(py, &found.map_err(errors::store)?)
+    /// Takes all objects out and returns them, a list. Each goes to one of several callers; one that is put in meanwhile
+    /// is returned or stays.
+    fn drain<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let taken = py.detach(|| self.table.drain());
+        from_terms(py, &taken.map_err(errors::store)?)
     }
 }

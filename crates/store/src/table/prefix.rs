@@ -44,6 +44,9 @@ pub enum Prefix {
     List(Vec<Term>),
     /// Binaries and bitstrings that begin with these bytes.
     Binary(Vec<u8>),
+    /// Lists of these elements that end in a binary or bitstring which begins with these bytes, as text does that is kept
+    /// as `[[] | <<"text">>]`.
+    Tail(Vec<Term>, Vec<u8>),
 }
 
 impl Prefix {
@@ -52,7 +55,8 @@ impl Prefix {
         match self {
             Prefix::Tuple { elements, arity } => tuple_span(elements, *arity),
             Prefix::List(elements) => list_span(elements),
-            Prefix::Binary(bytes) => Ok(binary_span(bytes)),
+            Prefix::Binary(bytes) => tail_span(&[], bytes),
+            Prefix::Tail(elements, bytes) => tail_span(elements, bytes),
         }
     }
 }
@@ -99,17 +103,22 @@ fn going_on(key: Vec<u8>) -> Span {
 }
 
 /// Returns the span from the binary itself on, which leaves out the bitstring that has its last byte in part, to below
-/// every binary that has a higher byte at its end.
-fn binary_span(bytes: &[u8]) -> Span {
-    let key = KeyBuf::from_binary(bytes);
-    let whole = key.order();
+/// every binary that has a higher byte at its end; behind the elements of a list, if there are any.
+fn tail_span(elements: &[Term], bytes: &[u8]) -> Result<Span> {
+    let whole = written(|writer| {
+        for element in elements {
+            writer.cons();
+            writer.term(element);
+        }
+        writer.term(&Term::binary(bytes));
+    })?;
     let mut above = whole[..whole.len() - END_OF_BINARY].to_vec();
     while above.pop_if(|last| *last == u8::MAX).is_some() {}
     // The tag is left at least, and is no 255.
     if let Some(last) = above.last_mut() {
         *last += 1;
     }
-    Span::new(Bound::Included(whole.to_vec()), Bound::Excluded(above))
+    Ok(Span::new(Bound::Included(whole), Bound::Excluded(above)))
 }
 
 fn written(f: impl FnOnce(&mut KeyWriter<'_>)) -> Result<Vec<u8>> {
