@@ -48,6 +48,10 @@ pub(crate) enum Change {
     Remove,
 }
 
+/// Says what becomes of what a key holds. The rare ways of a write take it so: they are compiled once, not for each
+/// operation.
+pub(crate) type Decide<'f> = &'f mut dyn FnMut(Option<Content>) -> Change;
+
 /// What a write has displaced.
 #[derive(Default)]
 pub(crate) struct Displaced {
@@ -124,43 +128,67 @@ where
         writer: &Writer<'_>,
         mut f: impl FnMut(Option<Content>) -> (Change, R),
     ) -> R {
-        if let Some(part) = writer.within {
-            return self.write_within(part, key, writer, f);
+        match self.write_otherwise(key, writer, &mut f) {
+            Some(result) => result,
+            None => self.write_now(key, writer, f),
         }
-        if let Some(part) = &writer.held {
-            return self.write_beside_hold(part, key, writer, &mut f);
-        }
-        self.write_unheld(key, writer, f)
     }
 
-    /// Does so where no transaction keeps it from that.
+    /// Does so where more has to be done than to change a slot. Returns `None`, and does nothing, where not.
     #[inline]
-    pub(crate) fn write_unheld<R>(
+    fn write_otherwise<R>(
         &self,
         key: &K::Key,
         writer: &Writer<'_>,
-        mut f: impl FnMut(Option<Content>) -> (Change, R),
-    ) -> R {
-        if self.secondaries.has_unique() {
-            return self.write_unique(key, writer, &mut f);
+        f: &mut impl FnMut(Option<Content>) -> (Change, R),
+    ) -> Option<R> {
+        let is_bound =
+            writer.within.is_some() || writer.held.is_some() || self.secondaries.has_unique();
+        let interest = match writer.watchers {
+            Some(watchers) if !is_bound => watchers.interest(K::bytes(key), writer.pin),
+            _ => None,
+        };
+        if !is_bound && interest.is_none() {
+            return None;
         }
-        self.write_claimed(key, writer, f)
+        let mut result = None;
+        let decide = &mut |old| {
+            let (change, its) = f(old);
+            result = Some(its);
+            change
+        };
+        match interest {
+            Some(interest) => self.write_watched(&interest, key, writer, decide),
+            None => self.write_bound(key, writer, decide),
+        }
+        Some(result.expect("`f` has decided"))
     }
 
-    /// Does so where no value is to be claimed any more.
-    #[inline]
-    pub(crate) fn write_claimed<R>(
-        &self,
-        key: &K::Key,
-        writer: &Writer<'_>,
-        mut f: impl FnMut(Option<Content>) -> (Change, R),
-    ) -> R {
-        if let Some(watchers) = writer.watchers
-            && let Some(interest) = watchers.interest(K::bytes(key), writer.pin)
-        {
-            return self.write_watched(&interest, key, writer, &mut f);
+    /// Writes in a transaction, beside one that goes first, or with unique indexes.
+    #[inline(never)]
+    fn write_bound(&self, key: &K::Key, writer: &Writer<'_>, f: Decide<'_>) {
+        match (writer.within, &writer.held) {
+            (Some(part), _) => self.write_within(part, key, writer, f),
+            (None, Some(part)) => self.write_beside_hold(part, key, writer, f),
+            (None, None) => self.write_unheld(key, writer, f),
         }
-        self.write_now(key, writer, f)
+    }
+
+    /// Writes where no transaction keeps it from that.
+    pub(crate) fn write_unheld(&self, key: &K::Key, writer: &Writer<'_>, f: Decide<'_>) {
+        match self.secondaries.has_unique() {
+            true => self.write_unique(key, writer, f),
+            false => self.write_claimed(key, writer, f),
+        }
+    }
+
+    /// Writes where no value is to be claimed any more.
+    pub(crate) fn write_claimed(&self, key: &K::Key, writer: &Writer<'_>, f: Decide<'_>) {
+        let watchers = writer.watchers;
+        match watchers.and_then(|watchers| watchers.interest(K::bytes(key), writer.pin)) {
+            Some(interest) => self.write_watched(&interest, key, writer, f),
+            None => self.write_now(key, writer, |old| (f(old), ())),
+        }
     }
 
     /// Does so in the table, and tells nobody.
@@ -207,7 +235,13 @@ where
             None => None,
             Some(Settled::Held(held)) => held,
             Some(Settled::Undecided(cell)) => {
-                return self.write_through(cell, displaced, f, writer);
+                let mut result = None;
+                let decide = &mut |old| {
+                    let (change, its) = f(old);
+                    result = Some(its);
+                    change
+                };
+                return (self.write_through(cell, displaced, decide, writer), result);
             }
         };
         if let Some(cell) = slot.and_then(Slot::as_pending) {
@@ -298,33 +332,33 @@ where
         Some(new)
     }
 
-    /// Writes to a key that an undecided commit holds: before the commit. With the slot protected.
+    /// Writes to a key that an undecided commit holds: before the commit, or not at all
+    /// if that is sealed. With the slot protected.
     #[cold]
-    fn write_through<R>(
+    fn write_through(
         &self,
         cell: PendingPtr,
         displaced: &mut Displaced,
-        f: &mut impl FnMut(Option<Content>) -> (Change, R),
+        f: Decide<'_>,
         writer: &Writer<'_>,
-    ) -> (Action<Slot<K>>, Option<R>) {
+    ) -> Action<Slot<K>> {
         let Some(hold) = cell.get().hold() else {
             displaced.cell = MetCell::Sealed(cell);
-            return (Action::Keep, None);
+            return Action::Keep;
         };
         let held = cell.get().held_before();
         let old = held.and_then(Held::settled);
-        let (change, result) = f(old);
-        let Some(now) = self.change(old, change, displaced, writer) else {
-            return (Action::Keep, Some(result));
+        let Some(now) = self.change(old, f(old), displaced, writer) else {
+            return Action::Keep;
         };
         let (terms, after) = (cell.get().terms(), cell.get().after());
         if matches!(terms, Terms::New | Terms::Guarded) && now.is_none() && old.is_none() {
-            return (Action::Keep, Some(result));
+            return Action::Keep;
         }
         let held = self.with_history(held, now, displaced, writer);
         // The slot gets the word that it has: a thread that has read it sees that something has changed.
         let same = Action::Put(Slot::pending(cell));
-        let action = match terms {
+        match terms {
             Terms::Replace => {
                 self.put_below(cell, (old, now, held), after);
                 same
@@ -344,8 +378,7 @@ where
                 displaced.cell = MetCell::Decided(cell);
                 action(held)
             }
-        };
-        (action, Some(result))
+        }
     }
 
     /// Lets an undecided cell say that its key holds `now`, that is `held`, in the place of `old`, and `new` after the
@@ -541,24 +574,10 @@ impl TableData<Exact, HashIndex<Slot<Exact>>> {
         writer: &Writer<'_>,
         mut f: impl FnMut(Option<Content>) -> (Change, R),
     ) -> R {
-        if let Some(part) = writer.within {
-            let (bytes, len) = (key.word.to_le_bytes(), key.len);
-            return self.write_within(part, Exact::from_bytes(&bytes[..len]), writer, f);
-        }
-        if let Some(part) = &writer.held {
-            let (bytes, len) = (key.word.to_le_bytes(), key.len);
-            return self.write_beside_hold(part, Exact::from_bytes(&bytes[..len]), writer, &mut f);
-        }
-        if self.secondaries.has_unique() {
-            let (bytes, len) = (key.word.to_le_bytes(), key.len);
-            return self.write_unique(Exact::from_bytes(&bytes[..len]), writer, &mut f);
-        }
-        if let Some(watchers) = writer.watchers {
-            let (bytes, len) = (key.word.to_le_bytes(), key.len);
-            if let Some(interest) = watchers.interest(&bytes[..len], writer.pin) {
-                let key = Exact::from_bytes(&bytes[..len]);
-                return self.write_watched(&interest, key, writer, &mut f);
-            }
+        let (bytes, len) = (key.word.to_le_bytes(), key.len);
+        let whole = Exact::from_bytes(&bytes[..len]);
+        if let Some(result) = self.write_otherwise(whole, writer, &mut f) {
+            return result;
         }
         let has_key = |slot: &Slot<Exact>| slot.has_short_key(key);
         loop {

@@ -33,7 +33,7 @@ use fyris_term::key::KeyBuf;
 use smallvec::SmallVec;
 
 use super::entries::{KeyBytes, Secondaries, Secondary};
-use crate::displaced::Change;
+use crate::displaced::{Change, Decide};
 use crate::error::Error;
 use crate::key_kind::KeyKind;
 use crate::ops::{EACH, Patience, Span, Writes};
@@ -191,12 +191,7 @@ where
     /// Writes as [`TableData::write`] does, to a table with unique indexes. If another key has a value that this one is
     /// to get, nothing is written, and the writer is told.
     #[inline(never)]
-    pub(crate) fn write_unique<R>(
-        &self,
-        key: &K::Key,
-        writer: &Writer<'_>,
-        f: &mut dyn FnMut(Option<Content>) -> (Change, R),
-    ) -> R {
+    pub(crate) fn write_unique(&self, key: &K::Key, writer: &Writer<'_>, f: Decide<'_>) {
         let mut claims = Claims::new(&self.secondaries, std::ptr::null());
         loop {
             // With the slot protected `f` decides.
@@ -206,27 +201,28 @@ where
             // * Another key has one of them: the write is refused, if its key still holds what `f` has seen. Both were
             //   so at the moment of the look at the other key.
             let (mut wanted, mut seen, mut offered) = (Values::new(), None, None);
-            let (result, is_done) = self.write_claimed(key, writer, |old| {
-                let (change, result) = f(old);
-                wanted = self.wanted(old, &change);
-                if claims.has_all(&wanted) || cfg!(fyris_mutant = "store_values_unclaimed") {
-                    return (change, (result, true));
+            self.write_claimed(key, writer, &mut |old| {
+                let change = f(old);
+                (wanted, seen, offered) = (self.wanted(old, &change), old, None);
+                match change {
+                    Change::Put(new)
+                        if !claims.has_all(&wanted)
+                            && !cfg!(fyris_mutant = "store_values_unclaimed") =>
+                    {
+                        offered = Some(new);
+                        Change::Keep
+                    }
+                    change => change,
                 }
-                if let Change::Put(new) = change {
-                    (seen, offered) = (old, Some(new));
-                }
-                (Change::Keep, (result, false))
             });
-            let (false, Some(offered)) = (is_done, offered) else {
-                return result;
-            };
+            let Some(offered) = offered else { return };
             let Some(why) = self.claim(&mut claims, wanted, (key, offered), writer.pin) else {
                 continue;
             };
             if self.get(key, writer.pin) == seen {
                 writer.refuse(why);
                 drop(NewRecord::unplaced(offered));
-                return result;
+                return;
             }
         }
     }

@@ -39,7 +39,7 @@ use fyris_index::{Action, Entry, Index};
 use fyris_sync::reclaim::{LocalGuard, pin};
 
 use super::TransactionPart;
-use crate::displaced::Change;
+use crate::displaced::{Change, Decide};
 use crate::error::{Error, Result};
 use crate::fork;
 use crate::ids::Right;
@@ -254,11 +254,17 @@ impl TransactionPart {
     /// Holds what is about to be read, if the transaction goes first. If the hold has ended, or something else has
     /// changed in a range, the part has failed.
     pub(super) fn take_hold(&self, note: impl FnOnce(&mut Reads)) {
-        let Some(hold) = &self.hold else { return };
+        if let Some(hold) = &self.hold {
+            let mut coming = Reads::new(self.table.table_type());
+            note(&mut coming);
+            self.hold_reads(hold, coming);
+        }
+    }
+
+    fn hold_reads(&self, hold: &Hold, mut coming: Reads) {
         // One thread of the transaction after another: who finds something held finds it settled.
         let _turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        let (pin, mut coming) = (pin(), Reads::new(self.table.table_type()));
-        note(&mut coming);
+        let pin = pin();
         // Relaxed, here and below: under the turn.
         if !coming.spans.is_empty() && self.late.load(Ordering::Relaxed) >= CHASES {
             coming.note_span(Span::ALL);
@@ -382,32 +388,31 @@ where
     /// a value that the key is going to have.
     #[cold]
     #[inline(never)]
-    pub(crate) fn write_beside_hold<R>(
+    pub(crate) fn write_beside_hold(
         &self,
         part: &TransactionPart,
         key: &K::Key,
         writer: &Writer<'_>,
-        f: &mut dyn FnMut(Option<Content>) -> (Change, R),
-    ) -> R {
+        f: Decide<'_>,
+    ) {
         loop {
             // The look is made with the slot protected (HELD). What is held is not written, and `f` comes again when
             // nobody waits for this thread any more: for its slot, or for values that it has claimed.
-            let written = self.write_unheld(key, writer, |old| {
-                if part.holds(K::bytes(key), writer.pin)
-                    && !cfg!(fyris_mutant = "store_hold_passed")
-                {
-                    return (Change::Keep, None);
-                }
-                let (change, result) = f(old);
-                match change {
-                    Change::Put(new) if part.holds_new(new) => (Change::Keep, None),
-                    change => (change, Some(result)),
-                }
+            let mut is_held = false;
+            self.write_unheld(key, writer, &mut |old| {
+                is_held = part.holds(K::bytes(key), writer.pin)
+                    && !cfg!(fyris_mutant = "store_hold_passed");
+                let change = match is_held {
+                    true => Change::Keep,
+                    false => f(old),
+                };
+                is_held |= matches!(change, Change::Put(new) if part.holds_new(new));
+                if is_held { Change::Keep } else { change }
             });
-            match written {
-                Some(result) => return result,
-                None => part.wait(),
+            if !is_held {
+                return;
             }
+            part.wait();
         }
     }
 }

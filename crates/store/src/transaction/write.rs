@@ -6,7 +6,7 @@ use fyris_sync::reclaim::Guard;
 use super::TransactionPart;
 use super::part::{OwnWrite, PartState};
 use crate::chain;
-use crate::displaced::Change;
+use crate::displaced::{Change, Decide};
 use crate::key_kind::KeyKind;
 use crate::record::{RecordPtr, edited};
 use crate::slot::{Before, Content, Slot};
@@ -21,13 +21,13 @@ where
 {
     /// Lets `f` decide on what a key holds for a transaction, and notes the change. As [`TableData::write`], but nobody
     /// sees it. If the transaction has ended it comes to nothing.
-    pub(crate) fn write_within<R>(
+    pub(crate) fn write_within(
         &self,
         part: &TransactionPart,
         key: &K::Key,
         writer: &Writer<'_>,
-        f: impl FnOnce(Option<Content>) -> (Change, R),
-    ) -> R {
+        f: Decide<'_>,
+    ) {
         let bytes = K::bytes(key);
         part.take_hold(|reads| reads.note_key(bytes));
         let (mut state, pin) = (part.state(), writer.pin);
@@ -44,7 +44,7 @@ where
             true => self.own_chain(&mut state, key, pin),
             false => self.held_within(&state, key, pin),
         };
-        let (change, result) = f(old);
+        let change = f(old);
         if let Change::Keep = change {
             // A chain that was copied for this is not to be committed.
             if is_bag
@@ -54,7 +54,7 @@ where
                 // SAFETY: the transaction's own, and in none of what it has now.
                 unsafe { unused.retire(pin) };
             }
-            return result;
+            return;
         }
         let own = state.writes.get(bytes).copied();
         let is_kept = !is_bag && state.save(bytes, own);
@@ -80,7 +80,6 @@ where
             Change::Edit(edited) => unsafe { edited.retire(pin) },
             Change::Keep | Change::Push(_) => {}
         }
-        result
     }
 
     /// Returns what a key holds for a transaction.

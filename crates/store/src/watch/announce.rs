@@ -9,12 +9,12 @@ use smallvec::SmallVec;
 use super::difference::{Difference, of_cell, of_write};
 use super::queue::{Announced, Told, ToldChange, ToldChanges};
 use super::watchers::{Interest, Queues, each_once};
-use crate::displaced::Change;
+use crate::displaced::{Change, Decide};
 use crate::ids::TableId;
 use crate::key_kind::KeyKind;
 use crate::pending::{CommitPart, Decision};
 use crate::record::RecordPtr;
-use crate::slot::{Content, Slot};
+use crate::slot::Slot;
 use crate::table_data::TableData;
 use crate::writer::Writer;
 
@@ -59,13 +59,13 @@ where
 {
     /// Writes as [`TableData::write`] does, to a key that is watched, and tells of it.
     #[inline(never)]
-    pub(crate) fn write_watched<R>(
+    pub(crate) fn write_watched(
         &self,
         interest: &Interest<'_>,
         key: &K::Key,
         writer: &Writer<'_>,
-        f: &mut dyn FnMut(Option<Content>) -> (Change, R),
-    ) -> R {
+        f: Decide<'_>,
+    ) {
         // With the slot protected, so that events of a key come in its order. What `f` has decided on is going to be.
         let announce = |old, change: &Change| {
             let difference = of_write(old, change);
@@ -85,13 +85,12 @@ where
             })
         };
         let mut announced = None;
-        let result = self.write_now(key, writer, |old| {
-            let (change, result) = f(old);
+        self.write_now(key, writer, |old| {
+            let change = f(old);
             announced = announce(old, &change);
-            (change, result)
+            (change, ())
         });
         drop(announced);
-        result
     }
 
     /// Adds the part of a commit that is going to be decided in a section of the table to what is told of it.
