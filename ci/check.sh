@@ -30,6 +30,8 @@ ci/dependencies.sh
 ci/semver.sh
 # One name, one thing; the glossary of invariants is what the sources say.
 ci/names.py
+# The verbs of README are there, in each language.
+ci/verbs.py
 # Where packages come from is for the package clients of the machine to know.
 if git grep -nE 'https?://[a-z]' -- '*.sh' '*Makefile' .ci .github | grep -v rustup >&2; then
   exit 1
