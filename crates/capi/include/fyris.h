@@ -124,6 +124,26 @@ typedef struct fyris_term fyris_term;
 #define FYRIS_CHECK 7
 
 /**
+ * `from` does not count.
+ */
+#define FYRIS_FROM_EXCLUDED 1
+
+/**
+ * `to` does not count.
+ */
+#define FYRIS_TO_EXCLUDED 2
+
+/**
+ * From the end.
+ */
+#define FYRIS_REVERSE 4
+
+/**
+ * Keys in the places of objects.
+ */
+#define FYRIS_KEYS 8
+
+/**
  * The version of the binary interface that this header describes.
  *
  * It changes when a program compiled with an older header would no longer work, and with it the number in the name of
@@ -1686,6 +1706,99 @@ enum fyris_code fyris_table_explain(const struct fyris_table *handle,
                                     struct fyris_error *err);
 
 /**
+ * The objects of an `ordered_set` with keys from `from` to `to`, a list in order, which may be empty. NULL is an open
+ * end. `flags` are FYRIS_FROM_EXCLUDED, FYRIS_TO_EXCLUDED, FYRIS_REVERSE and FYRIS_KEYS, or 0; `limit` is how many at
+ * most, 0 for all. Of more than 512 all are as they were at one moment of the call. O(log n), and the objects.
+ *
+ * Fails with FYRIS_E_ARGUMENT (an unknown flag), FYRIS_E_TYPE, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
+ *
+ * Threads: any.
+ */
+FYRIS_MUST_USE
+enum fyris_code fyris_table_range(const struct fyris_table *handle,
+                                  const fyris_term *from,
+                                  const fyris_term *to,
+                                  uint32_t flags,
+                                  size_t limit,
+                                  fyris_term **objects,
+                                  struct fyris_error *err);
+
+/**
+ * The objects of an `ordered_set` whose keys begin alike, as `fyris_table_range` gives them. `prefix` is `{a, b, '_'}`,
+ * tuples of this size that begin so, `[a, b | '_']`, or a binary; `flags` are FYRIS_REVERSE and FYRIS_KEYS.
+ *
+ * Fails as `fyris_table_range`; FYRIS_E_ARGUMENT also if that is no prefix.
+ *
+ * Threads: any.
+ */
+FYRIS_MUST_USE
+enum fyris_code fyris_table_prefix(const struct fyris_table *handle,
+                                   const fyris_term *prefix,
+                                   uint32_t flags,
+                                   size_t limit,
+                                   fyris_term **objects,
+                                   struct fyris_error *err);
+
+/**
+ * Takes the objects that `fyris_table_range` would give out of an `ordered_set`. Each goes to one of several callers.
+ *
+ * Fails as `fyris_table_range`.
+ *
+ * Threads: any.
+ */
+FYRIS_MUST_USE
+enum fyris_code fyris_table_take_range(const struct fyris_table *handle,
+                                       const fyris_term *from,
+                                       const fyris_term *to,
+                                       uint32_t flags,
+                                       size_t limit,
+                                       fyris_term **objects,
+                                       struct fyris_error *err);
+
+/**
+ * Deletes the objects of an `ordered_set` with keys from `from` to `to`, each in one atomic step, and says how many in
+ * `count`. NULL is an open end; `flags` are FYRIS_FROM_EXCLUDED and FYRIS_TO_EXCLUDED.
+ *
+ * Fails as `fyris_table_range`.
+ *
+ * Threads: any.
+ */
+FYRIS_MUST_USE
+enum fyris_code fyris_table_delete_range(const struct fyris_table *handle,
+                                         const fyris_term *from,
+                                         const fyris_term *to,
+                                         uint32_t flags,
+                                         size_t *count,
+                                         struct fyris_error *err);
+
+/**
+ * The first object of an `ordered_set` at or above a key, or with the flag FYRIS_REVERSE the last at or below it; NULL
+ * if there is none. O(log n).
+ *
+ * Fails as `fyris_table_range`.
+ *
+ * Threads: any.
+ */
+FYRIS_MUST_USE
+enum fyris_code fyris_table_seek(const struct fyris_table *handle,
+                                 const fyris_term *key,
+                                 uint32_t flags,
+                                 fyris_term **object,
+                                 struct fyris_error *err);
+
+/**
+ * Takes all objects out: a list. Each goes to one of several callers; one that is put in meanwhile is taken or stays.
+ *
+ * Fails with FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
+ *
+ * Threads: any.
+ */
+FYRIS_MUST_USE
+enum fyris_code fyris_table_drain(const struct fyris_table *handle,
+                                  fyris_term **objects,
+                                  struct fyris_error *err);
+
+/**
  * The objects with a key: a list, which may be empty. Takes no lock.
  *
  * Fails with FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
@@ -1696,6 +1809,21 @@ FYRIS_MUST_USE
 enum fyris_code fyris_table_lookup(const struct fyris_table *handle,
                                    const fyris_term *key,
                                    fyris_term **objects,
+                                   struct fyris_error *err);
+
+/**
+ * A part of the object with a key, without the rest: `path` is a list of a position, from 1, and then of keys of maps and
+ * positions. NULL if there is no such part; in the bags it is one of the newest object.
+ *
+ * Fails with FYRIS_E_ARGUMENT (the path is no list), FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
+ *
+ * Threads: any.
+ */
+FYRIS_MUST_USE
+enum fyris_code fyris_table_get_in(const struct fyris_table *handle,
+                                   const fyris_term *key,
+                                   const fyris_term *path,
+                                   fyris_term **part,
                                    struct fyris_error *err);
 
 /**

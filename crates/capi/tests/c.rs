@@ -174,6 +174,11 @@ fn snapshots_stay_as_they_are() {
 }
 
 #[test]
+fn ranges_are_read_and_taken() {
+    assert_eq!(said_by("tests/c/range.c"), "range: all good\n");
+}
+
+#[test]
 fn secondary_indexes_find_objects() {
     assert_eq!(said_by("tests/c/secondary.c"), "secondary: all good\n");
 }

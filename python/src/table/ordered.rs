@@ -3,13 +3,13 @@
 use std::ops::Bound as Limit;
 
 use fyris::{Prefix, RangeOptions};
-use fyris_term::{Atom, Term};
+use fyris_term::Term;
 use pyo3::prelude::*;
 
 use super::Table;
 use super::ets::{optional, term_or};
 use crate::convert::{from_terms, text_of, to_term};
-use crate::errors::{self, BadValue};
+use crate::errors;
 
 /// The keys with start <= key < stop.
 fn ends(
@@ -38,28 +38,7 @@ fn beginning(prefix: &Bound<'_, PyAny>) -> PyResult<Prefix> {
     if let Some(text) = text_of(&term) {
         return Ok(Prefix::Tail(vec![Term::list(Vec::new())], text.into()));
     }
-    match term {
-        Term::Binary(bytes) => Ok(Prefix::Binary(bytes.to_vec())),
-        Term::List(elements) => Ok(Prefix::List(elements.into_vec())),
-        Term::Tuple(elements) => {
-            let (any, arity) = (Term::Atom(Atom::word("_")), elements.len());
-            let known = elements.iter().take_while(|element| **element != any);
-            let known: Vec<Term> = known.cloned().collect();
-            if elements[known.len()..]
-                .iter()
-                .any(|element| *element != any)
-            {
-                let text = "in a prefix fyris.Atom('_') stands behind all other elements";
-                return Err(BadValue::new_err(text));
-            }
-            let elements = known;
-            Ok(Prefix::Tuple { elements, arity })
-        }
-        other => Err(BadValue::new_err(format!(
-            "{} begins no keys: a str, bytes, a list, or a tuple with fyris.Atom('_') for each further element does",
-            other.brief(60)
-        ))),
-    }
+    Prefix::of_pattern(&term).map_err(errors::store)
 }
 
 #[pymethods]

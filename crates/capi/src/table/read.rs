@@ -35,6 +35,41 @@ pub unsafe extern "C" fn fyris_table_lookup(
     })
 }
 
+/// A part of the object with a key, without the rest: `path` is a list of a position, from 1, and then of keys of maps and
+/// positions. NULL if there is no such part; in the bags it is one of the newest object.
+///
+/// Fails with FYRIS_E_ARGUMENT (the path is no list), FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
+///
+/// Threads: any.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_table_get_in(
+    handle: *const fyris_table,
+    key: *const fyris_term,
+    path: *const fyris_term,
+    part: *mut *mut fyris_term,
+    err: *mut fyris_error,
+) -> fyris_code {
+    call(err, || {
+        let out = place(part)?;
+        // SAFETY: HANDLE: the table and the terms.
+        let (table, key, path) = unsafe {
+            let path = term(path, "the path")?;
+            (table(handle)?, term(key, "the key")?, path)
+        };
+        let Term::List(path) = path else {
+            return Err(Failure::new(
+                FYRIS_E_ARGUMENT,
+                format!("{}: the path is no list", path.brief(60)),
+            ));
+        };
+        let found = table.get_in(key, path)?;
+        // SAFETY: OUT.
+        unsafe { out.put(found.map_or(std::ptr::null_mut(), boxed)) };
+        Ok(())
+    })
+}
+
 /// The objects that have a value by a secondary index: a list, which may be empty, in the order of their keys, in the
 /// bags those of one key in the order of their insertion. `index` is the name of one that the table was made with: the
 /// option `{secondary, Name, Value}` of `fyris_table_new`. Values are equal if they are of the same type: 1 and 1.0 are

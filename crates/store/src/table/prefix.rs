@@ -50,6 +50,42 @@ pub enum Prefix {
 }
 
 impl Prefix {
+    /// Returns the prefix that a pattern of keys means: `{a, b, '_'}`, `[a, b | '_']` (or `[a, b]`), or a binary.
+    ///
+    /// ```
+    /// # use fyris::{Prefix, term};
+    /// let all = Prefix::of_pattern(&term!({:ada, :"_", :"_"}))?;
+    /// assert_eq!(all, Prefix::Tuple { elements: vec![term!(:ada)], arity: 3 });
+    /// assert!(Prefix::of_pattern(&term!({:"_", :ada})).is_err());
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadArgument`] for another term, and for elements behind `'_'`.
+    pub fn of_pattern(pattern: &Term) -> Result<Prefix> {
+        let is_any = |term: &Term| matches!(term, Term::Atom(atom) if atom.as_str() == "_");
+        match pattern {
+            Term::Tuple(elements) => {
+                let arity = elements.len();
+                let known = elements.iter().position(is_any).unwrap_or(arity);
+                if elements[known..].iter().all(is_any) {
+                    let elements = elements[..known].to_vec();
+                    return Ok(Prefix::Tuple { elements, arity });
+                }
+            }
+            Term::List(elements) => return Ok(Prefix::List(elements.to_vec())),
+            Term::Improper(elements, tail) if is_any(tail) => {
+                return Ok(Prefix::List(elements.to_vec()));
+            }
+            Term::Binary(bytes) => return Ok(Prefix::Binary(bytes.to_vec())),
+            _ => {}
+        }
+        let text = pattern.brief(60);
+        let known = "a prefix is {a, b, '_'}, [a, b | '_'] or a binary";
+        Err(Error::BadArgument(format!("{text}: {known}")))
+    }
+
     /// Returns the span of the keys. O(size of the prefix).
     pub(crate) fn span(&self) -> Result<Span> {
         match self {

@@ -40,7 +40,7 @@ pub(crate) fn prefix(session: &mut Session, args: Vec<Term>) -> Result<(), Shell
     let (table, pattern) = session.table_and_one(before, PREFIX)?;
     let mut wanted = Wanted::all();
     wanted.words(rest.into_iter(), PREFIX)?;
-    let cursor = table.prefix_cursor(&prefix_of(pattern)?, wanted.options())?;
+    let cursor = table.prefix_cursor(&Prefix::of_pattern(&pattern)?, wanted.options())?;
     show(session, &table, cursor, &wanted)
 }
 
@@ -197,33 +197,6 @@ fn show(
         Ok(ready.next())
     };
     session.show_found(wanted.limit, next).map(|_| ())
-}
-
-/// Returns the prefix that a typed pattern means, which has `'_'` behind the known elements.
-fn prefix_of(pattern: Term) -> Result<Prefix, ShellError> {
-    let anything = |term: &Term| is_word(term, "_");
-    match pattern {
-        Term::Tuple(mut elements) => {
-            let arity = elements.len();
-            let known = elements.iter().position(anything).unwrap_or(arity);
-            let open = elements.split_off(known);
-            if !open.iter().all(anything) {
-                let problem = "in a prefix nothing but '_' comes behind '_'";
-                return Err(Session::usage(problem, PREFIX));
-            }
-            Ok(Prefix::Tuple {
-                elements: elements.into_vec(),
-                arity,
-            })
-        }
-        Term::List(elements) => Ok(Prefix::List(elements.into_vec())),
-        Term::Improper(elements, tail) if anything(&tail) => Ok(Prefix::List(elements.into_vec())),
-        Term::Binary(bytes) => Ok(Prefix::Binary(bytes.to_vec())),
-        other => {
-            let problem = format!("{other} is no prefix: a tuple, a list or a binary is");
-            Err(Session::usage(problem, PREFIX))
-        }
-    }
 }
 
 // ---- what is wanted of a range

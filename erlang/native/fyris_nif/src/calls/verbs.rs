@@ -113,12 +113,7 @@ pub(super) fn range(env: Env, args: &[Term]) -> Reply {
 
 /// Implements `prefix(Table, Prefix, Back, KeysOnly)`: returns a place for [`range_slice`].
 pub(super) fn prefix(env: Env, args: &[Term]) -> Reply {
-    let prefix = term::read(env, args[1])?;
-    let text = prefix.brief(60);
-    let prefix = read_prefix(prefix).ok_or_else(|| {
-        let known = "a prefix is {a, b, '_'}, [a, b | '_'] or a binary";
-        Error::BadArgument(format!("{text}: {known}"))
-    })?;
+    let prefix = Prefix::of_pattern(&term::read(env, args[1])?)?;
     let options = range_options(env, args[2], args[3])?;
     tables::with(env, args[0], |table, _| {
         make_place(env, table.prefix_cursor(&prefix, options)?, args[3])
@@ -131,28 +126,6 @@ fn make_place(env: Env, cursor: RangeCursor, keys_only: Term) -> Reply {
         keys_only: super::boolean(env, keys_only)?,
     };
     Ok(load::wrap(env, place))
-}
-
-fn is_any(term: &Owned) -> bool {
-    matches!(term, Owned::Atom(atom) if atom.as_str() == "_")
-}
-
-/// Reads `{A, B, '_'}`, `[A, B | '_']` or a binary.
-fn read_prefix(term: Owned) -> Option<Prefix> {
-    match term {
-        Owned::Tuple(mut elements) => {
-            let arity = elements.len();
-            let known = elements.iter().position(is_any).unwrap_or(arity);
-            let open = elements.split_off(known);
-            open.iter().all(is_any).then_some(Prefix::Tuple {
-                elements: elements.into_vec(),
-                arity,
-            })
-        }
-        Owned::Improper(elements, tail) if is_any(&tail) => Some(Prefix::List(elements.into_vec())),
-        Owned::Binary(bytes) => Some(Prefix::Binary(bytes.to_vec())),
-        _ => None,
-    }
 }
 
 /// Implements `range_slice(Table, Place, List, Limit)`: returns up to `Limit` objects or keys in front of the list, the
