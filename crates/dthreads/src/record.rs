@@ -283,6 +283,14 @@ operations! {
     Atomic = "atomic_begin",
     /// `fyris_dthreads_atomic_end`.
     AtomicEnd = "atomic_end",
+    /// `flockfile`, and a call of stdio, which locks its stream.
+    Stream = "flockfile",
+    /// `funlockfile`, and the end of a call of stdio.
+    StreamEnd = "funlockfile",
+    /// `setenv` and its kin.
+    Environment = "setenv",
+    /// The end of a call of `setenv` or its kin.
+    EnvironmentEnd = "(setenv)",
     /// Back from a system call.
     Back = "(back)",
 }

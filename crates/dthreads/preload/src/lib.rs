@@ -10,7 +10,8 @@
 //! as CONVERSION rebuilt it (section 5): since segments isolate, no fence is needed before commits.
 //!
 //! Each folder uses those above it only: `system`, a process by itself; `shared`, what all have in common; `turn`, the
-//! order; then what programs call, in turns: `calls`, which are not about threads; `sync`, locks; `threads`. On these
+//! order; then what programs call, in turns: `calls`, which are not about threads; `sync`, locks; `common`,
+//! what libc keeps for the program as a whole; `threads`. On these
 //! `c11`, the same under other names, `program`, calls about the program as a whole, and `refused`, what none may call;
 //! `exports` has the calls that are turns as programs find them, and `start` is where the loader begins.
 //!
@@ -44,6 +45,7 @@
 
 mod c11;
 mod calls;
+mod common;
 mod exports;
 mod program;
 mod refused;

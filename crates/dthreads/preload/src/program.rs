@@ -1,36 +1,23 @@
 //! Calls about a process that a thread must not see as its own: signals, ids, the end; and what has to be noted about
 //! it.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::{c_char, c_int, c_void};
 
 use fyris_dthreads_tools::record::Operation;
 use libc::EINVAL;
 
 use crate::shared::control::{STATUS, changed, control};
 use crate::shared::end;
-use crate::system::{LOCAL, Stage, apart, mask, output, real, site, sys};
+use crate::system::{LOCAL, Stage, apart, mask, real, site, sys};
+use crate::threads::keys;
 use crate::turn::{log, token};
 
-/// Functions that change what a process has for itself (invariant IMAGE): each is libc's, and noted.
-macro_rules! noted {
-    ($($name:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
-        $(
-            #[cfg_attr(not(test), unsafe(no_mangle))]
-            unsafe extern "C" fn $name($($argument: $type),*) -> $result {
-                changed();
-                // SAFETY: as the caller promises.
-                unsafe { real::$name()($($argument),*) }
-            }
-        )*
-    };
-}
-
-noted! {
-    dlopen(file: *const std::ffi::c_char, flags: c_int) -> *mut c_void;
-    setlocale(category: c_int, name: *const std::ffi::c_char) -> *mut std::ffi::c_char;
-    setenv(name: *const std::ffi::c_char, value: *const std::ffi::c_char, over: c_int) -> c_int;
-    unsetenv(name: *const std::ffi::c_char) -> c_int;
-    putenv(text: *mut std::ffi::c_char) -> c_int;
+/// libc's, and noted: it changes what a process has for itself (invariant IMAGE).
+#[cfg_attr(not(test), unsafe(no_mangle))]
+unsafe extern "C" fn dlopen(file: *const c_char, flags: c_int) -> *mut c_void {
+    changed();
+    // SAFETY: as the caller promises.
+    unsafe { real::dlopen()(file, flags) }
 }
 
 #[cfg_attr(not(test), unsafe(no_mangle))]
@@ -138,6 +125,9 @@ extern "C" fn getpid() -> libc::pid_t {
 
 #[cfg_attr(not(test), unsafe(no_mangle))]
 unsafe extern "C" fn exit(status: c_int) -> ! {
+    if LOCAL.on() && !LOCAL.is_inside() {
+        keys::destroy_thread_locals();
+    }
     begin_exit(status);
     // SAFETY: libc's function.
     unsafe { real::exit()(status) }
@@ -170,7 +160,6 @@ pub(crate) fn begin_exit(status: c_int) {
     apart(|| {
         let turn = token::take(Operation::Exit, status as u64);
         end::decide(STATUS | status as u32 & 0xff);
-        output::flush();
         turn.keep();
         LOCAL.stage.set(Stage::Ending);
         log::count_faults();

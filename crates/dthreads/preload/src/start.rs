@@ -11,7 +11,7 @@ use crate::program;
 use crate::shared::control::{control, keep_record, record};
 use crate::shared::end;
 use crate::shared::memory::{self, STACK_TOP};
-use crate::system::{Inside, LOCAL, image, mask, noise, output, real, stack, sys};
+use crate::system::{Inside, LOCAL, image, mask, noise, real, stack, sys};
 use crate::threads::about;
 use crate::turn::{fence, log, token};
 
@@ -97,6 +97,7 @@ fn set_up() {
     }
     image::find_ours();
     image::find_code();
+    image::find_resolver();
     image::list_modules(record());
     // Only now: a run without a memory has no record.
     record().magic.set(MAGIC);
@@ -104,7 +105,6 @@ fn set_up() {
     end::watch();
     mask::note();
     about::note_name();
-    output::find();
     // Programs that this one starts are ordinary ones.
     for name in [
         c"LD_PRELOAD",

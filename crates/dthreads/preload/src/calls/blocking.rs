@@ -46,7 +46,7 @@ fn make<R>(
 }
 
 /// Returns whether a call for input would wait for it: nothing is there, and the descriptor says nothing else.
-fn would_wait(file: c_int) -> bool {
+pub(crate) fn would_wait(file: c_int) -> bool {
     let mut one = pollfd {
         fd: file,
         events: POLLIN as c_short,
@@ -64,6 +64,21 @@ fn would_wait(file: c_int) -> bool {
         ) == 0
             && libc::syscall(libc::SYS_fcntl, file, libc::F_GETFL) as c_int & libc::O_NONBLOCK == 0
     }
+}
+
+/// Waits until there is input of a descriptor, outside of the ring.
+pub(crate) fn wait_for_input(file: c_int) {
+    let mut one = pollfd {
+        fd: file,
+        events: POLLIN as c_short,
+        revents: 0,
+    };
+    let wait = || {
+        let forever = ptr::null::<timespec>();
+        // SAFETY: a plain system call; a struct of this frame.
+        unsafe { libc::syscall(libc::SYS_ppoll, &raw mut one, 1, forever, 0, 8) }
+    };
+    make(Operation::Read, file as u64, || true, wait);
 }
 
 static NOW: timespec = timespec {

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use fyris_dthreads_tools::record::{Header, Number, THREADS};
 use fyris_sync::atomic::AtomicU32;
 
+use crate::shared::variables::WORDS;
 use crate::system::{LOCAL, sys};
 
 /// Keys of thread-specific data, as many as glibc has.
@@ -154,6 +155,9 @@ pub(crate) struct Control {
     pub(crate) earliest: Number,
     /// Bytes of the heap that were given to arenas.
     pub(crate) heap: Number,
+    /// The variables of libc that threads share, and their last change.
+    pub(crate) variables: [Number; WORDS],
+    pub(crate) variables_version: Number,
     pub(crate) held: Number,
     pub(crate) holds: [Held; HELD],
     pub(crate) keys: [Key; KEYS],

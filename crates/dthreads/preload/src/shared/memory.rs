@@ -15,7 +15,7 @@ use std::ops::Range;
 use fyris_segment::{Choice, Error, Options, Segment, Tracking, Updated};
 
 use crate::shared::control::{Thread, control, record};
-use crate::shared::{conflicts, end};
+use crate::shared::{conflicts, end, variables};
 use crate::system::{LOCAL, Lent, Solo, real, sys};
 
 pub(crate) use fyris_segment::PAGE;
@@ -81,6 +81,7 @@ pub(crate) fn make(
     if wants_conflicts {
         conflicts::look(max);
     }
+    variables::find(globals);
     MEMORY.put(Memory {
         segment,
         places: globals.to_vec(),
@@ -143,6 +144,7 @@ pub(crate) fn update() {
             Err(error) => fail("update", &error),
         }
     });
+    variables::update();
     row.update.add(real::now() - start);
 }
 
@@ -150,6 +152,7 @@ pub(crate) fn update() {
 pub(crate) fn commit() -> usize {
     let row = &record().threads[LOCAL.me.get()];
     let start = real::now();
+    variables::commit();
     let published = MEMORY.with(|memory| {
         memory.find_ranges();
         let done = memory.segment.scan_only(&memory.ranges);

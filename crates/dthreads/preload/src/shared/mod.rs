@@ -1,9 +1,10 @@
 //! What all processes of a program have in common: the library's words (`control`), by which they end together (`end`);
-//! the program's memory (`memory`, with `conflicts`), and blocks of the heap in it (`arena`). Uses `system`. Nothing
-//! here takes the token: it is the caller's.
+//! the program's memory (`memory`, with `conflicts`, and `variables` of libc), and blocks of the heap in it (`arena`).
+//! Uses `system`. Nothing here takes the token: it is the caller's.
 
 pub(crate) mod arena;
 mod conflicts;
 pub(crate) mod control;
 pub(crate) mod end;
 pub(crate) mod memory;
+pub(crate) mod variables;

@@ -63,7 +63,7 @@ pub(crate) fn lock_as(operation: Operation, lock: u64, kind: i32, until: u64) ->
     })
 }
 
-pub(super) fn try_lock_as(operation: Operation, lock: u64, kind: i32) -> c_int {
+pub(crate) fn try_lock_as(operation: Operation, lock: u64, kind: i32) -> c_int {
     in_turn(operation, lock, |_| match held::find(lock) {
         None => {
             held::add(lock, LOCAL.me.get() as u64);

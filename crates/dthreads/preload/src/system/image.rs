@@ -3,17 +3,21 @@
 //!
 //! Globals of the program and of its libraries are shared. Those of libc, of the loader and of this library stay
 //! private to each process: there they are what a process needs to run. Thread-local variables are private by nature; a
-//! new thread's process inherits its creator's, so they are given their initial values again.
+//! new thread's process inherits its creator's, so they are given their initial values again, libc's too.
 
+use std::cell::UnsafeCell;
 use std::ffi::{CStr, c_int, c_void};
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
 use std::ptr;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 use fyris_dthreads_tools::record::{Header, MODULES, PATH};
 
 use libc::{Elf64_Phdr, dl_phdr_info};
+
+use crate::system::local::Solo;
+use crate::system::real;
 
 const PAGE: usize = 4096;
 
@@ -219,10 +223,39 @@ pub(crate) fn offset_in_code(address: u64) -> Option<u64> {
     None
 }
 
+/// libc's `LC_GLOBAL_LOCALE`.
+const GLOBAL_LOCALE: libc::locale_t = ptr::without_provenance_mut(usize::MAX);
+
+/// Where libc has the address of its resolver's state, of each thread; and that state of this process's threads.
+static RESOLVER: AtomicPtr<*mut c_void> = AtomicPtr::new(ptr::null_mut());
+static STATE: Solo<UnsafeCell<[u8; 1024]>> = Solo::new(UnsafeCell::new([0; 1024]));
+
+/// Finds the resolver, before the program begins.
+pub(crate) fn find_resolver() {
+    // Relaxed: stored before there is a second thread.
+    RESOLVER.store(real::variable(c"__resp").cast(), Ordering::Relaxed);
+}
+
+/// Gives all thread-local variables what a new thread has: its creator's are there.
+pub(crate) fn begin_thread() {
+    reset_thread_locals();
+    // Relaxed: as in `find_resolver`.
+    let resolver = RESOLVER.load(Ordering::Relaxed);
+    // SAFETY: the library's variable, libc's own of this thread, and libc's function. The state is larger than libc's.
+    unsafe {
+        STATE.get().write([0; 1024]);
+        if !resolver.is_null() {
+            resolver.write(STATE.get().cast());
+        }
+        // Sets what depends on the locale, too.
+        libc::uselocale(GLOBAL_LOCALE);
+    }
+}
+
 /// Gives the thread-local variables of the program and its libraries their initial values.
-pub(crate) fn reset_thread_locals() {
+fn reset_thread_locals() {
     each(|info, headers| {
-        if info.dlpi_tls_data.is_null() || stays_apart(info, headers) {
+        if info.dlpi_tls_data.is_null() || is_this(info, headers) {
             return;
         }
         let Some(header) = headers.iter().find(|header| header.p_type == libc::PT_TLS) else {

@@ -1,12 +1,12 @@
 //! A process by itself: calls of the kernel (`sys`) and of libc (`real`), what the loader has mapped (`image`), what a
-//! process has for itself (`local`, `private`, `stack`, `mask`, `output`, `noise`), where the program has called from
-//! (`site`). Knows no other process.
+//! process has for itself (`local`, `private`, `stack`, `mask`, `noise`), where the program has called from (`site`),
+//! what is done around a call of libc (`around`). Knows no other process.
 
+pub(crate) mod around;
 pub(crate) mod image;
 mod local;
 pub(crate) mod mask;
 pub(crate) mod noise;
-pub(crate) mod output;
 pub(crate) mod private;
 pub(crate) mod real;
 pub(crate) mod site;

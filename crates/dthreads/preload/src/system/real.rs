@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use crate::system::sys;
 
 /// Returns the next definition of a symbol after this library's.
-fn next(name: &CStr, found: &AtomicPtr<c_void>) -> *mut c_void {
+pub(crate) fn next(name: &CStr, found: &AtomicPtr<c_void>) -> *mut c_void {
     // Relaxed: the same address is found however often one looks.
     let known = found.load(Ordering::Relaxed);
     if !known.is_null() {
@@ -23,6 +23,12 @@ fn next(name: &CStr, found: &AtomicPtr<c_void>) -> *mut c_void {
     // Relaxed: as above.
     found.store(address, Ordering::Relaxed);
     address
+}
+
+/// Returns where a variable of libc is, or of the program in its place; null if there is none.
+pub(crate) fn variable(name: &CStr) -> *mut c_void {
+    // SAFETY: a name; the loader looks it up.
+    unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) }
 }
 
 macro_rules! real {
@@ -73,10 +79,8 @@ real! {
     sigsuspend: unsafe extern "C" fn(*const libc::sigset_t) -> c_int,
     pause: unsafe extern "C" fn() -> c_int,
     dlopen: unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void,
-    setlocale: unsafe extern "C" fn(c_int, *const c_char) -> *mut c_char,
-    setenv: unsafe extern "C" fn(*const c_char, *const c_char, c_int) -> c_int,
     unsetenv: unsafe extern "C" fn(*const c_char) -> c_int,
-    putenv: unsafe extern "C" fn(*mut c_char) -> c_int,
+    tzset: unsafe extern "C" fn(),
     syscall: unsafe extern "C" fn(std::ffi::c_long, usize, usize, usize, usize, usize, usize) -> std::ffi::c_long,
     pthread_attr_getdetachstate: unsafe extern "C" fn(*const libc::pthread_attr_t, *mut c_int) -> c_int,
     pthread_attr_getstacksize: unsafe extern "C" fn(*const libc::pthread_attr_t, *mut usize) -> c_int,

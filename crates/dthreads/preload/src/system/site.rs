@@ -17,6 +17,12 @@ pub(crate) fn both() -> [usize; 2] {
     SITE.each_ref().map(Cell::get)
 }
 
+/// Notes the address that a call returns to, and the stack pointer in it.
+pub(crate) fn note(address: usize, stack: usize) {
+    SITE[0].set(address);
+    SITE[1].set(stack);
+}
+
 /// Notes another address: 0 for what the library does by itself.
 pub(crate) fn set(address: u64) {
     SITE[0].set(address as usize);

@@ -37,9 +37,14 @@ pub(crate) fn forget() {
     VALUES.iter().for_each(|value| value.value.set(ptr::null()));
 }
 
+/// Calls the destructors of the C++ variables of this thread.
+pub(crate) fn destroy_thread_locals() {
+    thread_locals::destroy();
+}
+
 /// Calls the destructors of the values of this thread, and of its C++ variables.
 pub(crate) fn destroy() {
-    thread_locals::destroy();
+    destroy_thread_locals();
     for _ in 0..ROUNDS {
         let mut any = false;
         for (key, value) in control().keys.iter().zip(VALUES.iter()) {

@@ -15,7 +15,7 @@ use crate::shared::control::{STATUS, Thread, control, record, state};
 use crate::shared::end::{self, DEATH};
 use crate::shared::memory;
 use crate::system::stack::{program, restart};
-use crate::system::{LOCAL, Solo, Stage, apart, image, mask, real, site, sys};
+use crate::system::{LOCAL, Solo, Stage, apart, around, image, mask, real, site, sys};
 use crate::threads::keys;
 use crate::turn::wait::{BEGIN, RETIRE, assign, begun, spin_or, wait_for};
 use crate::turn::{log, region, take};
@@ -125,7 +125,8 @@ fn run(slot: usize) {
     LOCAL.committed.set(0);
     mask::inherit(thread.mask.get());
     memory::begin_stack();
-    image::reset_thread_locals();
+    image::begin_thread();
+    around::forget();
     keys::forget();
     cleanup::forget();
     region::forget();
@@ -138,6 +139,7 @@ fn run(slot: usize) {
     let argument = ptr::with_exposed_provenance_mut(argument as usize);
     log::begin_faults();
     let result = program(top as usize, || {
+        sys::set_error(0);
         let result = function(argument);
         keys::destroy();
         result

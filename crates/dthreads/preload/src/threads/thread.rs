@@ -9,7 +9,7 @@ use libc::{EAGAIN, EBUSY, EDEADLK, EINVAL, ESRCH, ETIMEDOUT, pthread_attr_t, pth
 use crate::calls::heap;
 use crate::calls::time::deadline;
 use crate::shared::control::{NEVER, Thread, control, record, state};
-use crate::system::{LOCAL, apart, on, output, real, sys};
+use crate::system::{LOCAL, apart, on, real, sys};
 use crate::threads::process;
 use crate::turn::{in_turn, ring, take, token};
 
@@ -115,7 +115,6 @@ pub(crate) unsafe extern "C" fn pthread_create(
         }
         // SAFETY: the caller's variable.
         unsafe { new.write(id(slot)) };
-        output::buffer();
         count_one_more();
         token::publish();
         ring::enter(slot);

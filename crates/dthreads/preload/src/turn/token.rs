@@ -17,7 +17,7 @@ use fyris_dthreads_tools::record::{Operation, THREADS};
 
 use crate::shared::control::{NEVER, Thread, control, record, state};
 use crate::shared::{arena, memory};
-use crate::system::{LOCAL, Stage, apart, noise, output, site};
+use crate::system::{LOCAL, Stage, apart, noise, site};
 use crate::turn::wait::{BEGIN, assign, wait_for, wait_for_turn};
 use crate::turn::{fence, held, log, outside, ring, skip, watchdog};
 
@@ -108,7 +108,6 @@ impl Turn {
         if LOCAL.stage.get() == Stage::Ending {
             return self.keep();
         }
-        output::flush();
         outside::admit();
         wake_due();
         let next = control().thread(me).next.get() as usize;
@@ -155,7 +154,6 @@ impl Turn {
         thread.timed_out.set(0);
         control.order.add(1);
         thread.order.set(control.order.get());
-        output::flush();
         self.publish();
         leave(state::ASLEEP);
         self.event.ended();
@@ -165,7 +163,6 @@ impl Turn {
 
     /// Leaves the ring for a system call that may last, which one of the signals `accepts` ends. [`come_back`] follows.
     pub(crate) fn step_out(self, accepts: u64) {
-        output::flush();
         self.publish();
         outside::begin(accepts);
         leave(state::OUTSIDE);
@@ -174,7 +171,6 @@ impl Turn {
 
     /// Ends the thread: leaves the ring for good. The process has no token and no thread then.
     pub(crate) fn end(self, to: u64) {
-        output::flush();
         self.publish();
         leave(to);
         self.event.ended();

@@ -273,6 +273,27 @@ fn lines_and_addresses_agree() {
     }
 }
 
+/// Standard output appears once however many threads are created after a line; what several threads write to a stream,
+/// or read from it, is whole.
+#[test]
+fn streams_lock_themselves() {
+    for threads in ["2", "4", "8"] {
+        agree_with_plain("streams", &[threads, "40"]);
+    }
+    if let Some(folder) = bench() {
+        let run = run(folder, "streams", &["4", "40", "pipe"], 1).expect("a run");
+        assert!(run.status.success() && run.output.ends_with(b"all good\n"));
+    }
+}
+
+/// The environment, locales, time zones, and what a thread begins with.
+#[test]
+fn what_libc_keeps_is_shared_or_private_as_a_whole() {
+    for threads in ["2", "4", "8"] {
+        agree_with_plain("places", &[threads, "20"]);
+    }
+}
+
 #[test]
 fn calls_with_a_time_agree() {
     for threads in ["2", "4", "8"] {

@@ -1,0 +1,68 @@
+/* What libc keeps for itself: the environment is shared, locales and time zones are whole in each thread, and a thread
+   begins with nothing of its creator's. */
+#define _GNU_SOURCE
+#include "common.h"
+#include <assert.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <locale.h>
+#include <time.h>
+extern char **environ;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static locale_t utf8;
+static void *begins(void *id) {
+  assert(uselocale(0) == LC_GLOBAL_LOCALE && errno == 0 && dlerror() == NULL);
+  uselocale(utf8);
+  assert(MB_CUR_MAX == 6);
+  uselocale(LC_GLOBAL_LOCALE);
+  assert(MB_CUR_MAX == 1);
+  return id;
+}
+static void *sets(void *id) {
+  for (int i = 0; i < rounds; i++) {
+    char name[40], value[40];
+    snprintf(name, sizeof name, "FYRIS_%d_%d", (int)(intptr_t)id, i);
+    snprintf(value, sizeof value, "%d", i);
+    pthread_mutex_lock(&lock);
+    assert(setenv(name, "0", 1) == 0 && setenv(name, value, 1) == 0 && setenv(name, "1", 0) == 0);
+    assert(!strcmp(getenv(name), value));
+    if (i % 3 == 0) assert(unsetenv(name) == 0 && !getenv(name));
+    setenv("TZ", i % 2 ? "EST5EDT" : "CET-1CEST", 1);
+    time_t now = 0;
+    struct tm parts;
+    tzset(), localtime_r(&now, &parts);
+    strftime(value, sizeof value, "%H %Z", &parts);
+    assert(i % 2 ? !strcmp(value, "19 EST") : !strcmp(value, "01 CET"));
+    assert(setlocale(LC_ALL, i % 2 ? "C.UTF-8" : "C"));
+    locale_t own = newlocale(LC_ALL_MASK, "C.UTF-8", 0);
+    freelocale(duplocale(own)), freelocale(own);
+    pthread_mutex_unlock(&lock);
+  }
+  setlocale(LC_ALL, "C");
+  return NULL;
+}
+/* A thread sees what others have set. */
+static void *sees(void *id) {
+  time_t now = 0;
+  assert(!strcmp(getenv("TZ"), "UTC0") && localtime(&now)->tm_hour == 0);
+  return id;
+}
+int main(int count, char **arguments) {
+  start(count, arguments);
+  utf8 = newlocale(LC_ALL_MASK, "C.UTF-8", 0);
+  assert(utf8);
+  uselocale(utf8);
+  dlopen("/no such library", RTLD_NOW);
+  errno = EINVAL;
+  run(begins);
+  run(sets);
+  int variables = 0;
+  for (char **at = environ; *at; at++) variables += !strncmp(*at, "FYRIS_", 6);
+  printf("%d variables, %d forms\n", variables, (int)MB_CUR_MAX);
+  static char own[] = "TZ=UTC0";
+  assert(putenv(own) == 0 && getenv("TZ") == own + 3 && setenv("A=B", "", 1) == -1 && errno == EINVAL);
+  run(sees);
+  assert(clearenv() == 0 && !getenv("TZ") && setenv("TZ", "UTC0", 1) == 0);
+  run(sees);
+  printf("all good\n");
+}
