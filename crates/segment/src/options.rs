@@ -84,6 +84,8 @@ pub struct Options {
     pub(crate) mode: u32,
     pub(crate) group: Option<u32>,
     pub(crate) private: Vec<Range<usize>>,
+    /// Of the segment that was checked out by them ([`Segment::defer`](crate::Segment::defer)).
+    pub(crate) deferred: Vec<Range<usize>>,
     pub(crate) places: Vec<Placement>,
     pub(crate) in_place: bool,
     pub(crate) foreign_writes: bool,
@@ -121,6 +123,7 @@ impl Default for Options {
             mode: MODE,
             group: None,
             private: Vec::new(),
+            deferred: Vec::new(),
             places: Vec::new(),
             in_place: false,
             foreign_writes: false,

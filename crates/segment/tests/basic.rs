@@ -288,6 +288,42 @@ fn growth_reaches_everybody() {
     }
 }
 
+/// In parts, in two processes; a third checks out what is left.
+#[test]
+fn what_is_deferred_is_tracked_from_then_on() {
+    for tracking in trackings() {
+        let name = Name::new("deferred");
+        let options = Options::new().tracking(tracking).max_size(20 * PAGE);
+        let (mut a, mut b) = (name.open(PAGE, &options), name.open(0, &options));
+        for segment in [&mut a, &mut b] {
+            segment.defer(2 * PAGE..5 * PAGE).unwrap();
+            let there = segment.defer(0..PAGE);
+            assert!(matches!(there, Err(Error::BadArgument(_))));
+            let part = segment.defer(6 * PAGE..6 * PAGE + 1);
+            assert!(matches!(part, Err(Error::BadArgument(_))));
+            let beyond = segment.defer(20 * PAGE..21 * PAGE);
+            assert!(matches!(beyond, Err(Error::OutOfRange { .. })));
+        }
+        a.grow(6 * PAGE).unwrap();
+        b.update().unwrap();
+        a.as_mut_slice()[5 * PAGE] = 5;
+        for page in [3, 4, 2] {
+            for segment in [&mut a, &mut b] {
+                segment.track(page * PAGE..(page + 1) * PAGE).unwrap();
+            }
+            a.as_mut_slice()[page * PAGE] = page as u8;
+            a.commit().unwrap();
+            b.update().unwrap();
+            assert_eq!(a.as_slice(), b.as_slice());
+            b.as_mut_slice()[page * PAGE + 1] = 7;
+            b.commit().unwrap();
+            a.update().unwrap();
+            assert_eq!(a.as_slice()[page * PAGE + 1], 7);
+            assert_eq!(a.origin().checkout().unwrap().as_slice(), a.as_slice());
+        }
+    }
+}
+
 #[test]
 fn a_laggard_is_cut_off_and_catches_up() {
     let name = Name::new("laggard");

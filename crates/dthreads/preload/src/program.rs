@@ -7,7 +7,7 @@ use fyris_dthreads_tools::record::Operation;
 use libc::EINVAL;
 
 use crate::shared::control::{STATUS, changed, control};
-use crate::shared::end;
+use crate::shared::{end, stacks};
 use crate::system::{LOCAL, Stage, apart, mask, real, site, sys};
 use crate::threads::keys;
 use crate::turn::{log, token};
@@ -30,9 +30,18 @@ unsafe extern "C" fn sigaction(
         // SAFETY: as the caller promises.
         return unsafe { own_action(signal, new.as_ref(), old.as_mut()) };
     }
+    if signal == libc::SIGSEGV && !new.is_null() {
+        stacks::leave_faults();
+    }
     changed();
     // SAFETY: as the caller promises.
-    unsafe { real::sigaction()(signal, new, old) }
+    unsafe {
+        let done = real::sigaction()(signal, new, old);
+        if !old.is_null() && stacks::is_own((*old).sa_sigaction) {
+            old.write_bytes(0, 1);
+        }
+        done
+    }
 }
 
 /// Answers for a signal of the library's own as if nothing was set for it. Programs that ask for the actions of all
@@ -66,9 +75,15 @@ unsafe extern "C" fn signal(number: c_int, handler: libc::sighandler_t) -> libc:
             _ => libc::SIG_ERR,
         };
     }
+    if number == libc::SIGSEGV {
+        stacks::leave_faults();
+    }
     changed();
     // SAFETY: as the caller promises.
-    unsafe { real::signal()(number, handler) }
+    match unsafe { real::signal()(number, handler) } {
+        old if stacks::is_own(old) => libc::SIG_DFL,
+        old => old,
+    }
 }
 
 /// Masks of the program never hold back the library's signals.

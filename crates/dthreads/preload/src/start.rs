@@ -11,6 +11,7 @@ use crate::program;
 use crate::shared::control::{control, keep_record, record};
 use crate::shared::end;
 use crate::shared::memory::{self, STACK_TOP};
+use crate::shared::stacks;
 use crate::system::{Inside, LOCAL, image, mask, noise, real, stack, sys};
 use crate::threads::about;
 use crate::turn::{fence, log, token};
@@ -70,7 +71,8 @@ fn set_up() {
     LOCAL.time.set(time::EPOCH);
     let number = |name| sys::variable(name).and_then(|text| text.parse::<usize>().ok());
     let limit = number(c"FYRIS_DTHREADS_THREADS").unwrap_or(THREADS);
-    control.limit.set(limit.clamp(1, THREADS) as u64);
+    let limit = limit.clamp(1, THREADS);
+    control.limit.set(limit as u64);
     let heap = number(c"FYRIS_DTHREADS_HEAP")
         .unwrap_or(HEAP)
         .next_multiple_of(4096);
@@ -88,7 +90,7 @@ fn set_up() {
         fence::build();
     }
     let conflicts = sys::variable(c"FYRIS_DTHREADS_CONFLICTS").is_some();
-    if let Err(error) = memory::make(&image::globals(), heap, conflicts) {
+    if let Err(error) = memory::make(&image::globals(), heap, limit, conflicts) {
         sys::say(format_args!(
             "cannot make the program's memory: {error} (userfaultfd with WP_ASYNC is needed: Linux 6.7, and no \
              container that forbids it)"
@@ -103,6 +105,7 @@ fn set_up() {
     record().magic.set(MAGIC);
     control.thread(0).stack_low.set(STACK_TOP as u64);
     end::watch();
+    stacks::watch();
     mask::note();
     about::note_name();
     // Programs that this one starts are ordinary ones.

@@ -72,6 +72,8 @@ pub(crate) struct WorkCopy {
     commits: u32,
     /// Pages that are never committed nor tracked, and the others, which are scanned.
     private: Vec<Range<usize>>,
+    /// Pages that are not tracked yet.
+    deferred: Vec<Range<usize>>,
     tracked: Vec<Span>,
     /// The parts of `tracked` that `collect` looks at; none: all of it.
     scanned: Vec<Span>,
@@ -127,6 +129,7 @@ impl WorkCopy {
             heat: Vec::new(),
             commits: 1,
             private,
+            deferred: Vec::new(),
             tracked: Vec::new(),
             scanned: Vec::new(),
         })
@@ -172,12 +175,39 @@ impl WorkCopy {
         if matches!(self.tracker, Tracker::Declared) {
             return Ok(());
         }
-        self.heat.resize(range.end, Heat::default());
-        for part in without(range, &self.private) {
+        self.heat
+            .resize(range.end.max(self.heat.len()), Heat::default());
+        let holes = [&self.private[..], &self.deferred].concat();
+        for part in without(range, &holes) {
             self.set_protected(part.clone(), true)?;
             self.tracked.extend(self.spans(part));
         }
         Ok(())
+    }
+
+    /// Leaves pages out that are armed from now on.
+    pub(crate) fn defer(&mut self, pages: Range<usize>) {
+        self.deferred.push(pages);
+    }
+
+    /// Returns the first `pages` pages without the deferred ones, in their order.
+    pub(crate) fn not_deferred(&self, pages: usize) -> impl Iterator<Item = usize> + use<> {
+        without(0..pages, &self.deferred).into_iter().flatten()
+    }
+
+    /// Starts to track the deferred pages of `range`, of which those below `armed` were to be armed.
+    pub(crate) fn track(&mut self, range: Range<usize>, armed: usize) -> Result<()> {
+        let before = std::mem::take(&mut self.deferred);
+        let cut =
+            |hole: &Range<usize>| hole.start.max(range.start)..hole.end.min(range.end.min(armed));
+        let late: Vec<_> = before.iter().map(cut).collect();
+        let rest = before.into_iter();
+        self.deferred = rest
+            .flat_map(|hole| without(hole, std::slice::from_ref(&range)))
+            .collect();
+        late.into_iter()
+            .filter(|part| !part.is_empty())
+            .try_for_each(|part| self.arm(part))
     }
 
     /// Returns the spans in which pages are tracked.
@@ -410,7 +440,7 @@ impl Tracker {
 }
 
 /// Returns the parts of `range` that are in none of `holes`.
-fn without(range: Range<usize>, holes: &[Range<usize>]) -> Vec<Range<usize>> {
+pub(crate) fn without(range: Range<usize>, holes: &[Range<usize>]) -> Vec<Range<usize>> {
     holes.iter().fold(vec![range], |parts, hole| {
         let cut = |part: Range<usize>| {
             let before = part.start..part.end.min(hole.start);

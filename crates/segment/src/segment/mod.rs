@@ -2,6 +2,7 @@
 
 mod commit;
 mod compact;
+mod defer;
 mod inspect;
 mod onlooker;
 mod resync;
@@ -216,6 +217,9 @@ impl Segment {
         )?;
         if !options.foreign_writes || cfg!(fyris_mutant = "segment_foreign_unheard") {
             copy.count_faults(options.one_writer);
+        }
+        for range in &options.deferred {
+            copy.defer(range.start / PAGE..range.end / PAGE);
         }
         let (slot, seen) = match trunk.writable {
             true => (trunk.claim(Process::me()?)?, Vec::new()),

@@ -105,7 +105,8 @@ impl Segment {
             true => ahead_at,
             false => self.position,
         };
-        let mut stale: Vec<usize> = (0..heads.pages)
+        let all = self.copy.not_deferred(heads.pages);
+        let mut stale: Vec<usize> = all
             .filter(|&page| heads.changed[page] > since(page))
             .collect();
         let mut candidates = std::mem::take(&mut self.prepared.candidates);
@@ -181,7 +182,8 @@ impl Segment {
         let mut pages = trunk.size()?.div_ceil(PAGE);
         let (mut frames, mut changed) =
             (vec![0; trunk.geometry.pages], vec![0; trunk.geometry.pages]);
-        for page in 0..pages {
+        // None has written to what is deferred.
+        for page in self.copy.not_deferred(pages) {
             (frames[page], changed[page]) = trunk.head(page)?;
         }
         failpoint!("heads read");

@@ -11,7 +11,7 @@ use fyris_dthreads_tools::record::Operation;
 
 use crate::shared::arena::{Arena, BlockHeader, HEADER, arena, class_of, size_of_class};
 use crate::shared::control::control;
-use crate::shared::memory::{self, HEAP, PAGE};
+use crate::shared::memory::{self, PAGE};
 use crate::system::{LOCAL, Solo, site, sys};
 use crate::turn::token;
 
@@ -113,25 +113,28 @@ fn in_turn(len: usize, take: fn(usize) -> Option<usize>) -> Option<usize> {
 
 /// Takes `len` bytes, whole pages, from the segment's end, and says so if the heap may not be as long. The token is
 /// here.
-pub(crate) fn pages_in_turn(len: usize) -> Option<usize> {
-    let start = grow(len);
-    // A program may ask for less and less until it gets it.
-    if start.is_none() && !TOLD.replace(true) {
-        let in_use = control().heap.get();
+fn pages_in_turn(len: usize) -> Option<usize> {
+    grow(len).or_else(|| say_full(len))
+}
+
+/// Says that `len` bytes are not there. A program may ask for less and less until it gets it.
+pub(crate) fn say_full<T>(len: usize) -> Option<T> {
+    if !TOLD.replace(true) {
+        let in_use = in_use();
         sys::say(format_args!(
             "the heap is full: {in_use} bytes in use, {len} more wanted (see --heap)"
         ));
     }
-    start
+    None
+}
+
+/// Returns the bytes of the heap that are not stacks.
+fn in_use() -> u64 {
+    control().heap.get() - control().stacks.get()
 }
 
 /// Takes `len` bytes, whole pages, from the segment's end. The token is here.
 fn grow(len: usize) -> Option<usize> {
-    let heap = &control().heap;
-    let start = heap.get() as usize;
-    if !memory::grow(start + len) {
-        return None;
-    }
-    heap.set((start + len) as u64);
-    Some(HEAP + start)
+    let is_room = in_use() + len as u64 <= control().heap_limit.get();
+    is_room.then(|| memory::take(len)).flatten()
 }

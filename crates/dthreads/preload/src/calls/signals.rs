@@ -12,7 +12,7 @@ use fyris_dthreads_tools::record::Operation;
 use libc::{EAGAIN, EINTR, siginfo_t, sigset_t, timespec};
 
 use crate::shared::control::{control, process_of, state};
-use crate::shared::end;
+use crate::shared::{end, stacks};
 use crate::system::mask::{SET, hold_back};
 use crate::system::sys::{self, error, fail};
 use crate::system::{LOCAL, apart, on, real};
@@ -201,7 +201,7 @@ fn handled() -> u64 {
             real::sigaction()(signal as c_int, ptr::null(), &mut action);
             action.sa_sigaction
         };
-        if handler != libc::SIG_DFL && handler != libc::SIG_IGN {
+        if ![libc::SIG_DFL, libc::SIG_IGN].contains(&handler) && !stacks::is_own(handler) {
             all |= bit(signal);
         }
     }

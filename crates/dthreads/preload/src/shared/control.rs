@@ -71,9 +71,11 @@ pub(crate) struct Thread {
     pub(crate) result: Number,
     pub(crate) function: Number,
     pub(crate) argument: Number,
-    /// Its stack, and the lowest address in use when it last had the token.
+    /// Its stack, where the closed part of that ends (`stacks.rs`), and the lowest address in use when it last had the
+    /// token.
     pub(crate) stack: Number,
     pub(crate) stack_len: Number,
+    pub(crate) closed: Number,
     pub(crate) stack_low: Number,
     /// The object that it waits for, and how (an [`Operation`](fyris_dthreads_tools::record::Operation)).
     pub(crate) waits: Number,
@@ -153,8 +155,12 @@ pub(crate) struct Control {
     pub(crate) time: Number,
     /// No sleeper has an earlier deadline.
     pub(crate) earliest: Number,
-    /// Bytes of the heap that were given to arenas.
+    /// Bytes of the heap that were given to arenas and to stacks; those of stacks; the most that others may have.
     pub(crate) heap: Number,
+    pub(crate) stacks: Number,
+    pub(crate) heap_limit: Number,
+    /// Stacks that were made or opened so far.
+    pub(crate) stack_changes: AtomicU32,
     /// The variables of libc that threads share, and their last change.
     pub(crate) variables: [Number; WORDS],
     pub(crate) variables_version: Number,

@@ -3,13 +3,14 @@
 //! Invariant **TOGETHER**: no process outlives the program. All are children of main's process, and killed when that
 //! dies; the death of one that is not the program's end is told to it by a signal, and it ends the same way.
 
+use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
 use fyris_sync::atomic::Ordering;
 
 use crate::shared::control::{SIGNAL, STATUS, control};
-use crate::system::{LOCAL, Stage, real, sys};
+use crate::system::{LOCAL, Solo, Stage, real, sys};
 
 /// The signal of a child's death. Not SIGCHLD: the program's own `wait` must not see it.
 pub(crate) const DEATH: c_int = 60;
@@ -35,7 +36,10 @@ pub(crate) fn watch() {
     handle(END, on_end);
 }
 
-fn handle(signal: c_int, function: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void)) {
+pub(super) fn handle(
+    signal: c_int,
+    function: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void),
+) {
     // SAFETY: zeros are a valid action.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
     action.sa_sigaction = function as *const () as usize;
@@ -44,9 +48,23 @@ fn handle(signal: c_int, function: extern "C" fn(c_int, *mut libc::siginfo_t, *m
     unsafe { real::sigaction()(signal, &action, ptr::null_mut()) };
 }
 
-/// Returns the library's own signals.
+/// The program handles faults itself.
+static FAULTS_TAKEN: Solo<Cell<bool>> = Solo::new(Cell::new(false));
+
+/// Notes that the program handles faults itself.
+pub(super) fn take_faults() {
+    FAULTS_TAKEN.set(true);
+}
+
+/// Returns whether the program handles faults itself.
+pub(super) fn are_faults_taken() -> bool {
+    FAULTS_TAKEN.get()
+}
+
+/// Returns the signals that the library needs: its own, and that of faults.
 pub(crate) fn own_signals() -> impl Iterator<Item = c_int> {
-    [DEATH, END].into_iter()
+    let fault = (!FAULTS_TAKEN.get()).then_some(libc::SIGSEGV);
+    [DEATH, END].into_iter().chain(fault)
 }
 
 /// Returns whether a signal is the library's own.
@@ -139,13 +157,20 @@ fn end_by(signal: c_int) -> ! {
     die(signal)
 }
 
-/// Ends this process by a signal.
-fn die(signal: c_int) -> ! {
-    // SAFETY: the default action, a mask without the signal, and the signal.
+/// Gives a signal its default action.
+pub(super) fn reset(signal: c_int) {
+    // SAFETY: zeros are a valid action: that of `SIG_DFL`.
     unsafe {
-        let mut action: libc::sigaction = std::mem::zeroed();
-        action.sa_sigaction = libc::SIG_DFL;
+        let action: libc::sigaction = std::mem::zeroed();
         real::sigaction()(signal, &action, ptr::null_mut());
+    }
+}
+
+/// Ends this process by a signal.
+pub(super) fn die(signal: c_int) -> ! {
+    reset(signal);
+    // SAFETY: a mask without the signal, and the signal.
+    unsafe {
         let mut only: libc::sigset_t = std::mem::zeroed();
         libc::sigaddset(&mut only, signal);
         real::sigprocmask()(libc::SIG_UNBLOCK, &only, ptr::null_mut());

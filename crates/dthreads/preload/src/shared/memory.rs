@@ -15,7 +15,7 @@ use std::ops::Range;
 use fyris_segment::{Choice, Error, Options, Segment, Tracking, Updated};
 
 use crate::shared::control::{Thread, control, record};
-use crate::shared::{conflicts, end, variables};
+use crate::shared::{conflicts, end, stacks, variables};
 use crate::system::{LOCAL, Lent, Solo, real, sys};
 
 pub(crate) use fyris_segment::PAGE;
@@ -42,21 +42,24 @@ struct Memory {
 
 static MEMORY: Solo<Lent<Memory>> = Solo::new(Lent::new());
 
-/// Makes the segment and puts the globals into it. `heap` is the most that the heap may have.
+/// Makes the segment and puts the globals into it. `heap` is the most that the heap may have, beside `threads` stacks.
 /// If `wants_conflicts`, looks for bytes that two threads write at once.
 pub(crate) fn make(
     globals: &[Range<usize>],
     heap: usize,
+    threads: usize,
     wants_conflicts: bool,
 ) -> Result<(), Error> {
     let len: usize = globals.iter().map(|range| range.len()).sum();
-    let max = len + STACK_LEN + heap;
+    let usual = len + STACK_LEN + heap;
+    let max = usual + threads * (stacks::STACK + stacks::GUARD);
+    control().heap_limit.set(heap as u64);
     let mut options = Options::new()
         .unit(1)
         .tracking(Tracking::Userfault)
         .slots(2 * fyris_dthreads_tools::record::THREADS)
         .max_size(max)
-        .history(HISTORY * max)
+        .history(HISTORY * usual)
         // A process has one thread.
         .one_writer(true)
         // Threads that sleep do not make commits touch fresh frames: each would be a fault, and a scan.
@@ -71,7 +74,7 @@ pub(crate) fn make(
         at += range.len();
     }
     let saved: Vec<Vec<u8>> = globals.iter().map(copy).collect();
-    let mut segment = Segment::nameless(len + STACK_LEN + PAGE, &options)?;
+    let mut segment = Segment::nameless(len + STACK_LEN, &options)?;
     for (range, bytes) in globals.iter().zip(&saved) {
         let to = std::ptr::with_exposed_provenance_mut::<u8>(range.start);
         // SAFETY: the range is mapped there again, and no code runs that uses it.
@@ -171,23 +174,62 @@ pub(crate) fn commit() -> usize {
     published
 }
 
-/// Makes the heap `len` bytes long; false if it may not be as long.
-pub(crate) fn grow(len: usize) -> bool {
-    let grown = MEMORY.with(|memory| {
-        let size = memory.globals + STACK_LEN + len;
-        match memory.segment.grow(size) {
-            Ok(()) => true,
-            Err(Error::TooLarge { .. } | Error::NoSpace { .. }) => false,
+/// Returns where the heap ends now.
+pub(super) fn end() -> usize {
+    HEAP + control().heap.get() as usize
+}
+
+/// Makes the heap longer by `len` bytes, whole pages, and returns where they are; `None` if it may not be as long. The
+/// token is here.
+pub(crate) fn take(len: usize) -> Option<usize> {
+    let start = end();
+    MEMORY.with(
+        |memory| match memory.segment.grow(memory.offset(start + len)) {
+            Ok(()) => {
+                control().heap.add(len as u64);
+                Some(start)
+            }
+            Err(Error::TooLarge { .. } | Error::NoSpace { .. }) => None,
             Err(error) => fail("growth of the heap", &error),
-        }
-    });
-    grown.unwrap_or(false)
+        },
+    )?
+}
+
+/// Leaves writes to pages behind the heap's end unnoticed until [`track`].
+pub(super) fn defer(pages: Range<usize>) {
+    MEMORY.with(|memory| memory.track(pages, false));
+}
+
+/// Notices writes to these pages from now on; false in the midst of other work on the memory.
+pub(super) fn track(pages: Range<usize>) -> bool {
+    !MEMORY.is_lent() && MEMORY.with(|memory| memory.track(pages, true)).is_some()
 }
 
 impl Memory {
+    /// Notices writes to pages of the heap from now on, or does not until then.
+    fn track(&mut self, pages: Range<usize>, yes: bool) {
+        let range = self.offset(pages.start)..self.offset(pages.end);
+        let done = match yes {
+            true => self.segment.track(range),
+            false => self.segment.defer(range),
+        };
+        if let Err(error) = done {
+            fail("a stack", &error);
+        }
+    }
+
+    /// Returns where in the segment an address of the heap or of main's stack is.
+    fn offset(&self, address: usize) -> usize {
+        match address < STACK {
+            true => self.globals + STACK_LEN + (address - HEAP),
+            false => self.globals + (address - STACK),
+        }
+    }
+
     /// Updates; notes what was written on both sides if that is wanted. The bytes of this thread, which commits later,
     /// stay.
     fn update(&mut self) -> Result<Updated, Error> {
+        stacks::changes(|pages, yes| self.track(pages, yes));
         if !conflicts::are_wanted() {
             return self.segment.update();
         }
@@ -231,7 +273,7 @@ impl Memory {
     /// there is committed when the stack has grown over it. The ranges only grow, so a process that has taken no page
     /// fault has nothing to look for.
     fn find_ranges(&mut self) {
-        let (heap, own) = (self.globals + STACK_LEN, control().thread(LOCAL.me.get()));
+        let own = control().thread(LOCAL.me.get());
         let stack = stack_of(LOCAL.me.get(), own);
         // A thread that has not called the library from its stack has no frame there when it ends.
         let low = own.stack_low.get() as usize & !(PAGE - 1);
@@ -239,14 +281,10 @@ impl Memory {
             self.lowest = self.lowest.min(low);
         }
         let used = self.lowest.min(stack.end);
-        let offset = |address: usize| match address < STACK {
-            true => heap + (address - HEAP),
-            false => self.globals + (address - STACK),
-        };
+        let (before, behind) = (self.offset(stack.start), self.offset(used));
+        let all = self.offset(end());
         self.ranges.clear();
-        self.ranges.push(0..offset(stack.start));
-        let all = heap + control().heap.get() as usize;
-        self.ranges.push(offset(used)..all);
+        self.ranges.extend([0..before, behind..all]);
     }
 }
 

@@ -1,5 +1,5 @@
 //! What all processes of a program have in common: the library's words (`control`), by which they end together (`end`);
-//! the program's memory (`memory`, with `conflicts`, and `variables` of libc), and blocks of the heap in it (`arena`).
+//! the program's memory (`memory`, with `conflicts`, and `variables` of libc), `stacks` and blocks of the heap (`arena`) in it.
 //! Uses `system`. Nothing here takes the token: it is the caller's.
 
 pub(crate) mod arena;
@@ -7,4 +7,5 @@ mod conflicts;
 pub(crate) mod control;
 pub(crate) mod end;
 pub(crate) mod memory;
+pub(crate) mod stacks;
 pub(crate) mod variables;

@@ -50,6 +50,11 @@ impl<T> Lent<T> {
         unsafe { (*self.0.get()).take() }
     }
 
+    /// Returns whether the value is lent out.
+    pub(crate) fn is_lent(&self) -> bool {
+        self.1.get()
+    }
+
     /// Calls `use_it` with the value; `None` if there is none.
     pub(crate) fn with<R>(&self, use_it: impl FnOnce(&mut T) -> R) -> Option<R> {
         assert!(!self.1.replace(true), "the value is in use");

@@ -17,6 +17,9 @@ const LEN: usize = 16 << 30;
 /// Before each block: the power of two that it was made for.
 const HEADER: usize = 16;
 const SMALLEST: u32 = 5;
+const PAGE: usize = 4096;
+/// Bytes from which on a block is cleared by the kernel.
+const LONG: usize = 64 << 10;
 
 struct Heap {
     next: Cell<usize>,
@@ -90,6 +93,20 @@ fn take(power: u32) -> Option<(usize, bool)> {
     }
 }
 
+/// Makes a block zeros. What a long one has is given back to the kernel: a new process would copy it first.
+unsafe fn clear(block: *mut u8, len: usize) {
+    let pages = block.addr().next_multiple_of(PAGE)..(block.addr() + len) & !(PAGE - 1);
+    // SAFETY: the caller's block, of whose pages none is in another block.
+    unsafe {
+        if len < LONG || !sys::drop_pages(pages.clone()) {
+            return block.write_bytes(0, len);
+        }
+        block.write_bytes(0, pages.start - block.addr());
+        let end = pages.end - block.addr();
+        block.add(end).write_bytes(0, len - end);
+    }
+}
+
 /// Returns the size that a block may be used for.
 ///
 /// # Safety
@@ -132,7 +149,7 @@ unsafe impl GlobalAlloc for Private {
         let (block, fresh) = allocate_fresh(layout.size(), layout.align());
         if !block.is_null() && !fresh {
             // SAFETY: a block of this size.
-            unsafe { block.write_bytes(0, layout.size()) };
+            unsafe { clear(block, layout.size()) };
         }
         block
     }

@@ -2,6 +2,7 @@
 
 use std::ffi::{CStr, c_int, c_void};
 use std::fmt::{self, Write};
+use std::ops::Range;
 use std::ptr;
 
 use fyris_sync::atomic::AtomicU32;
@@ -172,6 +173,23 @@ pub(crate) fn map_private(len: usize) -> *mut u8 {
 /// Maps memory of zeros that forked processes share; null if that cannot be.
 pub(crate) fn map_shared(len: usize) -> *mut u8 {
     map(0, len, WRITABLE, libc::MAP_SHARED).cast()
+}
+
+/// Makes whole pages of private memory zeros without a frame; false if that cannot be.
+///
+/// # Safety
+///
+/// The caller's memory, whose content goes.
+pub(crate) unsafe fn drop_pages(range: Range<usize>) -> bool {
+    let advice = libc::MADV_DONTNEED;
+    // SAFETY: as the caller promises.
+    unsafe { libc::syscall(libc::SYS_madvise, range.start, range.len(), advice) == 0 }
+}
+
+/// Gives whole pages other rights; where the kernel cannot they stay as they are.
+pub(crate) fn protect(range: Range<usize>, rights: c_int) {
+    // SAFETY: the caller's memory.
+    unsafe { libc::syscall(libc::SYS_mprotect, range.start, range.len(), rights) };
 }
 
 /// Returns the value of an environment variable.

@@ -10,6 +10,7 @@ use crate::calls::signals;
 use crate::shared::control::{control, process_of, state};
 use crate::shared::end;
 use crate::shared::memory::{STACK_LEN, STACK_TOP};
+use crate::shared::stacks;
 use crate::system::{LOCAL, on, sys};
 use crate::threads::thread::{id, slot_in, slot_of};
 use crate::turn::in_turn;
@@ -90,7 +91,7 @@ unsafe extern "C" fn pthread_getattr_np(
     let thread = control().thread(slot);
     let (low, len) = match slot {
         0 => (STACK_TOP - STACK_LEN, STACK_LEN),
-        _ => (thread.stack.get() as usize, thread.stack_len.get() as usize),
+        _ => stacks::usable(thread),
     };
     // SAFETY: the caller's attributes.
     unsafe {

@@ -13,7 +13,7 @@ use fyris_sync::atomic::Ordering;
 
 use crate::shared::control::{STATUS, Thread, control, record, state};
 use crate::shared::end::{self, DEATH};
-use crate::shared::memory;
+use crate::shared::{memory, stacks};
 use crate::system::stack::{program, restart};
 use crate::system::{LOCAL, Solo, Stage, apart, around, image, mask, real, site, sys};
 use crate::threads::keys;
@@ -125,6 +125,7 @@ fn run(slot: usize) {
     LOCAL.committed.set(0);
     mask::inherit(thread.mask.get());
     memory::begin_stack();
+    stacks::begin();
     image::begin_thread();
     around::forget();
     keys::forget();

@@ -8,16 +8,13 @@ use libc::{EAGAIN, EBUSY, EDEADLK, EINVAL, ESRCH, ETIMEDOUT, pthread_attr_t, pth
 
 use crate::calls::heap;
 use crate::calls::time::deadline;
-use crate::shared::control::{NEVER, Thread, control, record, state};
+use crate::shared::control::{NEVER, control, record, state};
+use crate::shared::stacks;
 use crate::system::{LOCAL, apart, on, real, sys};
 use crate::threads::process;
 use crate::turn::{in_turn, ring, take, token};
 
-/// Bytes of a stack whose size the program has not set. Unused ends cost address space only.
-const STACK: usize = 1 << 20;
 const LEAST_STACK: usize = 64 << 10;
-/// What glibc gives an attribute that was not told: the limit of main's stack.
-const UNTOLD: usize = 8 << 20;
 
 /// Returns the name of the thread that has a slot now.
 pub(super) fn id(slot: usize) -> pthread_t {
@@ -38,22 +35,16 @@ pub(super) fn slot_of(id_of: pthread_t) -> Option<usize> {
 }
 
 /// Finds the stack for a new thread: the slot's, if it is large enough.
-fn find_stack(thread: &Thread, len: usize) -> bool {
-    if thread.stack_len.get() >= len as u64 {
-        return true;
-    }
-    let Some(start) = heap::pages_in_turn(len) else {
-        return false;
-    };
-    thread.stack.set(start as u64);
-    thread.stack_len.set(len as u64);
-    true
+fn find_stack(slot: usize, len: usize) -> bool {
+    let thread = control().thread(slot);
+    let has = thread.stack_len.get() > 0 && stacks::usable(thread).1 >= len;
+    has || stacks::make(slot, len) || heap::say_full::<()>(len).is_some()
 }
 
 /// What the attributes of a new thread ask for: the bytes of its stack, and whether it is detached.
 unsafe fn wishes(attributes: *const pthread_attr_t) -> (usize, bool) {
     if attributes.is_null() {
-        return (STACK, false);
+        return (stacks::STACK, false);
     }
     let (mut len, mut detached) = (0, 0);
     // SAFETY: the caller's attributes, which libc has made.
@@ -61,13 +52,8 @@ unsafe fn wishes(attributes: *const pthread_attr_t) -> (usize, bool) {
         real::pthread_attr_getstacksize()(attributes, &mut len);
         real::pthread_attr_getdetachstate()(attributes, &mut detached);
     }
-    let len = if len == UNTOLD {
-        STACK
-    } else {
-        len.max(LEAST_STACK)
-    };
     (
-        len.next_multiple_of(4096),
+        len.max(LEAST_STACK).next_multiple_of(4096),
         detached == libc::PTHREAD_CREATE_DETACHED,
     )
 }
@@ -96,11 +82,11 @@ pub(crate) unsafe extern "C" fn pthread_create(
             turn.pass();
             return EAGAIN;
         };
-        let thread = control().thread(slot);
-        if !find_stack(thread, stack) {
+        if !find_stack(slot, stack) {
             turn.pass();
             return EAGAIN;
         }
+        let thread = control().thread(slot);
         thread
             .stack_low
             .set(thread.stack.get() + thread.stack_len.get());

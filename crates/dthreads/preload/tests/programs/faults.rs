@@ -24,6 +24,31 @@ fn a_full_heap_is_an_error_and_said_once() {
     assert!(said.contains("--heap"), "{said}");
 }
 
+/// A stack that is full is named, unless the program handles that itself.
+#[test]
+fn a_stack_that_is_full_ends_the_program_by_name() {
+    for (how, name) in [
+        ("over", "thread 1 has used up its stack of 25165824 bytes"),
+        ("main", "thread 0 has used up its stack of 8388608 bytes"),
+        ("taken", ""),
+    ] {
+        let Some(folder) = bench() else {
+            return;
+        };
+        let arguments = ["2", "1", how].map(OsString::from);
+        let program = folder.join("stacks");
+        let mut command =
+            command(program.as_os_str(), &arguments, &Options::default()).expect("to start");
+        let (status, out, said) = finish(&mut command);
+        assert!(out.ends_with("all good\n"), "{how}: {out}");
+        match how {
+            "taken" => assert_eq!((status.code(), &*said), (Some(3), "")),
+            _ => assert_eq!(status.signal(), Some(libc::SIGSEGV), "{said}"),
+        }
+        assert!(said.contains(name), "{said}");
+    }
+}
+
 /// Main and the thread that creates the others count too.
 #[test]
 fn too_many_threads_are_an_error_until_some_have_ended() {

@@ -244,6 +244,14 @@ fn a_once_that_throws_is_called_again() {
     }
 }
 
+/// Eight MiB of each stack can be used, by its thread and by others.
+#[test]
+fn stacks_are_as_large_as_under_plain_threads() {
+    for threads in ["2", "4", "8"] {
+        agree_with_plain("stacks", &[threads, "3"]);
+    }
+}
+
 /// Before a turn is taken, whether another thread has ended depends on time.
 #[test]
 fn calls_for_threads_that_may_have_ended_agree() {
