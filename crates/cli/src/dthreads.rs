@@ -8,10 +8,11 @@ use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use fyris_dthreads_tools::check::{self, Noise, Run, run_once};
-use fyris_dthreads_tools::launch::{Options, Refused, command};
+use fyris_dthreads_tools::launch::{Options, Refused, command, end_with_us};
 use fyris_dthreads_tools::picture;
 use fyris_dthreads_tools::record::THREADS;
 use fyris_dthreads_tools::report::{Point, Report, first_difference};
+use fyris_dthreads_tools::scratch::Scratch;
 
 /// Run programs of POSIX threads deterministically: the same order of threads, and the same output, in every run.
 ///
@@ -199,12 +200,14 @@ fn write_conflicts(report: &Report, out: &mut dyn Write) -> io::Result<()> {
 
 /// Runs the program with a record; its standard streams are this process's.
 fn recorded(common: &Common, options: &Options) -> Result<(Report, ExitCode), DthreadsFailure> {
-    let file = tempfile::NamedTempFile::new()?;
+    let record = Scratch::new()?;
     let options = Options {
-        record: Some(file.path().to_owned()),
+        record: Some(record.path()),
         ..options.clone()
     };
-    let status = common.command(&options)?.status()?;
+    let mut command = common.command(&options)?;
+    end_with_us(&mut command);
+    let status = command.status()?;
     let code = match (status.code(), status.signal()) {
         (Some(code), _) => ExitCode::from(code as u8),
         (None, signal) => {
@@ -215,7 +218,7 @@ fn recorded(common: &Common, options: &Options) -> Result<(Report, ExitCode), Dt
             ExitCode::from(128 + signal.unwrap_or(0) as u8)
         }
     };
-    Ok((Report::read(file.path())?, code))
+    Ok((Report::read(&record.path())?, code))
 }
 
 fn write_stats(report: &Report, out: &mut dyn Write) -> io::Result<()> {

@@ -2,15 +2,15 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
-use crate::launch::{Options, Refused, command};
+use crate::launch::{Options, Refused, command, end_with_us};
 use crate::report::Report;
+use crate::scratch::Scratch;
 
 /// One run.
 #[derive(Debug)]
@@ -97,7 +97,7 @@ pub fn run_once(
 ) -> Result<Run, Error> {
     let record = Scratch::new()?;
     let options = Options {
-        record: Some(record.path.clone()),
+        record: Some(record.path()),
         ..options.clone()
     };
     let mut command = command(program, arguments, &options)?;
@@ -105,7 +105,7 @@ pub fn run_once(
         command.env("FYRIS_DTHREADS_NOISE", noise.number(4).to_string());
     }
     let output = Scratch::new()?;
-    command.stdout(File::create(&output.path)?);
+    command.stdout(File::create(output.path())?);
     command.stdin(match input {
         Some(path) => Stdio::from(File::open(path)?),
         None => Stdio::null(),
@@ -117,6 +117,7 @@ pub fn run_once(
             Ok(())
         })
     };
+    end_with_us(&mut command);
     let mut child = command.spawn()?;
     let start = std::time::Instant::now();
     let status = loop {
@@ -132,8 +133,8 @@ pub fn run_once(
     };
     Ok(Run {
         status,
-        output: std::fs::read(&output.path)?,
-        report: Report::read(&record.path)?,
+        output: std::fs::read(output.path())?,
+        report: Report::read(&record.path())?,
     })
 }
 
@@ -146,29 +147,5 @@ impl Run {
             () if self.report.hash() != other.report.hash() => Some("schedule"),
             () => None,
         }
-    }
-}
-
-/// A file that goes when it is no longer needed.
-struct Scratch {
-    path: PathBuf,
-}
-
-impl Scratch {
-    fn new() -> io::Result<Scratch> {
-        // Other containers may have the same process ids and this folder: the hasher's keys are random, and never the
-        // same twice.
-        let n = RandomState::new().build_hasher().finish();
-        let name = format!("fyris-dthreads-{}-{n:016x}", std::process::id());
-        let path = std::env::temp_dir().join(name);
-        File::options().write(true).create_new(true).open(&path)?;
-        Ok(Scratch { path })
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // A file that cannot be removed changes nothing of the answer.
-        let _ = std::fs::remove_file(&self.path);
     }
 }

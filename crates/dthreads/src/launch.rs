@@ -155,6 +155,30 @@ pub fn command(
     Ok(command)
 }
 
+/// Makes the program that is spawned end with the thread that spawns it, whatever ends that.
+///
+/// ```no_run
+/// # use fyris_dthreads_tools::launch::{Options, command, end_with_us};
+/// let mut command = command("sort".as_ref(), &[], &Options::default())?;
+/// end_with_us(&mut command);
+/// command.spawn()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn end_with_us(command: &mut Command) {
+    let us = std::process::id();
+    // SAFETY: system calls in the new process.
+    unsafe {
+        command.pre_exec(move || {
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            // It may have ended before that.
+            match libc::getppid() as u32 == us {
+                true => Ok(()),
+                false => Err(std::io::ErrorKind::Interrupted.into()),
+            }
+        });
+    }
+}
+
 /// Finds a program as a shell does.
 fn find(program: &OsStr) -> Result<PathBuf, Refused> {
     if program.as_bytes().contains(&b'/') {

@@ -7,14 +7,14 @@ use crate::error::{Error, Result};
 use crate::{PAGE, Segment};
 
 impl Segment {
-    /// Leaves `range` out, once the segment is as long, until [`Segment::track`]: for bytes that no process writes until
-    /// all that look at them have said so. Whole pages, which are not in the segment yet. Neither scans, nor growth, nor
-    /// checkouts by [`Segment::origin`], which leave them out as well, take time for them.
+    /// Leaves `range` out, once the segment is as long, until [`Segment::track`]: for bytes that no process writes
+    /// until all that look at them have said so. Whole pages, which are not in the segment yet. Neither scans, nor
+    /// growth, nor checkouts by [`Segment::origin`], which leave them out as well, take time for them.
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfRange`] beyond the length that the segment may have, [`Error::BadArgument`] for a part of a page or
-    /// one that is there.
+    /// [`Error::OutOfRange`] beyond the length that the segment may have, [`Error::BadArgument`] for a part of a page
+    /// or one that is there.
     ///
     /// ```
     /// use fyris_segment::{Options, PAGE, Segment};

@@ -1,6 +1,6 @@
-//! What all processes of a program have in common: the library's words (`control`), by which they end together (`end`);
-//! the program's memory (`memory`, with `conflicts`, and `variables` of libc), `stacks` and blocks of the heap (`arena`) in it.
-//! Uses `system`. Nothing here takes the token: it is the caller's.
+//! What all processes of a program have in common: the library's words (`control`), by which they end together
+//! (`end`); the program's memory (`memory`, with `conflicts`, and `variables` of libc), in which are `stacks` and the
+//! blocks of the heap (`arena`). Uses `system`. Nothing here takes the token: it is the caller's.
 
 pub(crate) mod arena;
 mod conflicts;

@@ -6,10 +6,10 @@
 //! | all but [`OPEN`] bytes at the end | closed: likewise, and tracked in no process |
 //! | the rest | as other memory of the segment |
 //!
-//! To track a page takes time when a process begins, and at its commits; most threads use little of eight MiB. An access
-//! to the closed part is a fault, at which the thread's own process opens what is above, and as much again. The others
-//! track that from their next update on; they know no address there before. Where the program handles faults itself
-//! its stacks are opened as a whole.
+//! To track a page takes time when a process begins, and at its commits; most threads use little of eight MiB. An
+//! access to the closed part is a fault, at which the thread's own process opens what is above, and as much again. The
+//! others track that from their next update on; they know no address there before. Where the program handles faults
+//! itself its stacks are opened as a whole.
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};

@@ -48,6 +48,45 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
+/// However the command ends, its program does, and no file is left.
+#[test]
+fn what_ends_a_command_ends_its_program() {
+    for (command, signal) in [
+        (&["run", "--stats"][..], libc::SIGTERM),
+        (&["check"], libc::SIGKILL),
+        (&["trace"], libc::SIGTERM),
+    ] {
+        let Some(folder) = bench() else {
+            return;
+        };
+        let temporary = tempfile::tempdir().expect("a folder");
+        let mut fyris = Command::new(built());
+        fyris.arg("dthreads").args(command);
+        fyris
+            .arg(folder.join("racy_counter"))
+            .args(["2", "100000000"]);
+        fyris.env("TMPDIR", temporary.path()).stdout(Stdio::null());
+        let mut fyris = Running::start(&mut fyris);
+        let (mut main, mut all) = (Vec::new(), Vec::new());
+        wait_until("two threads", || {
+            main = children(fyris.0.id());
+            all = main
+                .first()
+                .map_or(Vec::new(), |&main| children(main as u32));
+            all.len() == 2
+        });
+        // SAFETY: a process that this test has started.
+        unsafe { libc::kill(fyris.0.id() as i32, signal) };
+        assert_eq!(fyris.end().signal(), Some(signal));
+        wait_until("the program's end", || {
+            let mut processes = main.iter().chain(&all);
+            !processes.any(|&pid| is_running(pid))
+        });
+        let left = std::fs::read_dir(temporary.path()).expect("the folder");
+        assert_eq!(left.count(), 0, "{command:?}");
+    }
+}
+
 #[test]
 fn run_passes_output_and_status_on() {
     let Some(output) = fyris(&["run", "@racy_counter", "4", "60"]) else {

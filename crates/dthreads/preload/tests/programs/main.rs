@@ -432,6 +432,12 @@ fn children(parent: u32) -> Vec<i32> {
         .collect()
 }
 
+/// Returns whether a process has not ended.
+fn is_running(pid: i32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    !stat.is_empty() && !stat.contains(") Z ")
+}
+
 fn wait_until(what: &str, mut done: impl FnMut() -> bool) {
     let start = Instant::now();
     while !done() {
@@ -473,11 +479,7 @@ fn killing_one_process_ends_all() {
         let start = Instant::now();
         assert_eq!(main.end().signal(), Some(libc::SIGKILL));
         wait_until("the others' end", || {
-            let ends = |pid: &i32| {
-                let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-                stat.is_empty() || stat.contains(") Z ")
-            };
-            all.iter().all(ends)
+            !all.iter().any(|&pid| is_running(pid))
         });
         // A second, on a machine that has processors for it.
         let most = Duration::from_secs(if strict { 1 } else { 30 });
