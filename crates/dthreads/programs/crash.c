@@ -7,6 +7,8 @@
 #include <semaphore.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 static const char *how;
 static volatile int count_of_words = 1;
@@ -70,11 +72,19 @@ static void *work(void *id) {
   for (;;) sched_yield();
   return id;
 }
+/* Computes for some seconds, by the kernel's clock. */
+static void compute(int seconds) {
+  struct timespec from, now;
+  syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &from);
+  do syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+  while (now.tv_sec - from.tv_sec < seconds);
+}
 int main(int count, char **arguments) {
   pthread_t t;
   how = count > 1 ? arguments[1] : "segv";
   pthread_create(&t, NULL, work, NULL);
   if (!strcmp(how, "main")) return 7;
+  if (!strcmp(how, "spin")) { sched_yield(), compute(8); return 0; }
   if (!strcmp(how, "late")) pthread_exit(NULL);
   pthread_join(t, NULL);
   return 1;

@@ -3,7 +3,7 @@
 use fyris_dthreads_tools::record::Operation;
 use fyris_sync::atomic::Ordering;
 
-use crate::shared::control::{control, state};
+use crate::shared::control::{control, process_of, state};
 use crate::shared::end;
 use crate::system::{LOCAL, sys};
 
@@ -21,7 +21,9 @@ pub(crate) fn waited(seconds: u32) {
     if turn == LOCAL.me.get() || control.warned.swap(1, Ordering::Relaxed) != 0 {
         return;
     }
-    let pid = control.thread(turn).pid.get();
+    let Some(pid) = process_of(turn) else {
+        return;
+    };
     let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let sleeps = state
         .rsplit(") ")
@@ -43,7 +45,9 @@ pub(crate) fn waited(seconds: u32) {
 
 /// Ends the program: every thread waits for another one.
 pub(crate) fn stuck() -> ! {
-    sys::say(format_args!("deadlock: every thread waits for another one"));
+    sys::say(format_args!(
+        "deadlock: every thread waits for another one (atomic operations of one thread are not seen by others)"
+    ));
     for (slot, thread) in control().used() {
         let (object, how) = (thread.waits.get(), Operation::of(thread.how.get() as u16));
         match (thread.state.get(), how) {

@@ -49,6 +49,17 @@ fn a_stack_that_is_full_ends_the_program_by_name() {
     }
 }
 
+/// Others wait for the turn of main, which computes.
+#[test]
+fn who_computes_for_long_is_named() {
+    let Some((code, _, said)) = meet("spin", &Options::default()) else {
+        return;
+    };
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("thread 0 (process "), "{said}");
+    assert!(said.contains("has computed for"), "{said}");
+}
+
 /// Main and the thread that creates the others count too.
 #[test]
 fn too_many_threads_are_an_error_until_some_have_ended() {
