@@ -128,6 +128,14 @@ pub(crate) fn say_full<T>(len: usize) -> Option<T> {
     None
 }
 
+/// Returns whether the heap may have `len` bytes more, whole pages; false for none.
+pub(crate) fn has_room(len: usize) -> bool {
+    let room = || control().heap_limit.get().saturating_sub(in_use());
+    let has = token::in_turn(Operation::Heap, len as u64, |_| room());
+    // A block is up to a quarter larger.
+    len > 0 && (len + len / 4 + 2 * LEAST) as u64 <= has
+}
+
 /// Returns the bytes of the heap that are not stacks.
 fn in_use() -> u64 {
     control().heap.get() - control().stacks.get()

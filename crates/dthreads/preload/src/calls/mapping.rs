@@ -1,24 +1,70 @@
 //! `mmap` and its kin: anonymous memory is the heap's, what else is mapped is each process's own.
+//!
+//! Also what may not be written yet: a reservation gets its rights by `mprotect`, or its memory by `MAP_FIXED`. One that
+//! the heap has no room for is the process's own; if it is written to, or memory is mapped at an address of the
+//! program's choice outside of the heap, threads would not share it. So a program that does so has no threads.
 
+use std::cell::Cell;
 use std::ffi::{c_int, c_void};
+use std::ops::Range;
 use std::ptr;
 
-use libc::{EINVAL, ENOMEM};
+use libc::{EEXIST, EINVAL, ENOMEM, ENOTSUP};
 
-use crate::calls::malloc::allocate;
-use crate::shared::arena;
+use crate::calls::{heap, malloc::allocate};
 use crate::shared::control::changed;
 use crate::shared::memory::PAGE;
-use crate::system::sys::{fail, set_error};
-use crate::system::{LOCAL, Stage};
+use crate::shared::{arena, end};
+use crate::system::sys::{self, fail, set_error};
+use crate::system::{LOCAL, Solo, Stage, real};
 
-/// Memory that threads are to share: private, of no file, to be written.
-fn is_heap(protection: c_int, flags: c_int) -> bool {
-    let wanted = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-    let shape = libc::MAP_TYPE | libc::MAP_ANONYMOUS | libc::MAP_FIXED | libc::MAP_FIXED_NOREPLACE;
-    flags & shape == wanted
-        && protection & libc::PROT_WRITE != 0
-        && protection & libc::PROT_EXEC == 0
+/// Reservations that are remembered.
+const RESERVATIONS: usize = 256;
+
+/// The process's own reservations; empty ones are free.
+static RESERVED: Solo<[Cell<[usize; 2]>; RESERVATIONS]> =
+    Solo::new([const { Cell::new([0; 2]) }; RESERVATIONS]);
+/// Memory that threads would not share, and the call that has made it.
+static UNSHARED: Solo<Cell<Option<(usize, &str)>>> = Solo::new(Cell::new(None));
+/// This process has created a thread, or is one.
+static HAS_THREADS: Solo<Cell<bool>> = Solo::new(Cell::new(false));
+
+/// Notes that there are threads from now on; ends the program if it has memory that they would not share.
+pub(crate) fn begin_threads() {
+    HAS_THREADS.set(true);
+    if let Some((address, call)) = UNSHARED.get() {
+        sys::say(format_args!(
+            "threads would not share the memory at {address:#x} ({call}): not supported. A reservation that fits into \
+             the heap is shared (see --heap)"
+        ));
+        end::end(sys::REFUSED);
+    }
+}
+
+/// Notes memory that threads do not share.
+fn note_unshared(address: usize, call: &'static str) {
+    UNSHARED.set(Some((address, call)));
+    if HAS_THREADS.get() {
+        begin_threads();
+    }
+}
+
+/// Remembers a reservation of this process.
+fn reserve(range: Range<usize>) {
+    let free = RESERVED.iter().find(|place| place.get() == [0; 2]);
+    match free {
+        Some(place) => place.set([range.start, range.end]),
+        None => note_unshared(range.start, "one of many reservations"),
+    }
+}
+
+/// Returns the reservations that share bytes with a range.
+fn reserved(range: Range<usize>) -> impl Iterator<Item = &'static Cell<[usize; 2]>> {
+    let within = move |place: &&Cell<[usize; 2]>| {
+        let [start, end] = place.get();
+        start < range.end && range.start < end
+    };
+    RESERVED.iter().filter(within)
 }
 
 /// Returns whether a call comes from the program, at its end too: the heap is the segment's then as before.
@@ -61,9 +107,20 @@ unsafe extern "C" fn mmap(
     file: c_int,
     offset: i64,
 ) -> *mut c_void {
-    if is_program() {
-        if len > 0 && is_heap(protection, flags) {
+    let (is_fixed, is_new) = (flags & FIXED != 0, flags & libc::MAP_ANONYMOUS != 0);
+    let is_written = is_new && protection & libc::PROT_WRITE != 0;
+    let is_code = protection & libc::PROT_EXEC != 0;
+    if is_program() && len > 0 {
+        if is_fixed && arena::owns(at.addr()) {
+            // SAFETY: as the caller promises.
+            return unsafe { map_over(at, len, flags, file, offset) };
+        }
+        let is_heap = is_new && !is_fixed && !is_code;
+        if is_heap && (is_written || heap::has_room(whole_pages(len))) {
             return map(len);
+        }
+        if is_fixed && is_written {
+            note_unshared(at.addr(), "mmap with MAP_FIXED");
         }
         changed();
     }
@@ -71,9 +128,88 @@ unsafe extern "C" fn mmap(
     unsafe {
         match libc::syscall(libc::SYS_mmap, at, len, protection, flags, file, offset) {
             -1 => libc::MAP_FAILED,
-            address => ptr::with_exposed_provenance_mut(address as usize),
+            address => {
+                let start = address as usize;
+                if is_program() && is_new && !is_fixed && !is_written {
+                    reserve(start..start + len);
+                }
+                ptr::with_exposed_provenance_mut(start)
+            }
         }
     }
+}
+
+const FIXED: c_int = libc::MAP_FIXED | libc::MAP_FIXED_NOREPLACE;
+
+/// Maps over a part of the heap: zeros, or what a file has.
+unsafe fn map_over(
+    at: *mut c_void,
+    len: usize,
+    flags: c_int,
+    file: c_int,
+    offset: i64,
+) -> *mut c_void {
+    let is_file = flags & libc::MAP_ANONYMOUS == 0;
+    let wrong = match () {
+        () if !at.addr().is_multiple_of(PAGE) => Some(EINVAL),
+        () if flags & libc::MAP_FIXED_NOREPLACE == libc::MAP_FIXED_NOREPLACE => Some(EEXIST),
+        () if !arena::has(at.addr(), len) => Some(ENOMEM),
+        () if is_file && flags & libc::MAP_TYPE != libc::MAP_PRIVATE => {
+            sys::say(format_args!(
+                "a shared mapping of a file over the heap is not supported"
+            ));
+            Some(ENOTSUP)
+        }
+        () => None,
+    };
+    if let Some(error) = wrong {
+        set_error(error);
+        return libc::MAP_FAILED;
+    }
+    let len = whole_pages(len);
+    let start = at.addr();
+    sys::protect(start..start + len, libc::PROT_READ | libc::PROT_WRITE);
+    for page in (0..len).step_by(PAGE) {
+        // SAFETY: whole pages of the heap, of a mapping that the program replaces.
+        unsafe { clear(at.cast::<u8>().add(page)) };
+    }
+    let mut done = 0;
+    while is_file && done < len {
+        let (to, from) = (at.wrapping_byte_add(done), offset + done as i64);
+        // SAFETY: as above.
+        match unsafe { libc::syscall(libc::SYS_pread64, file, to, len - done, from) } {
+            -1 => return libc::MAP_FAILED,
+            0 => break,
+            read => done += read as usize,
+        }
+    }
+    at
+}
+
+/// libc's. Reservations of this process that may be written from now on are not shared.
+#[cfg_attr(not(test), unsafe(no_mangle))]
+unsafe extern "C" fn mprotect(at: *mut c_void, len: usize, protection: c_int) -> c_int {
+    let range = at.addr()..at.addr().saturating_add(len);
+    let is_written = protection & libc::PROT_WRITE != 0;
+    if is_program() && is_written && reserved(range).next().is_some() {
+        note_unshared(at.addr(), "mprotect of a reservation");
+    }
+    // SAFETY: as the caller promises.
+    unsafe { libc::syscall(libc::SYS_mprotect, at, len, protection) as c_int }
+}
+
+/// libc's, but that there is no memory: threads would not share it. Allocators then use `mmap`.
+#[cfg_attr(not(test), unsafe(no_mangle))]
+unsafe extern "C" fn sbrk(more: isize) -> *mut c_void {
+    if is_program() && more > 0 {
+        sys::say(format_args!(
+            "sbrk: threads would not share the memory: not supported"
+        ));
+        set_error(ENOMEM);
+        return libc::MAP_FAILED;
+    }
+    // SAFETY: as the caller promises.
+    unsafe { real::sbrk()(more) }
 }
 
 #[cfg_attr(not(test), unsafe(no_mangle))]
@@ -101,6 +237,14 @@ unsafe extern "C" fn munmap(at: *mut c_void, len: usize) -> c_int {
             }
             return 0;
         }
+        let range = at.addr()..at.addr().saturating_add(len);
+        let whole = |place: &&Cell<[usize; 2]>| {
+            let [start, end] = place.get();
+            range.start <= start && end <= range.end
+        };
+        reserved(range.clone())
+            .filter(whole)
+            .for_each(|place| place.set([0; 2]));
         changed();
     }
     // SAFETY: as the caller promises.

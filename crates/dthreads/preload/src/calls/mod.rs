@@ -4,6 +4,6 @@
 pub(crate) mod blocking;
 pub(crate) mod heap;
 mod malloc;
-mod mapping;
+pub(crate) mod mapping;
 pub(crate) mod signals;
 pub(crate) mod time;

@@ -80,6 +80,7 @@ real! {
     pause: unsafe extern "C" fn() -> c_int,
     dlopen: unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void,
     unsetenv: unsafe extern "C" fn(*const c_char) -> c_int,
+    sbrk: unsafe extern "C" fn(isize) -> *mut c_void,
     tzset: unsafe extern "C" fn(),
     syscall: unsafe extern "C" fn(std::ffi::c_long, usize, usize, usize, usize, usize, usize) -> std::ffi::c_long,
     pthread_attr_getdetachstate: unsafe extern "C" fn(*const libc::pthread_attr_t, *mut c_int) -> c_int,

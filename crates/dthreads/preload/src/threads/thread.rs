@@ -6,8 +6,8 @@ use std::ptr;
 use fyris_dthreads_tools::record::Operation;
 use libc::{EAGAIN, EBUSY, EDEADLK, EINVAL, ESRCH, ETIMEDOUT, pthread_attr_t, pthread_t};
 
-use crate::calls::heap;
 use crate::calls::time::deadline;
+use crate::calls::{heap, mapping};
 use crate::shared::control::{NEVER, control, record, state};
 use crate::shared::stacks;
 use crate::system::{LOCAL, apart, on, real, sys};
@@ -70,6 +70,7 @@ pub(crate) unsafe extern "C" fn pthread_create(
         ));
         return EAGAIN;
     }
+    mapping::begin_threads();
     // SAFETY: the caller's attributes.
     let (stack, detached) = unsafe { wishes(attributes) };
     apart(|| {

@@ -2,12 +2,38 @@
 
 use super::*;
 
+/// Runs a program once; returns how it ended, and what it wrote to the two streams.
+fn attempt(
+    program: &str,
+    arguments: &[&str],
+    options: &Options,
+) -> Option<(ExitStatus, String, String)> {
+    let program = bench()?.join(program);
+    let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
+    let mut command = command(program.as_os_str(), &arguments, options).expect("to start");
+    Some(finish(&mut command))
+}
+
 /// Runs `crash` once; returns its exit status, and what it wrote to the two streams.
 fn meet(how: &str, options: &Options) -> Option<(Option<i32>, String, String)> {
-    let program = bench()?.join("crash");
-    let mut command = command(program.as_os_str(), &[how.into()], options).expect("to start");
-    let (status, out, said) = finish(&mut command);
+    let (status, out, said) = attempt("crash", &[how], options)?;
     Some((status.code(), out, said))
+}
+
+/// The program ends when the first thread is created, or when a thread maps it.
+#[test]
+fn memory_that_threads_would_not_share_ends_the_program_by_name() {
+    for how in ["huge", "fixed", "thread"] {
+        let Some((status, _, said)) = attempt("mappings", &["2", "5", how], &Options::default())
+        else {
+            return;
+        };
+        assert_eq!(status.code(), Some(120), "{how}: {said}");
+        assert!(
+            said.contains("threads would not share the memory at"),
+            "{said}"
+        );
+    }
 }
 
 #[test]
@@ -32,14 +58,10 @@ fn a_stack_that_is_full_ends_the_program_by_name() {
         ("main", "thread 0 has used up its stack of 8388608 bytes"),
         ("taken", ""),
     ] {
-        let Some(folder) = bench() else {
+        let Some((status, out, said)) = attempt("stacks", &["2", "1", how], &Options::default())
+        else {
             return;
         };
-        let arguments = ["2", "1", how].map(OsString::from);
-        let program = folder.join("stacks");
-        let mut command =
-            command(program.as_os_str(), &arguments, &Options::default()).expect("to start");
-        let (status, out, said) = finish(&mut command);
         assert!(out.ends_with("all good\n"), "{how}: {out}");
         match how {
             "taken" => assert_eq!((status.code(), &*said), (Some(3), "")),

@@ -252,6 +252,12 @@ fn stacks_are_as_large_as_under_plain_threads() {
     }
 }
 
+/// Reservations, `MAP_FIXED` within them, shared anonymous memory.
+#[test]
+fn memory_is_shared_however_it_is_mapped() {
+    agree_with_plain("mappings", &["4", "100"]);
+}
+
 /// Before a turn is taken, whether another thread has ended depends on time.
 #[test]
 fn calls_for_threads_that_may_have_ended_agree() {
