@@ -2,7 +2,10 @@
    Or it asks for what it cannot have, and the exit status is the error that it gets (the table of faults). */
 #define _GNU_SOURCE
 #include "common.h"
+#include <aio.h>
 #include <errno.h>
+#include <mqueue.h>
+#include <netdb.h>
 #include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -54,10 +57,30 @@ static int mutex(int (*set)(pthread_mutexattr_t *, int), int value) {
 static int priority(void) { return mutex(pthread_mutexattr_setprotocol, PTHREAD_PRIO_INHERIT); }
 static int robust(void) { return mutex(pthread_mutexattr_setrobust, PTHREAD_MUTEX_ROBUST); }
 static int shared(void) { return mutex(pthread_mutexattr_setpshared, PTHREAD_PROCESS_SHARED); }
+/* What libc does in threads of its own. */
+static int helpers(void) {
+  struct aiocb one = {0};
+  struct sigevent event = {.sigev_notify = SIGEV_THREAD};
+  timer_t timer;
+  if (aio_read(&one) != -1 || errno != ENOSYS) return 1;
+  if (getaddrinfo_a(GAI_NOWAIT, NULL, 0, NULL) != EAI_SYSTEM) return 2;
+  if (mq_notify(0, &event) != -1 || timer_create(CLOCK_MONOTONIC, &event, &timer) != -1) return 3;
+  event.sigev_notify = SIGEV_SIGNAL, event.sigev_signo = SIGUSR1;
+  return timer_create(CLOCK_MONOTONIC, &event, &timer) || timer_delete(timer) ? 4 : errno;
+}
+static int locked(void) { return mlockall(MCL_CURRENT) == -1 ? errno : 1; }
+/* The kernel's numbers of a thread: it is of the program's process. */
+static volatile sig_atomic_t got;
+static void catch(int signal) { got += signal; }
+static int numbers(void) {
+  signal(SIGUSR1, catch);
+  if (tgkill(getpid(), gettid(), SIGUSR1) || syscall(SYS_tgkill, getpid(), gettid(), SIGUSR1)) return 1;
+  return got == 2 * SIGUSR1 && tgkill(getpid(), 1, 0) == -1 && errno == ESRCH ? ENOSYS : 2;
+}
 static int timed(void) { struct timespec past = {1, 0}; usleep(1); return pthread_mutex_timedlock(&gate, &past); }
 static const struct { const char *name; int (*meet)(void); } faults[] = {
   {"heap", heap}, {"crowd", crowd}, {"fork", child}, {"semaphore", semaphore}, {"named", named},
-  {"priority", priority}, {"robust", robust}, {"shared", shared}, {"timed", timed},
+  {"helpers", helpers}, {"locked", locked}, {"numbers", numbers}, {"priority", priority}, {"robust", robust}, {"shared", shared}, {"timed", timed},
 };
 static void *work(void *id) {
   for (size_t n = 0; n < sizeof faults / sizeof *faults; n++)

@@ -42,6 +42,14 @@ pub enum Refused {
     /// It has its libraries in itself: there is nothing that could be put in their place.
     #[error("{0:?} is statically linked: a library cannot be preloaded")]
     Static(PathBuf),
+    /// It has another libc than the library is for.
+    #[error("{0:?} is run by {1}: only programs of glibc can be run")]
+    Loader(PathBuf, String),
+    /// Its threads are not those of POSIX.
+    #[error(
+        "{0:?} is a program of {1}, whose threads wait by atomic operations and futexes: it cannot be run"
+    )]
+    Runtime(PathBuf, &'static str),
     /// It runs with another user's or group's rights, and the loader preloads nothing then.
     #[error(
         "{0:?} is set-uid, set-gid or has capabilities: the loader would not preload a library"
@@ -216,12 +224,25 @@ fn check(path: &Path) -> Result<(), Refused> {
     if bytes.starts_with(b"#!") {
         return Err(Refused::Script(path.to_owned()));
     }
-    match has_interpreter(&bytes) {
-        None => Err(Refused::NotElf(path.to_owned())),
-        Some(false) => Err(Refused::Static(path.to_owned())),
-        Some(true) => Ok(()),
+    let loader = match interpreter(&bytes) {
+        None => return Err(Refused::NotElf(path.to_owned())),
+        Some(None) => return Err(Refused::Static(path.to_owned())),
+        Some(Some(loader)) => String::from_utf8_lossy(loader).into_owned(),
+    };
+    let name = loader.rsplit('/').next().unwrap_or_default();
+    if !name.starts_with("ld-linux") {
+        return Err(Refused::Loader(path.to_owned(), loader));
+    }
+    let has = |mark: &[u8]| bytes.windows(mark.len()).any(|part| part == mark);
+    match RUNTIMES.iter().find(|(_, mark)| has(mark)) {
+        Some((name, _)) => Err(Refused::Runtime(path.to_owned(), name)),
+        None => Ok(()),
     }
 }
+
+/// Languages with threads of their own, and what is in the beginning of their programs: Go's note has its name and
+/// type, Java's launcher needs a library.
+const RUNTIMES: [(&str, &[u8]); 2] = [("Go", b"\x04\0\0\0Go\0\0"), ("Java", b"libjli.so\0")];
 
 /// Returns whether a program has rights of its own beside those of a user. Root has them already.
 fn has_capabilities(file: &File) -> bool {
@@ -235,8 +256,8 @@ fn rights() -> (u32, u32) {
     unsafe { (libc::geteuid(), libc::getegid()) }
 }
 
-/// Returns whether an ELF program asks for a loader; `None` if it is no such program.
-fn has_interpreter(bytes: &[u8]) -> Option<bool> {
+/// Returns the loader that an ELF program asks for, if it does; `None` if it is no such program.
+fn interpreter(bytes: &[u8]) -> Option<Option<&[u8]>> {
     const PT_INTERP: u32 = 3;
     let half = |at: usize| Some(u16::from_le_bytes(bytes.get(at..at + 2)?.try_into().ok()?));
     let word = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
@@ -245,8 +266,14 @@ fn has_interpreter(bytes: &[u8]) -> Option<bool> {
         return None;
     }
     let (start, size, count) = (long(32)? as usize, half(54)?, half(56)?);
-    let headers = (0..usize::from(count)).map(|n| start.checked_add(n * usize::from(size)));
-    Some(headers.flatten().any(|at| word(at) == Some(PT_INTERP)))
+    let mut headers =
+        (0..usize::from(count)).filter_map(|n| start.checked_add(n * usize::from(size)));
+    let Some(header) = headers.find(|&at| word(at) == Some(PT_INTERP)) else {
+        return Some(None);
+    };
+    let (from, len) = (long(header + 8)? as usize, long(header + 32)? as usize);
+    let path = bytes.get(from..from.checked_add(len)?)?;
+    Some(path.split(|&byte| byte == 0).next())
 }
 
 #[cfg(test)]
@@ -274,6 +301,22 @@ mod tests {
         let mut elf = vec![0; 64];
         elf[..6].copy_from_slice(b"\x7fELF\x02\x01");
         assert!(refusal(&file("static", &elf)).contains("statically linked"));
+        let mut loaded = elf.clone();
+        loaded[32] = 64;
+        (loaded[54], loaded[56]) = (56, 1);
+        loaded.resize(64 + 56, 0);
+        (loaded[64], loaded[64 + 8], loaded[64 + 32]) = (3, 120, 40);
+        let with = |loader: &str, more: &[u8]| {
+            let mut all = loaded.clone();
+            all.extend_from_slice(loader.as_bytes());
+            all.resize(120 + 40, 0);
+            all.extend_from_slice(more);
+            all
+        };
+        let musl = with("/lib/ld-musl-x86_64.so.1", b"");
+        assert!(refusal(&file("musl", &musl)).contains("is run by /lib/ld-musl-x86_64.so.1"));
+        let go = with("/lib64/ld-linux-x86-64.so.2", b"\x04\0\0\0Go\0\0");
+        assert!(refusal(&file("go", &go)).contains("is a program of Go"));
         let many = Options {
             threads: THREADS + 1,
             ..Options::default()

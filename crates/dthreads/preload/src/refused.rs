@@ -1,11 +1,12 @@
 //! What cannot be deterministic, refused by name.
 
-use std::ffi::{c_int, c_long};
+use std::ffi::{c_int, c_long, c_void};
 
-use libc::{ENOSYS, pthread_t};
+use libc::{ENOSYS, pid_t, pthread_t, sigevent};
 
 use crate::shared::end;
 use crate::system::{on, real, sys};
+use crate::threads::about;
 
 #[cfg_attr(not(test), unsafe(no_mangle))]
 extern "C" fn pthread_cancel(_: pthread_t) -> c_int {
@@ -42,16 +43,87 @@ extern "C" fn pthread_sigqueue(_: pthread_t, _: c_int, _: libc::sigval) -> c_int
 }
 
 /// In the child nothing of the segment would be there.
-#[cfg_attr(not(test), unsafe(no_mangle))]
-extern "C" fn fork() -> libc::pid_t {
+fn fork_by(real: fn() -> unsafe extern "C" fn() -> pid_t) -> pid_t {
     if !on() {
         // SAFETY: libc's function.
-        return unsafe { real::fork()() };
+        return unsafe { real()() };
     }
     sys::say(format_args!(
         "fork is not supported (posix_spawn, system and popen are)"
     ));
     sys::fail(ENOSYS)
+}
+
+#[cfg_attr(not(test), unsafe(no_mangle))]
+extern "C" fn fork() -> pid_t {
+    fork_by(real::fork)
+}
+
+#[allow(non_snake_case)]
+#[cfg_attr(not(test), unsafe(no_mangle))]
+extern "C" fn _Fork() -> pid_t {
+    fork_by(real::_Fork)
+}
+
+/// Says that a function is not supported; the error is `errno`.
+fn say_unsupported(name: &str) {
+    sys::say(format_args!("{name} is not supported"));
+    sys::set_error(ENOSYS);
+}
+
+/// Functions that always fail with a result, whatever their arguments are. What libc does in threads of its own is done
+/// beside those of the program, and main's process has one thread (invariant ONE); memory that is locked would be all
+/// that the segment may have.
+macro_rules! unsupported {
+    ($($result:literal: $($name:ident)*;)*) => {
+        $($(
+            #[cfg_attr(not(test), unsafe(no_mangle))]
+            extern "C" fn $name() -> c_int {
+                say_unsupported(stringify!($name));
+                $result
+            }
+        )*)*
+    };
+}
+
+unsupported! {
+    -1: aio_read aio_read64 aio_write aio_write64 aio_fsync aio_fsync64 lio_listio lio_listio64 mlockall;
+    // EAI_SYSTEM.
+    -11: getaddrinfo_a;
+}
+
+/// Returns whether libc would tell of an event by a thread of its own.
+unsafe fn is_by_thread(event: *const sigevent) -> bool {
+    // SAFETY: the caller's description, if there is one.
+    unsafe { event.as_ref() }.is_some_and(|event| event.sigev_notify == libc::SIGEV_THREAD)
+}
+
+#[cfg_attr(not(test), unsafe(no_mangle))]
+unsafe extern "C" fn timer_create(
+    clock: libc::clockid_t,
+    event: *mut sigevent,
+    timer: *mut c_void,
+) -> c_int {
+    // SAFETY: as the caller promises.
+    unsafe {
+        if is_by_thread(event) {
+            say_unsupported("timer_create with SIGEV_THREAD");
+            return -1;
+        }
+        real::timer_create()(clock, event, timer)
+    }
+}
+
+#[cfg_attr(not(test), unsafe(no_mangle))]
+unsafe extern "C" fn mq_notify(queue: c_int, event: *const sigevent) -> c_int {
+    // SAFETY: as the caller promises.
+    unsafe {
+        if is_by_thread(event) {
+            say_unsupported("mq_notify with SIGEV_THREAD");
+            return -1;
+        }
+        real::mq_notify()(queue, event)
+    }
 }
 
 /// libc's own `syscall`: a program that waits for a futex by it waits behind the library's back.
@@ -71,6 +143,32 @@ unsafe extern "C" fn syscall(
         ));
         end::end(sys::REFUSED);
     }
+    if number == libc::SYS_tgkill && on() {
+        return c_long::from(tgkill(a as pid_t, b as pid_t, c as c_int));
+    }
     // SAFETY: as the caller promises.
     unsafe { real::syscall()(number, a, b, c, d, e, f) }
+}
+
+/// libc's, for threads as the program sees them: of one process.
+#[cfg_attr(not(test), unsafe(no_mangle))]
+extern "C" fn tgkill(process: pid_t, thread: pid_t, signal: c_int) -> c_int {
+    match about::thread_of(process, thread) {
+        Some(thread) => match about::pthread_kill(thread, signal) {
+            0 => 0,
+            error => sys::fail(error),
+        },
+        // SAFETY: a plain system call.
+        None => unsafe {
+            real::syscall()(
+                libc::SYS_tgkill,
+                process as usize,
+                thread as usize,
+                signal as usize,
+                0,
+                0,
+                0,
+            ) as c_int
+        },
+    }
 }

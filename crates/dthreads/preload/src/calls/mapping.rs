@@ -313,6 +313,8 @@ unsafe extern "C" fn madvise(at: *mut c_void, len: usize, advice: c_int) -> c_in
     let wrong = match () {
         () if !at.addr().is_multiple_of(PAGE) => Some(EINVAL),
         () if !arena::has(at.addr(), len) => Some(ENOMEM),
+        // For shared mappings of files only.
+        () if advice == libc::MADV_REMOVE => Some(EINVAL),
         () => None,
     };
     if let Some(error) = wrong {

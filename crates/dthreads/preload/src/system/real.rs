@@ -34,6 +34,7 @@ pub(crate) fn variable(name: &CStr) -> *mut c_void {
 macro_rules! real {
     ($($name:ident: $type:ty,)*) => {
         $(
+            #[allow(non_snake_case, reason = "names of libc")]
             pub(crate) fn $name() -> $type {
                 static FOUND: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
                 let name = const {
@@ -80,6 +81,9 @@ real! {
     pause: unsafe extern "C" fn() -> c_int,
     dlopen: unsafe extern "C" fn(*const c_char, c_int) -> *mut c_void,
     unsetenv: unsafe extern "C" fn(*const c_char) -> c_int,
+    _Fork: unsafe extern "C" fn() -> libc::pid_t,
+    timer_create: unsafe extern "C" fn(libc::clockid_t, *mut libc::sigevent, *mut c_void) -> c_int,
+    mq_notify: unsafe extern "C" fn(c_int, *const libc::sigevent) -> c_int,
     sbrk: unsafe extern "C" fn(isize) -> *mut c_void,
     tzset: unsafe extern "C" fn(),
     syscall: unsafe extern "C" fn(std::ffi::c_long, usize, usize, usize, usize, usize, usize) -> std::ffi::c_long,

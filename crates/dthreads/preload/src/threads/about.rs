@@ -100,6 +100,16 @@ unsafe extern "C" fn pthread_getattr_np(
     }
 }
 
+/// Returns the thread of this program that the kernel knows by these numbers.
+pub(crate) fn thread_of(process: libc::pid_t, thread: libc::pid_t) -> Option<pthread_t> {
+    let slots = 0..control().slots.get() as usize;
+    let is_it = |&slot: &usize| process_of(slot) == Some(thread);
+    let ours = on() && process == control().main_pid.get() as libc::pid_t;
+    ours.then(|| slots.into_iter().find(is_it))
+        .flatten()
+        .map(id)
+}
+
 pub(crate) extern "C" fn pthread_kill(thread: pthread_t, signal: c_int) -> c_int {
     if !(0..=64).contains(&signal) || end::is_ours(signal) {
         return EINVAL;

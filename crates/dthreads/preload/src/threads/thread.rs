@@ -9,7 +9,7 @@ use libc::{EAGAIN, EBUSY, EDEADLK, EINVAL, ESRCH, ETIMEDOUT, pthread_attr_t, pth
 use crate::calls::time::deadline;
 use crate::calls::{heap, mapping};
 use crate::shared::control::{NEVER, control, record, state};
-use crate::shared::stacks;
+use crate::shared::{end, stacks};
 use crate::system::{LOCAL, apart, on, real, sys};
 use crate::threads::process;
 use crate::turn::{in_turn, ring, take, token};
@@ -58,6 +58,17 @@ unsafe fn wishes(attributes: *const pthread_attr_t) -> (usize, bool) {
     )
 }
 
+/// Ends a program, before its first thread, whose threads wait for each other in ways that are not seen.
+fn refuse_runtimes() {
+    if record().created.get() == 1 && !real::variable(c"PyMutex_Lock").is_null() {
+        sys::say(format_args!(
+            "CPython 3.13 and later: its locks are atomic operations, which threads do not share: not supported (3.12 \
+             is)"
+        ));
+        end::end(sys::REFUSED);
+    }
+}
+
 pub(crate) unsafe extern "C" fn pthread_create(
     new: *mut pthread_t,
     attributes: *const pthread_attr_t,
@@ -71,6 +82,7 @@ pub(crate) unsafe extern "C" fn pthread_create(
         return EAGAIN;
     }
     mapping::begin_threads();
+    refuse_runtimes();
     // SAFETY: the caller's attributes.
     let (stack, detached) = unsafe { wishes(attributes) };
     apart(|| {

@@ -103,6 +103,9 @@ fn too_many_threads_are_an_error_until_some_have_ended() {
 fn what_other_programs_would_share_is_an_error_with_a_name() {
     for (how, error, name) in [
         ("fork", libc::ENOSYS, "fork is not supported"),
+        ("helpers", libc::ENOSYS, "aio_read is not supported"),
+        ("locked", libc::ENOSYS, "mlockall is not supported"),
+        ("numbers", libc::ENOSYS, ""),
         ("semaphore", libc::ENOSYS, "a semaphore that is shared"),
         ("named", libc::ENOSYS, "sem_open"),
         ("priority", libc::ENOTSUP, "a mutex that is of a protocol"),
