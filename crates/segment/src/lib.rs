@@ -116,6 +116,7 @@
 compile_error!("fyris-segment needs Linux: memfd, futex, and userfaultfd or mprotect");
 
 mod copy;
+mod descriptors;
 mod doctor;
 mod error;
 #[cfg_attr(not(debug_assertions), allow(unused_macros))]
@@ -130,6 +131,7 @@ mod trunk;
 pub mod versioned_map;
 mod words;
 
+pub use descriptors::keep_descriptors_from;
 pub use doctor::{Attached, Doctor, Repaired, Report};
 pub use error::{Error, Result};
 pub use list::{Listed, Overview};

@@ -30,6 +30,7 @@ use signal::Signal;
 pub(crate) use span::Span;
 use userfault::Userfault;
 
+use crate::descriptors::aside;
 use crate::error::{Error, Result};
 use crate::failpoints;
 use crate::map::Mapping;
@@ -99,6 +100,7 @@ impl WorkCopy {
     ) -> Result<WorkCopy> {
         let len = pages * PAGE;
         let memory = rustix::fs::memfd_create("fyris-copy", MemfdFlags::CLOEXEC)
+            .map(aside)
             .map_err(Error::os("a working copy"))?;
         rustix::fs::ftruncate(&memory, len as u64).map_err(Error::os("a working copy"))?;
         let view = Mapping::shared(memory.as_fd(), len, writable)?;

@@ -32,6 +32,7 @@ use rustix::mm::UserfaultfdFlags;
 
 use super::span::spans_of;
 use super::{PageSet, Span};
+use crate::descriptors::aside;
 use crate::error::{Error, Result};
 use crate::map::{ForkMark, Mapping};
 
@@ -116,12 +117,15 @@ impl Userfault {
         // SAFETY: only reports faults of memory registered below.
         let uffd =
             unsafe { rustix::mm::userfaultfd(flags | UserfaultfdFlags::from_bits_retain(1)) }
+                .map(aside)
                 .map_err(Error::os("userfaultfd"))?;
-        let pagemap = File::open("/proc/self/pagemap").map_err(|source| Error::Os {
-            what: "opening",
-            path: Some("/proc/self/pagemap".into()),
-            source,
-        })?;
+        let pagemap = File::open("/proc/self/pagemap")
+            .map(aside)
+            .map_err(|source| Error::Os {
+                what: "opening",
+                path: Some("/proc/self/pagemap".into()),
+                source,
+            })?;
         let mut api = uffdio_api {
             api: API,
             features: u64::from(UFFD_FEATURE_WP_ASYNC | UFFD_FEATURE_WP_HUGETLBFS_SHMEM),

@@ -20,6 +20,7 @@ use rustix::io::Errno;
 use super::Trunk;
 use super::layout::{CONSTANTS, FORMAT, Geometry, MAGIC, word};
 use super::ring::{ring_number, ring_word};
+use crate::descriptors::aside;
 use crate::error::{Error, Result};
 use crate::failpoints::{failpoint, patience};
 use crate::map::{ForkMark, Mapping};
@@ -176,7 +177,8 @@ fn open_file(place: &Location, to_read: bool) -> Result<(File, bool)> {
         let mut flags = access | OFlags::CLOEXEC | OFlags::NONBLOCK;
         // Every user can write to the folder of anonymous segments: follow no link there.
         flags.set(OFlags::NOFOLLOW, place.anonymous);
-        rustix::fs::openat(CWD, &place.path, flags, Mode::empty()).map(File::from)
+        let opened = rustix::fs::openat(CWD, &place.path, flags, Mode::empty());
+        opened.map(|file| aside(File::from(file)))
     };
     let opened = match open(OFlags::RDWR) {
         Err(Errno::ACCESS | Errno::PERM | Errno::ROFS) if to_read => {
@@ -241,7 +243,7 @@ pub(crate) fn create_nameless(size: usize, options: &Options) -> Result<Location
     let geometry = Geometry::new(options.shape(size)?)?;
     let file = rustix::fs::memfd_create("fyris-segment", MemfdFlags::CLOEXEC)
         .map_err(Error::os("making a segment in memory"))?;
-    let file = File::from(file);
+    let file = aside(File::from(file));
     // Its log and index get their space as they are used: no file system could be full, only the machine.
     fill(&file, &geometry, size)?;
     Ok(Location::nameless(file.into()))

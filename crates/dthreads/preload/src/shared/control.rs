@@ -129,6 +129,8 @@ pub(crate) struct Control {
     pub(crate) warned: AtomicU32,
     pub(crate) main_pid: Number,
     pub(crate) began: Number,
+    /// The lowest number that a descriptor of the library has.
+    pub(crate) descriptors: Number,
     /// Most threads alive at once.
     pub(crate) limit: Number,
     /// The calls of a turn (`--turn`).

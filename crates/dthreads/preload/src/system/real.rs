@@ -84,6 +84,8 @@ real! {
     _Fork: unsafe extern "C" fn() -> libc::pid_t,
     timer_create: unsafe extern "C" fn(libc::clockid_t, *mut libc::sigevent, *mut c_void) -> c_int,
     mq_notify: unsafe extern "C" fn(c_int, *const libc::sigevent) -> c_int,
+    dup2: unsafe extern "C" fn(c_int, c_int) -> c_int,
+    dup3: unsafe extern "C" fn(c_int, c_int, c_int) -> c_int,
     sbrk: unsafe extern "C" fn(isize) -> *mut c_void,
     tzset: unsafe extern "C" fn(),
     syscall: unsafe extern "C" fn(std::ffi::c_long, usize, usize, usize, usize, usize, usize) -> std::ffi::c_long,

@@ -258,6 +258,12 @@ fn memory_is_shared_however_it_is_mapped() {
     agree_with_plain("mappings", &["4", "100"]);
 }
 
+/// The library's descriptors are out of the program's reach.
+#[test]
+fn programs_may_close_what_they_have_not_opened() {
+    agree_with_plain("descriptors", &["4", "10"]);
+}
+
 /// Before a turn is taken, whether another thread has ended depends on time.
 #[test]
 fn calls_for_threads_that_may_have_ended_agree() {
