@@ -32,10 +32,11 @@
 //! * Atomic operations and plain memory that one thread polls for another's store do not synchronize: each sees its own
 //!   copy. The watchdog names a thread that computes for five seconds while another waits for its turn, once a run.
 //! * The end of a process (a crash, `_exit`) and signals that arrive are no turns: what other threads
-//!   have done by then is not decided. Nor is the order of output that the program flushes itself.
+//!   have done by then is not decided. Nor is the order of what the program writes past stdio.
 //! * A handler of the program for a signal from outside, or of a timer, changes pages and words of the stack, by which
 //!   the next thread is chosen: so it changes the schedule.
-//! * Memory mapped from files is each process's own after a thread was created; shared mappings are shared as ever.
+//! * Memory mapped from files is each process's own after a thread was created; shared mappings of files are shared as
+//!   ever. What libc keeps for itself is private to a process, but for streams and the environment.
 //! * What comes from outside (files, sockets, random numbers, process ids, CPU clocks) is the program's input.
 //! * `fork`, `pthread_cancel`, mutexes and semaphores shared between programs, and futexes are refused by name. `vfork`,
 //!   `daemon` and other shared objects are not noticed.

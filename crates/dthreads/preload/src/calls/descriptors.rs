@@ -43,14 +43,7 @@ fn is_ours(file: c_int) -> bool {
     let mut path = [0u8; 64];
     let link = format!("/proc/self/fd/{file}\0");
     // SAFETY: a path, and a buffer of this frame.
-    let len = unsafe {
-        libc::syscall(
-            libc::SYS_readlink,
-            link.as_ptr(),
-            path.as_mut_ptr(),
-            path.len(),
-        )
-    };
+    let len = unsafe { libc::readlink(link.as_ptr().cast(), path.as_mut_ptr().cast(), path.len()) };
     let path = &path[..len.max(0) as usize];
     path.starts_with(b"/memfd:fyris-")
         || path == b"anon_inode:[userfaultfd]"

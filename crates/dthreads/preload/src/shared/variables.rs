@@ -11,7 +11,7 @@ use std::ops::Range;
 use fyris_dthreads_tools::record::Number;
 
 use crate::shared::control::control;
-use crate::system::{Solo, real};
+use crate::system::{Lent, Solo, real};
 
 /// Words that there is room for.
 pub(crate) const WORDS: usize = 192;
@@ -37,123 +37,114 @@ const POINTERS: [&CStr; 5] = [
 pub(crate) static ZONES: Solo<Cell<usize>> = Solo::new(Cell::new(0));
 pub(crate) static ENVIRONMENT: Solo<Cell<usize>> = Solo::new(Cell::new(0));
 
-/// A word of libc's, and what it was when this process was last up to date.
-struct Word {
-    at: Cell<*mut usize>,
-    known: Cell<usize>,
+/// A variable: its words, what they were when this process was last up to date, and where they are in shared memory.
+struct Variable {
+    words: &'static [Cell<usize>],
+    known: Box<[usize]>,
+    shared: &'static [Number],
+    /// Used only when this is above 0: whether a stream is one of wide characters.
+    mode: Option<&'static Cell<i32>>,
 }
 
-struct Words {
-    all: [Word; WORDS],
-    len: Cell<usize>,
-    /// Of these the words that are used while no standard stream is one of wide characters.
-    narrow: Cell<usize>,
-    streams: [Cell<*mut usize>; 3],
-    /// The number of the last change that has come here.
-    version: Cell<u64>,
-}
-
-static OWN: Solo<Words> = Solo::new(Words {
-    all: [const {
-        Word {
-            at: Cell::new(std::ptr::null_mut()),
-            known: Cell::new(0),
-        }
-    }; WORDS],
-    len: Cell::new(0),
-    narrow: Cell::new(0),
-    streams: [const { Cell::new(std::ptr::null_mut()) }; 3],
-    version: Cell::new(0),
-});
+static OWN: Solo<Lent<Vec<Variable>>> = Solo::new(Lent::new());
+/// The number of the last change that has come here.
+static VERSION: Solo<Cell<u64>> = Solo::new(Cell::new(0));
 
 /// Finds the variables, before the program begins. A program may have one among its own, which are shared.
 pub(crate) fn find(globals: &[Range<usize>]) {
-    let add = |at: *mut usize, words| {
+    let mut all = Vec::new();
+    let mut room = &control().variables[..];
+    let mut add = |at: *mut usize, len, mode| {
         let is_shared = |range: &Range<usize>| range.contains(&at.addr());
-        if !at.is_null() && !globals.iter().any(is_shared) {
-            add(at, words);
+        if at.is_null() || globals.iter().any(is_shared) {
+            return;
         }
+        // SAFETY: a variable of this many words, which this thread alone uses (invariant ONE).
+        let words = unsafe { std::slice::from_raw_parts(at.cast::<Cell<usize>>(), len) };
+        let (shared, rest) = room.split_at(len);
+        room = rest;
+        let known: Box<[usize]> = words.iter().map(Cell::get).collect();
+        for (shared, &known) in shared.iter().zip(&known) {
+            shared.set(known as u64);
+        }
+        all.push(Variable {
+            words,
+            known,
+            shared,
+            mode,
+        });
     };
     for own in [&ZONES, &ENVIRONMENT] {
-        add(own.as_ptr(), 1);
+        add(own.as_ptr(), 1, None);
     }
     for name in POINTERS {
-        add(real::variable(name).cast(), 1);
+        add(real::variable(name).cast(), 1, None);
     }
-    for (name, stream) in STREAMS.iter().zip(&OWN.streams) {
-        stream.set(real::variable(name).cast());
-        add(stream.get(), STREAM);
-    }
-    OWN.narrow.set(OWN.len.get());
-    for stream in &OWN.streams {
+    for name in STREAMS {
+        let stream: *mut usize = real::variable(name).cast();
+        add(stream, STREAM, None);
         // SAFETY: libc's stream.
-        add(
-            unsafe { stream.get().byte_add(WIDE_AT).cast::<*mut usize>().read() },
-            WIDE,
-        );
+        let (wide, mode) = unsafe {
+            let wide = stream.byte_add(WIDE_AT).cast::<*mut usize>().read();
+            (wide, &*stream.byte_add(MODE_AT).cast::<Cell<i32>>())
+        };
+        add(wide, WIDE, Some(mode));
     }
-}
-
-/// Returns whether a standard stream is one of wide characters.
-fn any_wide() -> bool {
-    // SAFETY: libc's streams.
-    let mode =
-        |stream: &Cell<*mut usize>| unsafe { stream.get().byte_add(MODE_AT).cast::<i32>().read() };
-    OWN.streams.iter().any(|stream| mode(stream) > 0)
-}
-
-fn add(at: *mut usize, words: usize) {
-    let len = OWN.len.get();
-    OWN.len.set(len + words);
-    for (n, word) in OWN.all[len..len + words].iter().enumerate() {
-        word.at.set(at.wrapping_add(n));
-        // SAFETY: a word of a variable.
-        word.known.set(unsafe { word.at.get().read() });
-        control().variables[len + n].set(word.known.get() as u64);
-    }
-}
-
-fn words() -> impl Iterator<Item = (&'static Word, &'static Number)> {
-    OWN.all[..OWN.len.get()].iter().zip(&control().variables)
+    OWN.put(all);
 }
 
 /// Brings in what others have committed.
 pub(crate) fn update() {
     let version = control().variables_version.get();
-    if OWN.version.replace(version) == version {
+    if VERSION.replace(version) == version {
         return;
     }
-    for (word, shared) in words() {
-        let new = shared.get() as usize;
-        // SAFETY: a word of a variable, which this thread alone uses (invariant ONE).
-        unsafe {
-            if word.at.get().read() == word.known.get() {
-                word.at.get().write(new);
-            }
-        }
-        word.known.set(new);
-    }
+    OWN.with(|all| all.iter_mut().for_each(Variable::update));
 }
 
 /// Publishes what this thread has changed.
 pub(crate) fn commit() {
-    let mut any = false;
-    let len = match any_wide() {
-        true => OWN.len.get(),
-        false => OWN.narrow.get(),
-    };
-    for (word, shared) in words().take(len) {
-        // SAFETY: as above.
-        let now = unsafe { word.at.get().read() };
-        if now != word.known.get() {
-            word.known.set(now);
-            shared.set(now as u64);
-            any = true;
-        }
-    }
-    if any {
+    let published = OWN.with(|all| {
+        all.iter_mut()
+            .map(Variable::commit)
+            .fold(false, |a, b| a | b)
+    });
+    if published == Some(true) {
         let version = &control().variables_version;
         version.add(1);
-        OWN.version.set(version.get());
+        VERSION.set(version.get());
+    }
+}
+
+impl Variable {
+    fn update(&mut self) {
+        let both = self.words.iter().zip(&mut self.known);
+        for ((word, known), shared) in both.zip(self.shared) {
+            let new = shared.get() as usize;
+            if word.get() == *known {
+                word.set(new);
+            }
+            *known = new;
+        }
+    }
+
+    /// Publishes its words, and returns whether any has changed.
+    fn commit(&mut self) -> bool {
+        if self.mode.is_some_and(|mode| mode.get() <= 0) {
+            return false;
+        }
+        let both = self.words.iter().zip(&self.known);
+        // All words in few instructions: most often none has changed.
+        if both.fold(0, |all, (word, known)| all | (word.get() ^ known)) == 0 {
+            return false;
+        }
+        let both = self.words.iter().zip(&mut self.known);
+        for ((word, known), shared) in both.zip(self.shared) {
+            if word.get() != *known {
+                *known = word.get();
+                shared.set(word.get() as u64);
+            }
+        }
+        true
     }
 }
