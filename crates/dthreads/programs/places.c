@@ -10,6 +10,7 @@
 extern char **environ;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static locale_t utf8;
+static long drawn;
 static void *begins(void *id) {
   assert(uselocale(0) == LC_GLOBAL_LOCALE && errno == 0 && dlerror() == NULL);
   uselocale(utf8);
@@ -41,6 +42,16 @@ static void *sets(void *id) {
   setlocale(LC_ALL, "C");
   return NULL;
 }
+/* Each number is drawn once: their sum is what one thread would have drawn. */
+static void *draws(void *id) {
+  long own = 0;
+  for (int i = 0; i < rounds; i++) own += rand() % 1000 + random() % 1000;
+  pthread_mutex_lock(&lock);
+  for (int i = 0; i < rounds; i++) own += (long)(drand48() * 1000) + lrand48() % 1000;
+  drawn += own;
+  pthread_mutex_unlock(&lock);
+  return id;
+}
 /* A thread sees what others have set. */
 static void *sees(void *id) {
   time_t now = 0;
@@ -59,6 +70,13 @@ int main(int count, char **arguments) {
   int variables = 0;
   for (char **at = environ; *at; at++) variables += !strncmp(*at, "FYRIS_", 6);
   printf("%d variables, %d forms\n", variables, (int)MB_CUR_MAX);
+  run(draws);
+  static char numbers[64];
+  char *before = initstate(7, numbers, sizeof numbers);
+  long first = random();
+  srand(1), run(draws);
+  assert(setstate(before) == numbers), srandom(2), srand48(3), run(draws);
+  printf("%ld drawn, first %ld\n", drawn, first);
   static char own[] = "TZ=UTC0";
   assert(putenv(own) == 0 && getenv("TZ") == own + 3 && setenv("A=B", "", 1) == -1 && errno == EINVAL);
   run(sees);

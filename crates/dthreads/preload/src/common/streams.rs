@@ -10,10 +10,11 @@ use fyris_dthreads_tools::record::Operation;
 use libc::{FILE, PTHREAD_MUTEX_RECURSIVE};
 
 use crate::calls::blocking;
-use crate::shared::control::{NEVER, control};
+use crate::common::alone;
+use crate::shared::control::NEVER;
 use crate::sync::{mutex, name};
 use crate::system::around::{Arguments, around};
-use crate::system::{LOCAL, on};
+use crate::system::on;
 
 /// The lock of the list of streams, for calls that have no stream yet, or mean all: no address of a program.
 const LIST: u64 = 2;
@@ -23,11 +24,6 @@ unsafe extern "C" {
     static stdout: *mut FILE;
     static stderr: *mut FILE;
     fn __flbf(stream: *mut FILE) -> c_int;
-}
-
-/// Returns whether no other thread lives, nor can before this one creates it. With the token here that is decided.
-fn alone() -> bool {
-    LOCAL.holding.get() && control().live.get() == 1
 }
 
 /// Locks a stream for a call, and returns its lock. If the call is for input that is not there waits for it first, and

@@ -18,6 +18,8 @@ use crate::system::{LOCAL, sys};
 pub(crate) const KEYS: usize = 1024;
 /// Places of the program for which pages are remembered.
 pub(crate) const PLACES: usize = 1024;
+/// Words of numbers that `random` begins with, as many as libc has.
+pub(crate) const NUMBERS: usize = 16;
 /// Locks that may be held at once.
 pub(crate) const HELD: usize = 4096;
 
@@ -163,6 +165,10 @@ pub(crate) struct Control {
     pub(crate) heap_limit: Number,
     /// Stacks that were made or opened so far.
     pub(crate) stack_changes: AtomicU32,
+    /// Generators of random numbers: the states of `random`, with the numbers that it begins with, and of `drand48`.
+    pub(crate) random: [Number; 6],
+    pub(crate) random_numbers: [Number; NUMBERS],
+    pub(crate) drand48: [Number; 3],
     /// The variables of libc that threads share, and their last change.
     pub(crate) variables: [Number; WORDS],
     pub(crate) variables_version: Number,
