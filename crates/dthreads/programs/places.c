@@ -42,6 +42,11 @@ static void *sets(void *id) {
   setlocale(LC_ALL, "C");
   return NULL;
 }
+/* What threads register is done at the end, the last first. */
+static void first_exit(void) { printf("registered first\n"); }
+static void by_thread(void) { printf("registered by a thread\n"); }
+static void last_exit(void) { printf("registered last\n"); }
+static void *registers(void *id) { atexit(by_thread); return id; }
 /* Each number is drawn once: their sum is what one thread would have drawn. */
 static void *draws(void *id) {
   long own = 0;
@@ -60,6 +65,7 @@ static void *sees(void *id) {
 }
 int main(int count, char **arguments) {
   start(count, arguments);
+  atexit(first_exit);
   utf8 = newlocale(LC_ALL_MASK, "C.UTF-8", 0);
   assert(utf8);
   uselocale(utf8);
@@ -70,6 +76,7 @@ int main(int count, char **arguments) {
   int variables = 0;
   for (char **at = environ; *at; at++) variables += !strncmp(*at, "FYRIS_", 6);
   printf("%d variables, %d forms\n", variables, (int)MB_CUR_MAX);
+  run(registers), atexit(last_exit);
   run(draws);
   static char numbers[64];
   char *before = initstate(7, numbers, sizeof numbers);

@@ -291,6 +291,8 @@ operations! {
     Environment = "setenv",
     /// The end of a call of `setenv` or its kin.
     EnvironmentEnd = "(setenv)",
+    /// `atexit` and its kin.
+    AtExit = "atexit",
     /// `random`, `rand`, `drand48` and their kin.
     Random = "random",
     /// Back from a system call.

@@ -6,6 +6,7 @@ use std::ffi::{c_char, c_int, c_void};
 use fyris_dthreads_tools::record::Operation;
 use libc::EINVAL;
 
+use crate::common::exits;
 use crate::shared::control::{STATUS, changed, control};
 use crate::shared::{end, stacks};
 use crate::system::{LOCAL, Stage, apart, mask, real, site, sys};
@@ -187,5 +188,6 @@ pub(crate) fn begin_exit(status: c_int) {
         for pid in others.filter(|&pid| pid != 0 && pid != me) {
             sys::kill(pid, libc::SIGKILL);
         }
+        exits::register();
     });
 }

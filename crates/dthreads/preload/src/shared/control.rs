@@ -165,6 +165,8 @@ pub(crate) struct Control {
     pub(crate) heap_limit: Number,
     /// Stacks that were made or opened so far.
     pub(crate) stack_changes: AtomicU32,
+    /// What is to be done at the program's end: the address of the last.
+    pub(crate) exits: Number,
     /// Generators of random numbers: the states of `random`, with the numbers that it begins with, and of `drand48`.
     pub(crate) random: [Number; 6],
     pub(crate) random_numbers: [Number; NUMBERS],

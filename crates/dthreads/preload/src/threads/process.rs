@@ -11,6 +11,7 @@ use std::ptr;
 use fyris_dthreads_tools::record::Operation;
 use fyris_sync::atomic::Ordering;
 
+use crate::common::exits;
 use crate::shared::control::{STATUS, Thread, control, record, state};
 use crate::shared::end::{self, DEATH};
 use crate::shared::{memory, stacks};
@@ -181,6 +182,7 @@ fn outlive() -> ! {
     LOCAL.stage.set(Stage::Ending);
     log::close_record();
     end::decide(STATUS);
+    exits::register();
     program(memory::STACK_TOP, || {
         // SAFETY: libc's function; no thread is left.
         unsafe { real::exit()(0) }

@@ -1,0 +1,103 @@
+//! What the program wants done at its end (`atexit`, destructors of C++'s static variables).
+//!
+//! libc keeps that for each process. What is registered once there are threads is in a list in the heap, and given to
+//! libc by the process that ends the program, which has had what came before since it was forked.
+
+use std::ffi::{c_int, c_void};
+
+use fyris_dthreads_tools::record::Operation;
+
+use crate::shared::control::{control, record};
+use crate::system::{on, real};
+use crate::turn::in_turn;
+
+pub(crate) type AtExit = unsafe extern "C" fn(*mut c_void);
+
+/// A block of the heap.
+struct Exit {
+    function: AtExit,
+    argument: *mut c_void,
+    module: *mut c_void,
+    next: *mut Exit,
+}
+
+/// Returns the one that was registered last.
+fn last() -> *mut Exit {
+    std::ptr::with_exposed_provenance_mut(control().exits.get() as usize)
+}
+
+pub(crate) unsafe extern "C" fn __cxa_atexit(
+    function: AtExit,
+    argument: *mut c_void,
+    module: *mut c_void,
+) -> c_int {
+    // The first thread is created by this one, or by one that this one has synchronized with.
+    if !on() || record().created.get() == 1 {
+        // SAFETY: as the caller promises.
+        return unsafe { real::__cxa_atexit()(function, argument, module) };
+    }
+    // SAFETY: a fresh block of this size, if there is one.
+    unsafe {
+        let exit: *mut Exit = libc::malloc(size_of::<Exit>()).cast();
+        if exit.is_null() {
+            return -1;
+        }
+        in_turn(Operation::AtExit, function as usize as u64, |_| {
+            exit.write(Exit {
+                function,
+                argument,
+                module,
+                next: last(),
+            });
+            control().exits.set(exit.expose_provenance() as u64);
+        });
+    }
+    0
+}
+
+/// Takes those off the list that `is_meant` says, the last first.
+fn take(is_meant: impl Fn(&Exit) -> bool) -> Vec<(AtExit, *mut c_void)> {
+    let (mut taken, mut kept) = (Vec::new(), std::ptr::null_mut::<Exit>());
+    let mut exit = last();
+    control().exits.set(0);
+    while !exit.is_null() {
+        // SAFETY: blocks of the list, in a turn.
+        unsafe {
+            let next = (*exit).next;
+            if is_meant(&*exit) {
+                taken.push(((*exit).function, (*exit).argument));
+            } else {
+                (*exit).next = std::ptr::null_mut();
+                match kept.is_null() {
+                    true => control().exits.set(exit.expose_provenance() as u64),
+                    false => (*kept).next = exit,
+                }
+                kept = exit;
+            }
+            exit = next;
+        }
+    }
+    taken
+}
+
+/// Gives libc all of it: the program ends. The token is here, and stays.
+pub(crate) fn register() {
+    for (function, argument) in take(|_| true).into_iter().rev() {
+        // SAFETY: what the program has registered.
+        unsafe { real::__cxa_atexit()(function, argument, std::ptr::null_mut()) };
+    }
+}
+
+/// libc's: a module goes, or the program ends.
+pub(crate) unsafe extern "C" fn __cxa_finalize(module: *mut c_void) {
+    if on() && control().exits.get() != 0 {
+        let all = in_turn(Operation::AtExit, module.addr() as u64, |_| {
+            take(|exit| exit.module == module)
+        });
+        // SAFETY: what the module has registered.
+        all.into_iter()
+            .for_each(|(function, argument)| unsafe { function(argument) });
+    }
+    // SAFETY: as the caller promises.
+    unsafe { real::__cxa_finalize()(module) }
+}
