@@ -1,6 +1,7 @@
 defmodule FyrisTest do
   use ExUnit.Case, async: true
   doctest Fyris
+  doctest Fyris.Table
 
   defp filled(type, n) do
     table = Fyris.new!(type: type)
@@ -309,7 +310,9 @@ defmodule FyrisTest do
   end
 
   test "secondary indexes find objects" do
-    table = Fyris.new!(type: :bag, secondary: [by_group: {:element, 2}, by_size: {:body, [{:tuple_size, :"$_"}]}])
+    table =
+      Fyris.new!(type: :bag, secondary: [by_group: {:element, 2}, by_size: {:body, [{:tuple_size, :"$_"}]}])
+
     Fyris.insert!(table, for(n <- 1..10_000, do: {n, rem(n, 2)}))
     Fyris.insert!(table, {1, 2, 3})
     assert Fyris.lookup_by(table, :by_group, 1) == {:ok, for(n <- 1..10_000//2, do: {n, 1})}

@@ -9,6 +9,19 @@ defmodule Fyris.Table do
   @typedoc "The name or the tid under which `:fyris` knows the table."
   @type t :: %__MODULE__{id: atom | reference}
 
+  @doc """
+  Returns the name or the tid of a table: what the functions of `:fyris` take, which do not know `Fyris.Table`. A name
+  or a tid is returned as it is. O(1).
+
+      iex> table = Fyris.new!()
+      iex> Fyris.put!(table, :joe, 1)
+      iex> :fyris.lookup(Fyris.Table.id(table), :joe)
+      [joe: 1]
+  """
+  @spec id(t | id) :: id when id: atom | reference
+  def id(%__MODULE__{id: id}), do: id
+  def id(id), do: id
+
   # Objects read at a time.
   @at_once 500
 
@@ -52,7 +65,9 @@ defmodule Fyris.Table do
   end
 
   defp bound(_, :_, _), do: :unbounded
-  defp bound(which, key, options), do: {if({which, :excluded} in options, do: :excluded, else: :included), key}
+
+  defp bound(which, key, options),
+    do: {if({which, :excluded} in options, do: :excluded, else: :included), key}
 
   # The slice's own size is the limit.
   @no_limit 1_000_000

@@ -1,0 +1,149 @@
+defmodule Fyris.Verbs.Order do
+  @moduledoc false
+  # The functions of `Fyris` for tables in order.
+
+  alias Fyris.Table
+
+  defmacro __using__(_) do
+    quote location: :keep do
+      defbang range(table :: table, options :: [range_end | range_form] \\ []) :: [object] | [key],
+              """
+              Returns the objects between `from:` and `to:`, which both count, or `above:` and `below:`, which do not;
+              `limit:`, `reverse: true`, `keys: true`. O(log n), and the objects. Every object that is there throughout
+              is among them.
+              """,
+              [
+                ~S|table = Fyris.new!(type: :ordered_set)|,
+                ~S|Fyris.insert!(table, for(n <- 1..9, do: {n, n * n}))|,
+                ~S|Fyris.range!(table, from: 3, to: 4)|,
+                ~S|[{3, 9}, {4, 16}]|
+              ] do
+        {from, to, rest} = bounds(options, [:limit, :reverse, :keys])
+        :fyris.range(id(table), from, to, rest)
+      end
+
+      defbang prefix(table :: table, prefix :: term, options :: [range_form] \\ []) :: [object] | [key],
+              """
+              Returns the objects whose keys begin alike, as `{:a, :_}` or `"jo"` do; `limit:`, `reverse: true`, `keys:
+              true`. O(log n), and the objects.
+              """,
+              [
+                ~S|table = Fyris.new!(type: :ordered_set)|,
+                ~S|Fyris.insert!(table, [{"joe"}, {"john"}, {"mike"}])|,
+                ~S|Fyris.prefix!(table, "jo")|,
+                ~S|[{"joe"}, {"john"}]|
+              ] do
+        options = Keyword.validate!(options, [:limit, :reverse, :keys])
+        :fyris.prefix(id(table), prefix, Enum.flat_map(options, &range_option/1))
+      end
+
+      defbang seek(table :: table, key :: key, way :: :up | :down \\ :up) :: object | nil,
+              """
+              Returns the first object at or above a key, or the last at or below it (`:down`); or `nil`. Linearizable.
+              O(log n).
+              """,
+              [
+                ~S|table = Fyris.new!(type: :ordered_set)|,
+                ~S|Fyris.insert!(table, [{10, :ten}, {20, :twenty}])|,
+                ~S|Fyris.seek!(table, 15)|,
+                ~S|{20, :twenty}|
+              ] do
+        case :fyris.seek(id(table), key, way) do
+          :"$end_of_table" -> nil
+          object -> object
+        end
+      end
+
+      defbang nth(table :: table, n :: non_neg_integer) :: key | nil,
+              """
+              Returns the n-th key in order, from 0, or `nil`; in tables on the indexes `:judysl` and `:judyesl`, at the
+              cost of a lookup.
+              """,
+              [
+                ~S|table = Fyris.new!(type: :ordered_set, index: :judysl)|,
+                ~S|Fyris.insert!(table, [{10}, {20}, {30}])|,
+                ~S|Fyris.nth!(table, 1)|,
+                ~S|20|
+              ] do
+        case :fyris.nth(id(table), n) do
+          :"$end_of_table" -> nil
+          key -> key
+        end
+      end
+
+      defbang rank(table :: table, key :: key) :: non_neg_integer,
+              """
+              Returns the number of keys below a key, which need not be there; in the same tables as `nth/2`, at the
+              cost of a lookup.
+              """,
+              [
+                ~S|table = Fyris.new!(type: :ordered_set, index: :judysl)|,
+                ~S|Fyris.insert!(table, [{10}, {20}, {30}])|,
+                ~S|Fyris.rank!(table, 25)|,
+                ~S|2|
+              ] do
+        :fyris.rank(id(table), key)
+      end
+
+      defbang count_between(table :: table, from :: key, to :: key) :: non_neg_integer,
+              """
+              Returns the number of keys between two, which both count; in the same tables as `nth/2`, at the cost of
+              two lookups.
+              """,
+              [
+                ~S|table = Fyris.new!(type: :ordered_set, index: :judysl)|,
+                ~S|Fyris.insert!(table, [{10}, {20}, {30}])|,
+                ~S|Fyris.count_between!(table, 15, 30)|,
+                ~S|2|
+              ] do
+        :fyris.count_between(id(table), from, to)
+      end
+
+      defbang take_range(table :: table, options :: [range_end] \\ []) :: [object],
+              """
+              Takes the objects between `from:` and `to:`, which both count, or `above:` and `below:`, which do not, out
+              and returns them in order. Each goes to one of several callers. O(log n), and the objects.
+              """,
+              [
+                ~S|table = Fyris.new!(type: :ordered_set)|,
+                ~S|Fyris.insert!(table, for(n <- 1..9, do: {n}))|,
+                ~S|Fyris.take_range!(table, from: 8)|,
+                ~S|[{8}, {9}]|
+              ] do
+        {from, to, rest} = bounds(options, [])
+        :fyris.take_range(id(table), from, to, rest)
+      end
+
+      @doc """
+      The objects of a range as a stream, with the options of `range/2`: read some hundred at a time as they are
+      asked for, so what others insert or delete further on is seen or not seen.
+      """
+      @spec stream(table, [range_end | range_form]) :: Enumerable.t()
+      def stream(table, options \\ []), do: Table.range(id(table), bounds(options, [:limit, :reverse, :keys]))
+
+      # The ends of a range, and the other options, as `:fyris` takes them.
+      defp bounds(options, others) do
+        options = Keyword.validate!(options, [:from, :to, :above, :below | others])
+        {ends, rest} = Keyword.split(options, [:from, :to, :above, :below])
+        {from, low} = bound(ends, :from, :above, :from)
+        {to, high} = bound(ends, :to, :below, :to)
+        {from, to, low ++ high ++ Enum.flat_map(rest, &range_option/1)}
+      end
+
+      defp bound(ends, included, excluded, which) do
+        case {Keyword.fetch(ends, included), Keyword.fetch(ends, excluded)} do
+          {:error, :error} -> {:_, []}
+          {{:ok, key}, :error} -> {key, []}
+          {:error, {:ok, key}} -> {key, [{which, :excluded}]}
+          _ -> raise ArgumentError, "a range has #{included}: or #{excluded}:, not both"
+        end
+      end
+
+      defp range_option({:reverse, true}), do: [:reverse]
+      defp range_option({:reverse, false}), do: []
+      defp range_option({:keys, true}), do: [:keys]
+      defp range_option({:keys, false}), do: []
+      defp range_option(other), do: [other]
+    end
+  end
+end
