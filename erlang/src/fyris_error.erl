@@ -6,25 +6,40 @@
 
 %% @doc Returns a map from argument numbers to texts, as `erl_error' wants it.
 -spec explain(atom(), list() | arity(), map()) -> map().
-explain(Function, Args, #{cause := Cause} = Info) when is_list(Args) ->
+explain(Function, Args, Info) when is_list(Args) ->
+    Place = table_place(Function, Args),
+    case Args =/= [] andalso of_elixir(lists:nth(Place, Args)) of
+        true -> #{Place => <<"a table of Elixir's Fyris: Fyris.Table.id/1 returns what :fyris takes">>};
+        false -> of_cause(Function, Args, Info)
+    end;
+explain(_, _, _) ->
+    #{}.
+
+%% Returns which argument is a table, a list of them or a batch; of a function without tables any.
+table_place(Function, Args) when Function =:= foldl; Function =:= foldr -> length(Args);
+table_place(within, [_, _]) -> 2;
+table_place(_, _) -> 1.
+
+of_elixir(#{'__struct__' := 'Elixir.Fyris.Table'}) -> true;
+of_elixir([First | More]) -> of_elixir(First) orelse of_elixir(More);
+of_elixir(Operation) when tuple_size(Operation) > 1, is_map(element(2, Operation)) -> of_elixir(element(2, Operation));
+of_elixir(_) -> false.
+
+of_cause(Function, Args, #{cause := Cause} = Info) ->
     Text = maps:get(text, Info, <<>>),
     case place(Cause, Function, Args) of
         general when Text =:= <<>> -> guess(Function, Args);
         general -> #{general => Text};
         Argument -> #{Argument => said(Cause, Text, Function, lists:nth(Argument, Args))}
     end;
-explain(_, _, _) ->
+of_cause(_, _, _) ->
     #{}.
 
 %% Returns the number of the argument that a cause speaks of, or `general'.
-place(Cause, Function, Args) when Function =:= foldl; Function =:= foldr ->
-    case table_cause(Cause) of
-        true -> length(Args);
-        false -> general
-    end;
 place(Cause, Function, Args) ->
     case table_cause(Cause) of
-        true -> 1;
+        true -> table_place(Function, Args);
+        false when Function =:= foldl; Function =:= foldr -> general;
         false when Cause =:= batch -> 1;
         false when Cause =:= already_exists, Function =:= new -> 1;
         false when Cause =:= option -> length(Args);

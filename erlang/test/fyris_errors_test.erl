@@ -3,8 +3,8 @@
 
 -include_lib("stdlib/include/assert.hrl").
 
--export([objects_test/0, tables_test/0, tables_of_ets_test/0, options_test/0, specs_test/0, counters_test/0,
-         forms_test/0, atoms_test_/0, look_ups_test/0, full/0, look_ups/1]).
+-export([objects_test/0, tables_test/0, tables_of_ets_test/0, tables_of_elixir_test/0, options_test/0, specs_test/0,
+         counters_test/0, forms_test/0, atoms_test_/0, look_ups_test/0, full/0, look_ups/1]).
 
 %% `fyris:insert(T, foo)' was once a badarg without a word, where ets says that it is not a tuple.
 objects_test() ->
@@ -59,6 +59,22 @@ tables_of_ets_test() ->
         ],
         [told(fun() -> fyris:lookup(T, 1) end) || T <- [Unnamed, Name]]
     ).
+
+%% What Elixir's `Fyris' gives for a table was told to be no table at all.
+tables_of_elixir_test() ->
+    T = fyris:new(t, []),
+    Struct = #{'__struct__' => 'Elixir.Fyris.Table', id => T},
+    [
+        ?assertMatch({N, {match, _}}, {N, re:run(maps:get(N, told(Fun)), <<"Fyris.Table.id/1">>)})
+     || {N, Fun} <- [
+            {1, fun() -> fyris:lookup(Struct, 1) end},
+            {1, fun() -> fyris:subscribe([T, Struct], all) end},
+            {1, fun() -> fyris:write_batch([{delete, T, 1}, {delete, Struct, 1}]) end},
+            {3, fun() -> fyris:foldr(fun(_, N) -> N end, 0, Struct) end}
+        ]
+    ],
+    ?assertEqual(#{1 => <<"not a valid table identifier">>}, told(fun() -> fyris:lookup(#{id => T}, 1) end)),
+    ?assertMatch(#{2 := <<"not a tuple", _/binary>>}, told(fun() -> fyris:insert(T, Struct) end)).
 
 %% Options that are refused come with those that there are.
 options_test() ->

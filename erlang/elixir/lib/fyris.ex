@@ -67,6 +67,10 @@ defmodule Fyris do
   @type range_end :: {:from | :to | :above | :below, key}
   @typedoc "Of what was found the first `limit:`, in descending order with `reverse: true`, keys with `keys: true`."
   @type range_form :: {:limit, pos_integer} | {:reverse | :keys, boolean}
+  @typedoc "So many at most."
+  @type limit :: {:limit, pos_integer}
+  @type save_option :: {:extended_info, [:object_count | :md5sum]} | {:sync, boolean}
+  @type load_option :: {:verify, boolean} | {:max_inflated, non_neg_integer}
   @typedoc """
   The changes to be told of: `:all`, `{:key, key}`, `{:range, from, to}` (both count, `:_` leaves an end open),
   `{:pattern, pattern}` or a match specification.

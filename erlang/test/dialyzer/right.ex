@@ -39,6 +39,32 @@ defmodule Right do
     {Fyris.prefix!(table, "jo", keys: true), Fyris.seek!(table, 1, :down), Fyris.stream(table, to: 3)}
   end
 
+  def queries(table) do
+    spec = [{{:"$1", :"$2"}, [{:>, :"$2", 1}], [:"$1"]}]
+    [_] = Fyris.select!(table, spec, limit: 1, reverse: true)
+    {:ok, [[_]]} = Fyris.match(table, {:"$1", :_}, limit: 1)
+    [{_, 1}] = Fyris.match_object!(table, {:_, 1})
+    :ok = Fyris.match_delete!(table, :_)
+    streams = [Fyris.stream_select(table, spec, chunk: 10, limit: 3), Fyris.stream_match(table, :_, chunk: 10)]
+    {Fyris.select_delete!(table, spec), Fyris.select_replace(table, spec), streams, Fyris.keys(table)}
+  end
+
+  def elements(table) do
+    {:ok, true} = Fyris.put_new(table, :f, 1)
+    :ok = Fyris.delete_object!(table, {:f, 1})
+    true = Fyris.update_element!(table, :f, [{2, :new}], {:f, 0})
+    :unknown = Fyris.lookup_element!(table, :g, 2, :unknown)
+    {:ok, nil} = Fyris.next(table, Fyris.last!(table))
+    {Fyris.first!(table), Fyris.prev!(table, 1), Fyris.delete_range!(table, from: 1)}
+  end
+
+  def files(table) do
+    :ok = Fyris.save!(table, "right.tab", extended_info: [:md5sum], sync: true)
+    {:ok, copy} = Fyris.load("right.tab", verify: true, max_inflated: 1000)
+    copy = Fyris.rename!(copy, :copy)
+    {:fyris.lookup(Fyris.Table.id(copy), :a), Fyris.memory(copy), Fyris.memory()[:total]}
+  end
+
   def together(table) do
     {:ok, _} = Fyris.transaction(fn tx -> Fyris.get(Fyris.within!(tx, table), :a) end, retries: 3, hold: 100)
     {:ok, _} = Fyris.write_batch([{:insert, table, {:a, 1}}, {:delete, table, :b}])

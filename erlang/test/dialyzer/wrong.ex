@@ -60,6 +60,53 @@ defmodule Wrong do
 
   def pattern_that_is_no_specification, do: Fyris.select!(:cache, "pattern")
 
+  def limit_mistyped, do: Fyris.select!(:cache, [], limt: 3)
+
+  def limit_without_a_name, do: Fyris.select!(:cache, [], 3)
+
+  def match_in_reverse, do: Fyris.match!(:cache, :_, reverse: true)
+
+  def pattern_that_is_text, do: Fyris.match_object!(:cache, "name")
+
+  def stream_of_a_pattern, do: Fyris.stream_select(:cache, {:"$1", :_})
+
+  def chunk_mistyped, do: Fyris.stream_match(:cache, :_, chunks: 3)
+
+  def delete_by_a_function, do: Fyris.select_delete!(:cache, fn {_, n} -> n > 3 end)
+
+  def replace_by_a_pattern, do: Fyris.select_replace!(:cache, :_)
+
+  def limit_of_a_delete, do: Fyris.delete_range!(:cache, limit: 1)
+
+  def object_by_its_key, do: Fyris.delete_object!(:cache, :key)
+
+  def element_by_its_name, do: Fyris.lookup_element!(:cache, :key, :name)
+
+  def element_from_zero, do: Fyris.lookup_element!(:cache, :key, 0, nil)
+
+  def elements_as_a_map, do: Fyris.update_element!(:cache, :key, %{2 => :value})
+
+  def end_that_is_an_atom do
+    case Fyris.first!("cache") do
+      :"$end_of_table" -> nil
+      key -> key
+    end
+  end
+
+  def keys_of_a_string, do: Fyris.keys("cache")
+
+  def name_that_is_text, do: Fyris.rename!(:cache, "store")
+
+  def option_of_a_save, do: Fyris.save!(:cache, "cache.tab", fast: true)
+
+  def path_that_is_an_atom, do: Fyris.load!(:cache)
+
+  def option_of_a_load, do: Fyris.load!("cache.tab", sync: true)
+
+  def memory_of_a_string, do: Fyris.memory("cache")
+
+  def id_of_a_string, do: Fyris.Table.id("cache")
+
   def what_is_watched, do: Fyris.subscribe!(:cache, :everything)
 
   def option_of_a_subscription, do: Fyris.subscribe!(:cache, :all, form: :snapshot)

@@ -8,9 +8,11 @@ defmodule Fyris.Defbang do
   # Defines `name!` with this body, and `name`, which gives what that one raises as a tuple; both with a spec and an
   # example. The arguments and the result have their types: `put(table :: table, key :: key) :: :ok`. An example is a
   # list of lines, the last of which is what the one before returns.
-  defmacro defbang({:"::", _, [{name, _, args}, result]}, doc, example, do: body) do
+  defmacro defbang({:"::", _, [{name, meta, args}, result]}, doc, example, do: body) do
     bang = :"#{name}!"
     {plain, types} = args |> Enum.map(&split/1) |> Enum.unzip()
+    # What a function was quoted with says where it stands.
+    [head, bang_head] = for name <- [name, bang], do: {name, meta, Enum.map(args, &untyped/1)}
 
     quote do
       unquote_splicing(specs(name, args, types, answers(result)))
@@ -18,7 +20,7 @@ defmodule Fyris.Defbang do
       @doc unquote(doc) <>
              "\nAnswers #{unquote(form(result))}, or `{:error, error}` with a `Fyris.Error`.\n\n" <>
              Fyris.Defbang.session(Fyris.Defbang.plain(unquote(example), unquote(name)))
-      def unquote(name)(unquote_splicing(Enum.map(args, &untyped/1))) do
+      def unquote(head) do
         Fyris.Defbang.answer(unquote(bang)(unquote_splicing(plain)))
       rescue
         error in [Error] -> {:error, error}
@@ -29,7 +31,7 @@ defmodule Fyris.Defbang do
       @doc unquote(doc) <>
              "\nRaises `Fyris.Error` where `#{unquote(name)}/#{unquote(length(args))}` answers one.\n\n" <>
              Fyris.Defbang.session(unquote(example))
-      def unquote(bang)(unquote_splicing(Enum.map(args, &untyped/1))) do
+      def unquote(bang_head) do
         unquote(body)
       rescue
         error in [ArgumentError, ErlangError] ->

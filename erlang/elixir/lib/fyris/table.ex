@@ -27,15 +27,38 @@ defmodule Fyris.Table do
 
   @doc false
   # All objects, as they were at one moment.
-  def all(id) do
-    Stream.resource(
-      fn -> :fyris.select(id, [{:_, [], [:"$_"]}], @at_once) end,
-      fn
-        :"$end_of_table" -> {:halt, :done}
-        {objects, place} -> {objects, :fyris.select(place)}
-      end,
-      fn _ -> :ok end
-    )
+  def all(id), do: chunks(:select, id, [{:_, [], [:"$_"]}], @at_once)
+
+  @doc false
+  # What a query of this name finds, as it was at one moment, so many at a time.
+  def chunks(query, id, what, at_once), do: id |> lists(query, what, at_once) |> Stream.concat()
+
+  # The same in the lists in which they are read: each when it is asked for.
+  defp lists(id, query, what, at_once) do
+    Stream.unfold(fn -> apply(:fyris, query, [id, what, at_once]) end, fn read ->
+      case read.() do
+        :"$end_of_table" -> nil
+        {found, place} -> {found, fn -> apply(:fyris, query, [place]) end}
+      end
+    end)
+  end
+
+  @doc false
+  # The keys, each once, as they were at one moment.
+  def keys(id) do
+    Stream.flat_map([id], fn id ->
+      case {:fyris.info(id, :type), :fyris.info(id, :keypos)} do
+        {:ordered_set, _} ->
+          range(id, {:_, :_, [:keys]})
+
+        {_, position} ->
+          # Each list is in descending order, and the objects of a key may be in two that follow each other.
+          id
+          |> lists(:select, [{:_, [], [{:element, position, :"$_"}]}], @at_once)
+          |> Stream.flat_map(&Enum.reverse/1)
+          |> Stream.dedup()
+      end
+    end)
   end
 
   @doc false

@@ -98,6 +98,35 @@ defmodule Fyris.Verbs.Objects do
         :ok
       end
 
+      defbang lookup_element(table :: table, key :: key, position :: pos_integer) :: term | [term],
+              """
+              Returns an element of the object with a key, from 1; in the bags a list of that element of each object. A
+              key that is not there is an error, as is a position beyond the object. Other elements are not built.
+              Linearizable. O(1) on average, O(log n) in an `:ordered_set`.
+              """,
+              [
+                ~S|table = Fyris.new!()|,
+                ~S|Fyris.insert!(table, {:joe, 41, "Paris"})|,
+                ~S|Fyris.lookup_element!(table, :joe, 3)|,
+                ~S|"Paris"|
+              ] do
+        :fyris.lookup_element(id(table), key, position)
+      end
+
+      defbang lookup_element(table :: table, key :: key, position :: pos_integer, default :: term) ::
+                term | [term],
+              """
+              Returns an element as `lookup_element/3` does, or the default if no object has the key. A position beyond
+              an object that is there is still an error.
+              """,
+              [
+                ~S|table = Fyris.new!()|,
+                ~S|Fyris.lookup_element!(table, :joe, 3, :unknown)|,
+                ~S|:unknown|
+              ] do
+        :fyris.lookup_element(id(table), key, position, default)
+      end
+
       defbang get_in_object(table :: table, key :: key, path :: [term]) :: term | nil,
               """
               Returns a part of an object, or `nil`, without building the rest: `path` begins with a position, from 1,
@@ -122,6 +151,22 @@ defmodule Fyris.Verbs.Objects do
               """,
               [~S|table = Fyris.new!()|, ~S|Fyris.delete!(table, :a)|, ~S|:ok|] do
         true = :fyris.delete(id(table), key)
+        :ok
+      end
+
+      defbang delete_object(table :: table, object :: object) :: :ok,
+              """
+              Deletes the objects that are exactly (`===`) this one, if there are any; other objects of the key stay.
+              Atomic. O(1) on average, O(log n) in an `:ordered_set`; in the bags O(log^2 n) for n objects of the key.
+              """,
+              [
+                ~S|table = Fyris.new!(type: :bag)|,
+                ~S|Fyris.insert!(table, [{:a, 1}, {:a, 2}])|,
+                ~S|Fyris.delete_object!(table, {:a, 1})|,
+                ~S|Enum.to_list(table)|,
+                ~S|[a: 2]|
+              ] do
+        true = :fyris.delete_object(id(table), object)
         :ok
       end
 
@@ -189,6 +234,30 @@ defmodule Fyris.Verbs.Objects do
         case default do
           nil -> :fyris.update_counter(id(table), key, operation)
           _ -> :fyris.update_counter(id(table), key, operation, default)
+        end
+      end
+
+      defbang update_element(
+                table :: table,
+                key :: key,
+                changes :: {pos_integer, term} | [{pos_integer, term}],
+                default :: object | nil \\ nil
+              ) :: boolean,
+              """
+              Replaces elements of the object with a key, `{position, value}` or a list of these, in one step; returns
+              whether there is one. `default` is the object for a key that is not there. A position that is that of the
+              key or is not there is an error, as is a bag, and changes nothing. Atomic. O(1) on average, O(log n) in an
+              `:ordered_set`.
+              """,
+              [
+                ~S|table = Fyris.new!()|,
+                ~S|Fyris.insert!(table, {:joe, 41, "Paris"})|,
+                ~S|Fyris.update_element!(table, :joe, [{2, 42}, {3, "Rome"}])|,
+                ~S|true|
+              ] do
+        case default do
+          nil -> :fyris.update_element(id(table), key, changes)
+          _ -> :fyris.update_element(id(table), key, changes, default)
         end
       end
     end

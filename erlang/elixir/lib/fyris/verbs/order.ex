@@ -37,6 +37,76 @@ defmodule Fyris.Verbs.Order do
         :fyris.prefix(id(table), prefix, Enum.flat_map(options, &range_option/1))
       end
 
+      defbang first(table :: table) :: key | nil,
+              """
+              Returns the first key, or `nil` if the table is empty: of an `:ordered_set` the lowest, O(log n), else any
+              one. Where `nil` is a key `member?/2` tells.
+              """,
+              [
+                ~S|table = Fyris.new!(type: :ordered_set)|,
+                ~S|Fyris.insert!(table, [{10}, {20}])|,
+                ~S|Fyris.first!(table)|,
+                ~S|10|
+              ] do
+        or_end(:fyris.first(id(table)))
+      end
+
+      defbang last(table :: table) :: key | nil,
+              """
+              Returns the last key, or `nil` if the table is empty: of an `:ordered_set` the highest, O(log n), else the
+              one of `first/1`.
+              """,
+              [
+                ~S|table = Fyris.new!(type: :ordered_set)|,
+                ~S|Fyris.insert!(table, [{10}, {20}])|,
+                ~S|Fyris.last!(table)|,
+                ~S|20|
+              ] do
+        or_end(:fyris.last(id(table)))
+      end
+
+      defbang next(table :: table, key :: key) :: key | nil,
+              """
+              Returns the key after another one, or `nil` at the end: in an `:ordered_set` the lowest above it, whether
+              it is there or not, O(log n). In other types a key that is not there is an error; `keys/1` goes over all
+              of them.
+              """,
+              [
+                ~S|table = Fyris.new!(type: :ordered_set)|,
+                ~S|Fyris.insert!(table, [{10}, {20}])|,
+                ~S|Fyris.next!(table, 15)|,
+                ~S|20|
+              ] do
+        or_end(:fyris.next(id(table), key))
+      end
+
+      defbang prev(table :: table, key :: key) :: key | nil,
+              """
+              Returns the key before another one, or `nil` at the end: in an `:ordered_set` the highest below it,
+              whether it is there or not, O(log n). In other types it is `next/2`.
+              """,
+              [
+                ~S|table = Fyris.new!(type: :ordered_set)|,
+                ~S|Fyris.insert!(table, [{10}, {20}])|,
+                ~S|Fyris.prev!(table, 10)|,
+                ~S|nil|
+              ] do
+        or_end(:fyris.prev(id(table), key))
+      end
+
+      @doc """
+      The keys of a table of any type as a stream, each once, in their order in an `:ordered_set`: read some hundred at
+      a time as they are asked for, as they were when it began to run (in a table made with `consistent: false` as they
+      are at each step). Raises `ArgumentError` when it is run if there is no such table.
+
+          iex> table = Fyris.new!(type: :bag)
+          iex> Fyris.insert!(table, [{:a, 1}, {:b, 2}, {:a, 3}])
+          iex> table |> Fyris.keys() |> Enum.sort()
+          [:a, :b]
+      """
+      @spec keys(table) :: Enumerable.t()
+      def keys(table), do: Table.keys(id(table))
+
       defbang seek(table :: table, key :: key, way :: :up | :down \\ :up) :: object | nil,
               """
               Returns the first object at or above a key, or the last at or below it (`:down`); or `nil`. Linearizable.
@@ -48,10 +118,7 @@ defmodule Fyris.Verbs.Order do
                 ~S|Fyris.seek!(table, 15)|,
                 ~S|{20, :twenty}|
               ] do
-        case :fyris.seek(id(table), key, way) do
-          :"$end_of_table" -> nil
-          object -> object
-        end
+        or_end(:fyris.seek(id(table), key, way))
       end
 
       defbang nth(table :: table, n :: non_neg_integer) :: key | nil,
@@ -65,10 +132,7 @@ defmodule Fyris.Verbs.Order do
                 ~S|Fyris.nth!(table, 1)|,
                 ~S|20|
               ] do
-        case :fyris.nth(id(table), n) do
-          :"$end_of_table" -> nil
-          key -> key
-        end
+        or_end(:fyris.nth(id(table), n))
       end
 
       defbang rank(table :: table, key :: key) :: non_neg_integer,
@@ -99,6 +163,21 @@ defmodule Fyris.Verbs.Order do
         :fyris.count_between(id(table), from, to)
       end
 
+      defbang delete_range(table :: table, options :: [range_end]) :: non_neg_integer,
+              """
+              Deletes the objects between `from:` and `to:`, which both count, or `above:` and `below:`, which do not,
+              and returns their number. Each is deleted atomically. O(log n), and the objects.
+              """,
+              [
+                ~S|table = Fyris.new!(type: :ordered_set)|,
+                ~S|Fyris.insert!(table, for(n <- 1..9, do: {n}))|,
+                ~S|Fyris.delete_range!(table, from: 3, below: 8)|,
+                ~S|5|
+              ] do
+        {from, to, rest} = bounds(options, [])
+        :fyris.delete_range(id(table), from, to, rest)
+      end
+
       defbang take_range(table :: table, options :: [range_end] \\ []) :: [object],
               """
               Takes the objects between `from:` and `to:`, which both count, or `above:` and `below:`, which do not, out
@@ -120,6 +199,9 @@ defmodule Fyris.Verbs.Order do
       """
       @spec stream(table, [range_end | range_form]) :: Enumerable.t()
       def stream(table, options \\ []), do: Table.range(id(table), bounds(options, [:limit, :reverse, :keys]))
+
+      defp or_end(:"$end_of_table"), do: nil
+      defp or_end(found), do: found
 
       # The ends of a range, and the other options, as `:fyris` takes them.
       defp bounds(options, others) do

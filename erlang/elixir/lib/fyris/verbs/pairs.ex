@@ -76,6 +76,28 @@ defmodule Fyris.Verbs.Pairs do
         :ok
       end
 
+      defbang put_new(table :: table, key :: key, value :: term) :: boolean,
+              """
+              Puts a pair into a table as `put/3` does, if the key is not there; returns whether it did. Atomic: of
+              several callers one puts its value. O(1) on average, O(log n) in an `:ordered_set`.
+              """,
+              [
+                ~S|table = Fyris.new!()|,
+                ~S|Fyris.put!(table, :joe, 1)|,
+                ~S|Fyris.put_new!(table, :joe, 2)|,
+                ~S|false|
+              ] do
+        table = id(table)
+
+        if :fyris.info(table, :type) in [:bag, :duplicate_bag] do
+          details = %{1 => "put_new does not work on a bag"}
+          raise %Fyris.Error{reason: :badarg, function: :insert_new, arity: 2, details: details}
+        end
+
+        pair = if :fyris.info(table, :keypos) == 2, do: {value, key}, else: {key, value}
+        :fyris.insert_new(table, pair)
+      end
+
       @doc """
       Takes a pair out and returns its value: `{:ok, value}`, or `:error` if the key has none. Atomic: of several
       callers one gets it. Raises `ArgumentError`, and takes nothing, for an object that is no pair, and for a bag:

@@ -42,6 +42,21 @@ defmodule Fyris.Verbs.Tables do
         :ok
       end
 
+      defbang rename(table :: table, name :: atom) :: Table.t(),
+              """
+              Gives a table another name, and returns it. Linearizable: a reader that uses the old name sees nothing
+              that is written under the new one. The name of a table that was made without `name:` is only shown by
+              `info/1`. O(1).
+              """,
+              [
+                ~S|table = Fyris.new!(name: :rename_before)|,
+                ~S|table = Fyris.rename!(table, :rename_after)|,
+                ~S|{Fyris.size(table), Fyris.whereis(:rename_before)}|,
+                ~S|{0, nil}|
+              ] do
+        %Table{id: :fyris.rename(id(table), name)}
+      end
+
       defbang give_away(table :: table, pid :: pid, data :: term) :: :ok,
               """
               Makes another process the owner; it gets `{:"ETS-TRANSFER", table, from, data}`.
@@ -100,6 +115,36 @@ defmodule Fyris.Verbs.Tables do
       @spec size(table) :: non_neg_integer | nil
       def size(table), do: table |> id() |> :fyris.info(:size) |> or_nil()
 
+      @doc """
+      Returns how many bytes all tables take: `:total`, and of it `:objects` with their keys, as far as they do not lie
+      in the index itself, and `:indexes` with the rest. Without the large binaries that objects refer to, which are in
+      `:erlang.memory(:binary)`. O(number of tables); each is counted at a moment of its own.
+
+          iex> memory = Fyris.memory()
+          iex> memory[:objects] + memory[:indexes] == memory[:total]
+          true
+      """
+      @spec memory() :: [{:total | :objects | :indexes, non_neg_integer}]
+      def memory, do: :fyris.memory()
+
+      @doc """
+      Returns how many bytes a table takes, without the large binaries that its objects refer to; `nil` if there is
+      none. O(1).
+
+          iex> table = Fyris.new!()
+          iex> empty = Fyris.memory(table)
+          iex> Fyris.put!(table, :text, List.duplicate(:word, 1000))
+          iex> Fyris.memory(table) > empty
+          true
+      """
+      @spec memory(table) :: non_neg_integer | nil
+      def memory(table) do
+        case :fyris.info(id(table), :memory) do
+          :undefined -> nil
+          words -> words * :erlang.system_info(:wordsize)
+        end
+      end
+
       @doc "Returns the table of a name, or `nil`."
       @spec whereis(atom) :: Table.t() | nil
       def whereis(name) do
@@ -108,6 +153,57 @@ defmodule Fyris.Verbs.Tables do
           id -> %Table{id: id}
         end
       end
+
+      defbang save(table :: table, path :: binary | [char], options :: [save_option] \\ []) :: :ok,
+              """
+              Writes a table to a file, as it was at one moment, which `load/2` and `:ets.file2tab/1` read. The dump is
+              written beside the file and then renamed: who is killed meanwhile leaves the old one whole. O(n).
+
+              `extended_info: [:object_count, :md5sum]` writes these, or one of them, for `load(path, verify: true)`;
+              with `sync: true` the file is on disc when the call returns. An option that is none is an error before
+              anything is written.
+              """,
+              [
+                ~S|table = Fyris.new!()|,
+                ~S|path = Path.join(System.tmp_dir!(), "fyris_save_#{System.pid()}.tab")|,
+                ~S|Fyris.save!(table, path, extended_info: [:md5sum], sync: true)|,
+                ~S|File.rm(path)|,
+                ~S|:ok|
+              ] do
+        options = Keyword.validate!(options, [:extended_info, :sync])
+
+        case :fyris.tab2file(id(table), native_path(path), options) do
+          :ok -> :ok
+          {:error, reason} -> raise %Fyris.Error{reason: reason, function: :tab2file, arity: 3}
+        end
+      end
+
+      defbang load(path :: binary | [char], options :: [load_option] \\ []) :: Table.t(),
+              """
+              Makes a table of a file that `save/3` or `:ets.tab2file/2` wrote. It has the name and the settings that
+              the other one had, and belongs to the caller. O(n).
+
+              `verify: true` compares the number of objects and the checksum, as far as the file has them; without it
+              what is damaged is left out, and a warning is logged. `max_inflated: bytes` bounds what compressed terms
+              of the file may take. `:fyris.file2tab/2` has the details, and the reasons of errors.
+              """,
+              [
+                ~S|path = Path.join(System.tmp_dir!(), "fyris_load_#{System.pid()}.tab")|,
+                ~S|[joe: 1] \|> Enum.into(Fyris.new!()) \|> Fyris.save!(path, extended_info: [:object_count])|,
+                ~S|table = Fyris.load!(path, verify: true)|,
+                ~S|{Enum.to_list(table), File.rm(path)}|,
+                ~S|{[joe: 1], :ok}|
+              ] do
+        options = Keyword.validate!(options, [:verify, :max_inflated])
+
+        case :fyris.file2tab(native_path(path), options) do
+          {:ok, id} -> %Table{id: id}
+          {:error, reason} -> raise %Fyris.Error{reason: reason, function: :file2tab, arity: 2}
+        end
+      end
+
+      # `disk_log` takes no binaries.
+      defp native_path(path), do: path |> IO.chardata_to_string() |> String.to_charlist()
 
       defp or_nil(:undefined), do: nil
       defp or_nil(value), do: value
