@@ -1,5 +1,6 @@
 defmodule Right do
   # Calls in which dialyzer must find nothing (../dialyzer.sh): every option and every form of an argument.
+  import Fyris.MatchSpec
 
   def tables do
     table =
@@ -46,6 +47,9 @@ defmodule Right do
     [{_, 1}] = Fyris.match_object!(table, {:_, 1})
     :ok = Fyris.match_delete!(table, :_)
     streams = [Fyris.stream_select(table, spec, chunk: 10, limit: 3), Fyris.stream_match(table, :_, chunk: 10)]
+    least = 3
+    _ = Fyris.count!(table, fun(fn {^table, n} when n > ^least -> true end))
+    _ = Fyris.select_replace!(table, fun(fn {k, %{a: n}} = o -> {k, [n, o, %Fyris.Table{id: n}]} end))
     {Fyris.select_delete!(table, spec), Fyris.select_replace(table, spec), streams, Fyris.keys(table)}
   end
 

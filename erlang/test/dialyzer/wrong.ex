@@ -1,6 +1,7 @@
 defmodule Wrong do
   # Calls that dialyzer has to find wrong: one in each function (../dialyzer.sh). Those of the functions `beyond_...` it
   # cannot find, as it keeps few kinds of pairs apart; Fyris refuses them before anything is changed.
+  import Fyris.MatchSpec
 
   def beyond_unknown_option, do: Fyris.new!(typ: :set)
 
@@ -67,6 +68,8 @@ defmodule Wrong do
   def match_in_reverse, do: Fyris.match!(:cache, :_, reverse: true)
 
   def pattern_that_is_text, do: Fyris.match_object!(:cache, "name")
+
+  def specification_as_a_pattern, do: Fyris.match!(:cache, fun(fn {key, _} -> key end))
 
   def stream_of_a_pattern, do: Fyris.stream_select(:cache, {:"$1", :_})
 
