@@ -24,6 +24,10 @@ defmodule Fyris do
   `Enum` and `Stream` take a table: a run over it shows it as it was at one moment, in the order of keys in an
   `:ordered_set` (one made with `consistent: false` as it is at each step). `Enum.into/2` fills one.
 
+  ## Match specifications
+
+  `Fyris.MatchSpec.fun/1` writes those of `select/3`, `count/2`, `select_delete/2` and the rest as functions.
+
   ## Who owns a table
 
   The process that makes it, until it ends. `{Fyris, name: :cache}` under a supervisor starts a process that does
