@@ -15,7 +15,7 @@ defmodule FyrisMatchSpecTest do
 
   @objects [
              for(a <- [0, 1, 2, 3, 1.0, -4, 10, 41], b <- [0, 3, 2.5, :a, nil], do: {a, b}),
-             for(a <- [:a, :b, nil, true, "jo", "joe", 'jo', [], {}], do: {a, {a, 1}}),
+             for(a <- [:a, :b, nil, true, "jo", "joe", ~c"jo", [], {}], do: {a, {a, 1}}),
              for(
                map <- [%{}, %{a: 1}, %{a: 1, b: 2}, %{a: 2}, %{"k" => %{a: 1}}, %{1.0 => 1}, %{count: 7}],
                do: {{:map, map}, map}
@@ -97,7 +97,7 @@ defmodule FyrisMatchSpecTest do
   defp made(native, object) do
     native.(object)
   rescue
-    _ in [ArithmeticError, ArgumentError, BadMapError, KeyError, UndefinedFunctionError] -> [:EXIT]
+    _ in [ArithmeticError, ArgumentError, BadMapError, KeyError] -> [:EXIT]
   end
 
   test "heads match as those of functions do" do
@@ -123,7 +123,7 @@ defmodule FyrisMatchSpecTest do
     assert same(fn {@limit, n} -> {n, @limit} end) == 1
     assert same(fn user(name: name, age: age) -> user(name: age, age: name) end) == 2
     assert same(fn {FyrisMatchSpecTest, _} -> __MODULE__ end) == 0
-    assert same(fn {'jo', _} -> ~w(a b)a end) == 1
+    assert same(fn {~c"jo", _} -> ~w(a b)a end) == 1
 
     assert same(fn
              {1, b} -> {:one, b}
@@ -195,7 +195,7 @@ defmodule FyrisMatchSpecTest do
     same(fn {_, b} when is_map(b) and map_size(b) > 1 -> map_size(b) end)
     same(fn {_, b} when is_map_key(b, :a) -> b.a end)
     same(fn {_, b} when b.count > 3 -> b end)
-    same(fn {_, b} -> b.a end)
+    same(fn {_, b} when not is_atom(b) -> b.a end)
     same(fn {a, _} when is_nil(a) or is_boolean(a) -> a end)
     same(fn {a, _} when is_binary(a) and byte_size(a) > 2 -> binary_part(a, 1, 2) end)
     same(fn {a, b} when a in [1, 2, "jo"] and b not in 1..3 -> a end)
@@ -207,7 +207,7 @@ defmodule FyrisMatchSpecTest do
     same(fn {_, b} when length(b) == 3 -> {hd(b), tl(b), length(b)} end)
     same(fn {a, _} = object when elem(object, 1) == 3 -> elem(object, a) end)
     same(fn {a, _} when :erlang.andalso(is_list(a), :erlang."=/="(a, [])) -> :erlang.length(a) end)
-    same(fn {a, _} when a === 1.0 -> {self(), node(), {}, [], "", "text", :"$1", :_, :"$_", 'list'} end)
+    same(fn {a, _} when a === 1.0 -> {self(), node(), {}, [], "", "text", :"$1", :_, :"$_", ~c"list"} end)
     same(fn {_, b} -> %Point{x: b} end)
 
     same(fn {a, _} when is_function(a) or is_pid(a) or is_reference(a) or is_port(a) or is_bitstring(a) ->

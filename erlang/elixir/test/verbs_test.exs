@@ -4,7 +4,7 @@ defmodule FyrisVerbsTest do
 
   defp filled(type, n) do
     table = Fyris.new!(type: type)
-    :ok = Fyris.insert!(table, for(i <- 1..n, do: {i, i * i}))
+    :ok = Fyris.insert!(table, for(i <- 1..n//1, do: {i, i * i}))
     table
   end
 
@@ -78,7 +78,7 @@ defmodule FyrisVerbsTest do
     stream = Fyris.stream_select(table, [{{:"$1", :_}, [], [:"$1"]}], chunk: 10)
     Fyris.delete!(table, 1)
 
-    seen = Enum.map(stream, &(Fyris.delete!(table, &1 + 1) && &1))
+    seen = stream |> Stream.each(&Fyris.delete!(table, &1 + 1)) |> Enum.to_list()
     assert seen == Enum.to_list(2..3_000)
   end
 
@@ -192,15 +192,15 @@ defmodule FyrisVerbsTest do
     assert Fyris.lookup_element!(snapshot, 3, 2) == 9
     assert {:error, %Fyris.Error{}} = Fyris.put_new(snapshot, 2_000, 1)
 
-    assert {:ok, {true, false, true}} =
+    assert {:ok, [true, false, true]} =
              Fyris.transaction(fn tx ->
                within = Fyris.within!(tx, table)
-               put = {Fyris.put_new!(within, 1, :one), Fyris.put_new!(within, 1, :uno)}
+               put = [Fyris.put_new!(within, 1, :one), Fyris.put_new!(within, 1, :uno)]
                assert Enum.to_list(Fyris.keys(within)) == [1]
                assert within |> Fyris.stream_match({:"$1", :"$2"}) |> Enum.to_list() == [[1, :one]]
                assert Fyris.select_delete!(within, [{{1, :_}, [], [true]}]) == 1
                assert Fyris.first!(within) == nil
-               Tuple.append(put, Fyris.put_new!(within, 2, :two))
+               put ++ [Fyris.put_new!(within, 2, :two)]
              end)
 
     assert Enum.to_list(table) == [{2, :two}]

@@ -30,12 +30,12 @@ defmodule Fyris.Verbs.Queries do
         end
       end
 
-      defp selected(id, spec, options), do: results(select(options[:reverse]), id, spec, options)
+      defp selected(id, spec, options), do: results(direction(options[:reverse]), id, spec, options)
 
       # The function of `:fyris` for a direction.
-      defp select(false), do: :select
-      defp select(true), do: :select_reverse
-      defp select(other), do: raise(ArgumentError, "reverse: is true or false, not #{inspect(other)}")
+      defp direction(false), do: :select
+      defp direction(true), do: :select_reverse
+      defp direction(other), do: raise(ArgumentError, "reverse: is true or false, not #{inspect(other)}")
 
       # What a query of this name finds, the first `limit:` of it if that is given.
       defp results(query, id, what, options) do
@@ -73,7 +73,7 @@ defmodule Fyris.Verbs.Queries do
               Enumerable.t()
       def stream_select(table, spec, options \\ []) do
         options = Keyword.validate!(options, [:limit, chunk: 500, reverse: false])
-        stream_results(select(options[:reverse]), table, spec, options)
+        stream_results(direction(options[:reverse]), table, spec, options)
       end
 
       @doc """

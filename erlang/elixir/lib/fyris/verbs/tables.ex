@@ -189,7 +189,7 @@ defmodule Fyris.Verbs.Tables do
               """,
               [
                 ~S|path = Path.join(System.tmp_dir!(), "fyris_load_#{System.pid()}.tab")|,
-                ~S|[joe: 1] \|> Enum.into(Fyris.new!()) \|> Fyris.save!(path, extended_info: [:object_count])|,
+                ~S|Fyris.save!(Enum.into([joe: 1], Fyris.new!()), path, extended_info: [:object_count])|,
                 ~S|table = Fyris.load!(path, verify: true)|,
                 ~S|{Enum.to_list(table), File.rm(path)}|,
                 ~S|{[joe: 1], :ok}|
