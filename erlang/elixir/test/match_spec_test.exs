@@ -92,7 +92,7 @@ defmodule FyrisMatchSpecTest do
     do: results |> Enum.map(&failed/1) |> Enum.map(&:erlang.term_to_binary/1) |> Enum.sort()
 
   # A part of a body that fails is :EXIT.
-  defp failed(result), do: if(inspect(result) =~ ":EXIT", do: :EXIT, else: result)
+  defp failed(result), do: if(inspect(result) =~ "EXIT", do: :EXIT, else: result)
 
   defp made(native, object) do
     native.(object)
