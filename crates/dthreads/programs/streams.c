@@ -2,9 +2,10 @@
 #define _GNU_SOURCE
 #include "common.h"
 #include <assert.h>
+#include <errno.h>
 #include <unistd.h>
 #include <wchar.h>
-static FILE *shared, *opened, *memory, *pipes[2];
+static FILE *shared, *opened, *memory, *pipes[2], *writes_only;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static long lines, sum, letters[MOST];
 static char *text;
@@ -43,6 +44,22 @@ static void *opens(void *name) {
 static void *waits(void *id) {
   char line[100];
   assert(fgets(line, sizeof line, pipes[0]) && !strcmp(line, "at last\n"));
+  return id;
+}
+/* None of these needs more than is there; a call that succeeds leaves errno alone. */
+static void *has_enough(void *id) {
+  FILE *reads = pipes[0], *text_of = fmemopen("a\nb\n", 4, "r"), *bytes = pipes[1];
+  char few[8], *line = NULL;
+  size_t room = 0;
+  errno = 0;
+  assert(fread(few, 1, 0, reads) == 0 && fgets(few, 1, reads) == few && !*few);
+  assert(fgetwc(reads) == L'a' && fgetwc(reads) == L'b' && ungetwc(L'x', reads) == L'x');
+  assert(fgetwc(reads) == L'x' && fgetwc(reads) == L'c');
+  assert(fgetc(bytes) == '1' && ungetc('2', bytes) == '2' && fgetc(bytes) == '2' && fgetc(bytes) == '3');
+  while (getline(&line, &room, text_of) > 0) assert(errno == 0);
+  assert(errno == 0 && fclose(text_of) == 0);
+  free(line);
+  assert(fgetc(writes_only) == EOF && errno == EBADF);
   return id;
 }
 static void *locks(void *id) {
@@ -101,5 +118,10 @@ int main(int count, char **arguments) {
   pthread_join(all[1], NULL);
   fputs("at last\n", pipes[1]), fflush(pipes[1]);
   pthread_join(all[0], NULL);
+  fclose(pipes[0]), writes_only = pipes[1];
+  int more[2];
+  assert(!pipe(ends) && write(ends[1], "abc", 3) == 3 && (pipes[0] = fdopen(ends[0], "r")));
+  assert(!pipe(more) && write(more[1], "13", 2) == 2 && (pipes[1] = fdopen(more[0], "r")));
+  pthread_create(&all[0], NULL, has_enough, NULL), pthread_join(all[0], NULL);
   printf("all good\n");
 }

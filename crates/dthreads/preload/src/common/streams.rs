@@ -12,6 +12,7 @@ use libc::{FILE, PTHREAD_MUTEX_RECURSIVE};
 use crate::calls::blocking;
 use crate::common::alone;
 use crate::shared::control::NEVER;
+use crate::shared::variables::{MODE_AT, WIDE_AT};
 use crate::sync::{mutex, name};
 use crate::system::around::{Arguments, around};
 use crate::system::on;
@@ -51,14 +52,43 @@ fn unlock(lock: u64) {
     mutex::unlock_as(Operation::StreamEnd, lock, PTHREAD_MUTEX_RECURSIVE);
 }
 
+/// Flags of a stream, by libc's ABI: it is not for reading, it has ended, it reads what was pushed back.
+const NO_READS: i32 = 4;
+const EOF_SEEN: i32 = 0x10;
+const IN_BACKUP: i32 = 0x100;
+/// Where in a stream the words about its buffer begin.
+const BUFFER_AT: usize = 8;
+
+/// Returns whether a buffer has input: bytes or, of a stream of wide characters, these. `words` say where it goes on
+/// and ends first, and the ninth and eleventh what is behind that which was pushed back.
+unsafe fn has_input(words: *const usize, flags: i32) -> bool {
+    // SAFETY: the words about a buffer of a stream, by libc's ABI.
+    let word = |n: usize| unsafe { words.add(n).read() };
+    word(0) < word(1) || flags & IN_BACKUP != 0 && word(8) < word(10)
+}
+
 /// Returns whether a call for input of a stream would wait for it.
 unsafe fn waits(stream: *mut FILE) -> bool {
-    // The words of a stream behind its flags: where its input goes on and ends. Its ABI: `getc_unlocked` uses them.
-    // SAFETY: the caller's stream.
-    let [next, end] = unsafe { stream.cast::<[usize; 2]>().byte_add(8).read() };
-    // SAFETY: as above.
-    if next < end || !blocking::would_wait(unsafe { libc::fileno(stream) }) {
-        return false;
+    // SAFETY: the caller's stream, locked; one of wide characters has a buffer of these, too.
+    unsafe {
+        let flags = stream.cast::<i32>().read();
+        if flags & (NO_READS | EOF_SEEN) != 0 || has_input(stream.byte_add(BUFFER_AT).cast(), flags)
+        {
+            return false;
+        }
+        let is_wide = stream.byte_add(MODE_AT).cast::<i32>().read() > 0;
+        if is_wide
+            && has_input(
+                stream.byte_add(WIDE_AT).cast::<*const usize>().read(),
+                flags,
+            )
+        {
+            return false;
+        }
+        let file = libc::fileno(stream);
+        if file < 0 || !blocking::would_wait(file) {
+            return false;
+        }
     }
     // What was asked is to be seen before the answer is waited for, as libc does.
     // SAFETY: libc's stream; the token is here.
@@ -74,6 +104,29 @@ unsafe fn waits(stream: *mut FILE) -> bool {
 fn standard(variable: *const *mut FILE) -> *mut FILE {
     // SAFETY: a variable that is always there, which this thread alone uses (invariant ONE).
     unsafe { variable.read() }
+}
+
+/// Returns what locks the stream that is argument `N`, for input if the two arguments before say that there is some to
+/// be read: `fread`'s sizes.
+const fn blocks<const N: usize>() -> fn(&Arguments) -> Option<u64> {
+    |arguments| {
+        let is_input = arguments[N - 2] != 0 && arguments[N - 1] != 0;
+        lock(
+            std::ptr::with_exposed_provenance_mut(arguments[N]),
+            is_input,
+        )
+    }
+}
+
+/// Likewise, if the argument before leaves room for more than the end of a text: `fgets`'s length.
+const fn line<const N: usize>() -> fn(&Arguments) -> Option<u64> {
+    |arguments| {
+        let is_input = arguments[N - 1] as c_int > 1;
+        lock(
+            std::ptr::with_exposed_provenance_mut(arguments[N]),
+            is_input,
+        )
+    }
 }
 
 /// Returns what locks the stream that is argument `N`.
@@ -92,10 +145,13 @@ around! { at::<0, true>(), unlock;
 }
 around! { at::<1, false>(), unlock; fputs fputc putc _IO_putc putw ungetc fputws fputwc putwc ungetwc }
 around! { at::<2, false>(), unlock; freopen freopen64 }
-around! { at::<2, true>(), unlock; fgets getline fgetws }
+around! { at::<2, true>(), unlock; getline }
 around! { at::<3, false>(), unlock; fwrite }
-around! { at::<3, true>(), unlock; fread getdelim __getdelim __fgets_chk __fgetws_chk }
-around! { at::<4, true>(), unlock; __fread_chk }
+around! { at::<3, true>(), unlock; getdelim __getdelim }
+around! { line::<2>(), unlock; fgets fgetws }
+around! { line::<3>(), unlock; __fgets_chk __fgetws_chk }
+around! { blocks::<3>(), unlock; fread }
+around! { blocks::<4>(), unlock; __fread_chk }
 around! { |_| lock(standard(&raw const stdout), false), unlock;
     printf vprintf __printf_chk __vprintf_chk puts putchar wprintf vwprintf __wprintf_chk __vwprintf_chk putwchar
 }

@@ -20,8 +20,8 @@ pub(crate) const WORDS: usize = 192;
 const STREAM: usize = 28;
 const WIDE: usize = 29;
 /// Where in a stream the address of the latter is; and whether the stream is one of wide characters.
-const WIDE_AT: usize = 160;
-const MODE_AT: usize = 192;
+pub(crate) const WIDE_AT: usize = 160;
+pub(crate) const MODE_AT: usize = 192;
 
 const STREAMS: [&CStr; 3] = [c"_IO_2_1_stdin_", c"_IO_2_1_stdout_", c"_IO_2_1_stderr_"];
 const POINTERS: [&CStr; 5] = [

@@ -10,7 +10,7 @@ use std::ffi::{CStr, c_void};
 use std::sync::atomic::AtomicPtr;
 
 use crate::system::local::Solo;
-use crate::system::{real, site};
+use crate::system::{real, site, sys};
 
 /// The registers of a call that may have arguments.
 pub(crate) type Arguments = [usize; 6];
@@ -226,9 +226,10 @@ extern "C" fn before(
     // SAFETY: the word with the return address, of the frame that calls this.
     let to = unsafe { returns.read() };
     site::note(to, stack);
-    let len = FRAMES.len.get();
+    let len = room(stack);
+    // libc's function alone says what the error is.
     if len < DEPTH
-        && let Some(mark) = (around.before)(arguments)
+        && let Some(mark) = sys::keep_error(|| (around.before)(arguments))
     {
         FRAMES.all[len].set(Frame {
             stack,
@@ -241,6 +242,25 @@ extern "C" fn before(
         unsafe { returns.write(leave as *const () as usize) };
     }
     real::next(around.name, &around.found)
+}
+
+/// Returns how many calls are under way. Where there is no room for another one forgets those that were left by a jump:
+/// their frames were below the present one.
+fn room(stack: usize) -> usize {
+    static SAID: Solo<Cell<bool>> = Solo::new(Cell::new(false));
+    let mut len = FRAMES.len.get();
+    if len == DEPTH {
+        while len > 0 && FRAMES.all[len - 1].get().stack <= stack {
+            len -= 1;
+        }
+        FRAMES.len.set(len);
+        if len == DEPTH && !SAID.replace(true) {
+            sys::say(format_args!(
+                "more than {DEPTH} calls of stdio, locales and time within each other: nothing is locked for the others"
+            ));
+        }
+    }
+    len
 }
 
 /// Does what comes after a call that was made with this stack pointer; returns the address to go on at.
