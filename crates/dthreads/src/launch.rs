@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::Read;
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -224,10 +224,10 @@ fn check(path: &Path) -> Result<(), Refused> {
     if bytes.starts_with(b"#!") {
         return Err(Refused::Script(path.to_owned()));
     }
-    let loader = match interpreter(&bytes) {
+    let loader = match interpreter(&file) {
         None => return Err(Refused::NotElf(path.to_owned())),
         Some(None) => return Err(Refused::Static(path.to_owned())),
-        Some(Some(loader)) => String::from_utf8_lossy(loader).into_owned(),
+        Some(Some(loader)) => String::from_utf8_lossy(&loader).into_owned(),
     };
     let name = loader.rsplit('/').next().unwrap_or_default();
     if !name.starts_with("ld-linux") {
@@ -257,23 +257,43 @@ fn rights() -> (u32, u32) {
 }
 
 /// Returns the loader that an ELF program asks for, if it does; `None` if it is no such program.
-fn interpreter(bytes: &[u8]) -> Option<Option<&[u8]>> {
-    const PT_INTERP: u32 = 3;
-    let half = |at: usize| Some(u16::from_le_bytes(bytes.get(at..at + 2)?.try_into().ok()?));
-    let word = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
-    let long = |at: usize| Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
-    if !bytes.starts_with(b"\x7fELF\x02\x01") {
+fn interpreter(file: &File) -> Option<Option<Vec<u8>>> {
+    const PT_INTERP: [u8; 4] = [3, 0, 0, 0];
+    let head: [u8; 64] = part(file, 0)?;
+    if !head.starts_with(b"\x7fELF\x02\x01") {
         return None;
     }
-    let (start, size, count) = (long(32)? as usize, half(54)?, half(56)?);
-    let mut headers =
-        (0..usize::from(count)).filter_map(|n| start.checked_add(n * usize::from(size)));
-    let Some(header) = headers.find(|&at| word(at) == Some(PT_INTERP)) else {
+    let half = |at: usize| u64::from(u16::from_le_bytes([head[at], head[at + 1]]));
+    let (start, size, count) = (long(&head, 32)?, half(54), half(56));
+    // Where there are no headers ends the search.
+    let headers = (0..count).map_while(|n| part::<56>(file, start.checked_add(n * size)?));
+    let Some(header) = headers
+        .into_iter()
+        .find(|header| header.starts_with(&PT_INTERP))
+    else {
         return Some(None);
     };
-    let (from, len) = (long(header + 8)? as usize, long(header + 32)? as usize);
-    let path = bytes.get(from..from.checked_add(len)?)?;
-    Some(path.split(|&byte| byte == 0).next())
+    let (from, len) = (long(&header, 8)?, long(&header, 32)?);
+    if len > libc::PATH_MAX as u64 {
+        return None;
+    }
+    let mut path = vec![0; len as usize];
+    file.read_exact_at(&mut path, from).ok()?;
+    let end = path.iter().position(|&byte| byte == 0);
+    path.truncate(end.unwrap_or(path.len()));
+    Some(Some(path))
+}
+
+/// Returns the bytes of a file from `at` on, if it has as many.
+fn part<const N: usize>(file: &File, at: u64) -> Option<[u8; N]> {
+    let mut bytes = [0; N];
+    file.read_exact_at(&mut bytes, at).ok()?;
+    Some(bytes)
+}
+
+/// Returns the number that is in bytes at `at`.
+fn long(bytes: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?))
 }
 
 #[cfg(test)]
@@ -317,6 +337,13 @@ mod tests {
         assert!(refusal(&file("musl", &musl)).contains("is run by /lib/ld-musl-x86_64.so.1"));
         let go = with("/lib64/ld-linux-x86-64.so.2", b"\x04\0\0\0Go\0\0");
         assert!(refusal(&file("go", &go)).contains("is a program of Go"));
+        // Far behind the beginning, as in a program that was given another loader.
+        let mut far = musl.clone();
+        far.resize(1 << 20, 0);
+        far[64 + 8..64 + 16].copy_from_slice(&(1_u64 << 20).to_le_bytes());
+        far.extend_from_slice(b"/lib/ld-musl-aarch64.so.1\0");
+        far.resize(far.len() + 40, 0);
+        assert!(refusal(&file("far", &far)).contains("is run by /lib/ld-musl-aarch64.so.1"));
         let many = Options {
             threads: THREADS + 1,
             ..Options::default()
