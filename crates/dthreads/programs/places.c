@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <libintl.h>
 #include <locale.h>
 #include <time.h>
 extern char **environ;
@@ -46,7 +47,24 @@ static void *sets(void *id) {
 static void first_exit(void) { printf("registered first\n"); }
 static void by_thread(void) { printf("registered by a thread\n"); }
 static void last_exit(void) { printf("registered last\n"); }
+static void *registers_nothing(void *id) { return id; }
 static void *registers(void *id) { atexit(by_thread); return id; }
+/* Threads that main creates now and then have what it has made meanwhile. */
+static void *made_late(void *locale) {
+  uselocale((locale_t)locale);
+  assert(MB_CUR_MAX == 6 && !strcmp(textdomain(NULL), "fyris"));
+  return NULL;
+}
+static void makes_between(void) {
+  for (int i = 0; i < 3; i++) {
+    pthread_t thread;
+    pthread_create(&thread, NULL, registers_nothing, NULL), pthread_join(thread, NULL);
+    locale_t own = newlocale(LC_ALL_MASK, "C.UTF-8", 0);
+    textdomain("fyris");
+    pthread_create(&thread, NULL, made_late, own), pthread_join(thread, NULL);
+    freelocale(own);
+  }
+}
 /* Each number is drawn once: their sum is what one thread would have drawn. */
 static void *draws(void *id) {
   long own = 0;
@@ -76,6 +94,7 @@ int main(int count, char **arguments) {
   int variables = 0;
   for (char **at = environ; *at; at++) variables += !strncmp(*at, "FYRIS_", 6);
   printf("%d variables, %d forms\n", variables, (int)MB_CUR_MAX);
+  makes_between();
   run(registers), atexit(last_exit);
   run(draws);
   static char numbers[64];

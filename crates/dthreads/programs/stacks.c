@@ -28,6 +28,18 @@ static long nothing(intptr_t id) { return id; }
 static void *work(void *id) {
   return (void *)use(7800 * ((intptr_t)id % 2) + 64, meet, (intptr_t)id);
 }
+/* A handler of a signal that holds back all others uses a stack as well. */
+static volatile long handled;
+static void handles(int signal) { handled += use(1 << 10, nothing, signal); }
+static void *is_handled(void *id) {
+  sigset_t one;
+  sigemptyset(&one), sigaddset(&one, SIGUSR1);
+  pthread_sigmask(SIG_UNBLOCK, &one, NULL);
+  struct sigaction action = {.sa_handler = handles};
+  sigfillset(&action.sa_mask);
+  assert(!sigaction(SIGUSR1, &action, NULL) && !pthread_kill(pthread_self(), SIGUSR1));
+  return id;
+}
 static void *over(void *id) { return (void *)use(26 << 10, nothing, (intptr_t)id); }
 static void *wide(void *id) { return (void *)use(20 << 10, nothing, (intptr_t)id); }
 static void catch(int signal) { _exit(signal == SIGSEGV ? 3 : 4); }
@@ -51,7 +63,8 @@ int main(int count, char **arguments) {
     for (intptr_t i = 0; i < threads; i++) pthread_create(&all[i], NULL, work, (void *)i);
     for (int i = 0; i < threads; i++) pthread_join(all[i], &result), others += (long)result;
   }
-  printf("%ld\n", others);
+  pthread_create(&all[0], NULL, is_handled, NULL), pthread_join(all[0], NULL);
+  printf("%ld %ld\n", others, handled);
   block = calloc(4, 1 << 20);
   pthread_attr_init(&attributes);
   pthread_attr_setstacksize(&attributes, 24 << 20);

@@ -37,6 +37,11 @@ unsafe extern "C" fn sigaction(
     changed();
     // SAFETY: as the caller promises.
     unsafe {
+        let new = new.as_ref().map(|new| libc::sigaction {
+            sa_mask: without_own(new.sa_mask),
+            ..*new
+        });
+        let new = new.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
         let done = real::sigaction()(signal, new, old);
         if !old.is_null() && stacks::is_own((*old).sa_sigaction) {
             old.write_bytes(0, 1);
@@ -87,17 +92,22 @@ unsafe extern "C" fn signal(number: c_int, handler: libc::sighandler_t) -> libc:
     }
 }
 
+/// Returns a set without the library's signals.
+fn without_own(mut set: libc::sigset_t) -> libc::sigset_t {
+    end::own_signals().for_each(|signal| {
+        // SAFETY: a set of this frame.
+        unsafe { libc::sigdelset(&mut set, signal) };
+    });
+    set
+}
+
 /// Masks of the program never hold back the library's signals.
 unsafe fn mask(how: c_int, new: *const libc::sigset_t, old: *mut libc::sigset_t) -> c_int {
-    let mut copy;
+    let copy;
     let mut given = new;
     if !new.is_null() && how != libc::SIG_UNBLOCK {
         // SAFETY: the caller's set.
-        copy = unsafe { new.read() };
-        end::own_signals().for_each(|signal| {
-            // SAFETY: a set of this frame.
-            unsafe { libc::sigdelset(&mut copy, signal) };
-        });
+        copy = without_own(unsafe { new.read() });
         given = &copy;
     }
     // SAFETY: as the caller promises.

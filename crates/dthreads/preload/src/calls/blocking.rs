@@ -9,7 +9,7 @@ use fyris_dthreads_tools::record::Operation;
 use libc::{POLLIN, epoll_event, fd_set, msghdr, nfds_t, pollfd, sigset_t, sockaddr, socklen_t};
 use libc::{iovec, rusage, timespec, timeval};
 
-use crate::calls::time;
+use crate::calls::{signals, time};
 use crate::shared::control::{NEVER, control};
 use crate::shared::end;
 use crate::system::{LOCAL, apart, on};
@@ -182,6 +182,12 @@ unsafe fn polled(
     }
 }
 
+/// Returns the signals that a call is to hold back, if it is given some: none of the library's own.
+unsafe fn own_mask(mask: *const sigset_t) -> Option<u64> {
+    // SAFETY: the caller's set.
+    (!mask.is_null()).then(|| unsafe { signals::mask_of(mask) })
+}
+
 pub(crate) unsafe extern "C" fn ppoll(
     files: *mut pollfd,
     count: nfds_t,
@@ -190,6 +196,8 @@ pub(crate) unsafe extern "C" fn ppoll(
 ) -> c_int {
     // SAFETY: as the caller promises.
     unsafe {
+        let own = own_mask(mask);
+        let mask = own.as_ref().map_or(ptr::null(), ptr::from_ref);
         polled(count, time.as_ref().copied(), |time| {
             libc::syscall(libc::SYS_ppoll, files, count, time, mask, 8) as c_int
         })
@@ -241,7 +249,9 @@ pub(crate) unsafe extern "C" fn pselect(
             wanted[at][..words.min(16)]
                 .copy_from_slice(std::slice::from_raw_parts(set.cast::<u64>(), words.min(16)));
         }
-        let masks = [mask as usize, 8];
+        let own = own_mask(mask);
+        let mask = own.as_ref().map_or(ptr::null(), ptr::from_ref);
+        let masks = [mask.addr(), 8];
         polled(count as u64, time.as_ref().copied(), |time| {
             for (at, set) in each() {
                 let to = set.cast::<u64>();
@@ -293,6 +303,8 @@ pub(crate) unsafe extern "C" fn epoll_pwait(
     let time = (millis >= 0).then_some(time);
     // SAFETY: as the caller promises.
     unsafe {
+        let own = own_mask(mask);
+        let mask = own.as_ref().map_or(ptr::null(), ptr::from_ref);
         polled(file as u64 + 1, time, |time| {
             let millis = time.as_ref().map_or(-1, |time| {
                 (time.tv_sec * 1000 + time.tv_nsec / 1_000_000) as c_int

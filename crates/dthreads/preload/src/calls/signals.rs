@@ -23,7 +23,7 @@ use crate::turn::{in_turn, take, token};
 const SIGNALS: u64 = 64;
 
 /// Returns the signals of a set that the program may have.
-unsafe fn mask_of(set: *const sigset_t) -> u64 {
+pub(super) unsafe fn mask_of(set: *const sigset_t) -> u64 {
     // SAFETY: the caller's set, whose first word has all signals of the kernel.
     let all = unsafe { set.cast::<u64>().read() };
     end::own_signals().fold(all, |all, own| all & !bit(own as u64))

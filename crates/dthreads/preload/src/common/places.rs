@@ -38,22 +38,21 @@ fn see_zone() {
     if SEEN.replace(ZONES.get()) != ZONES.get() {
         // SAFETY: libc's function; the variable is read by this thread alone.
         unsafe { real::tzset()() };
+        changed();
     }
 }
 
-/// Begins a call that changes the locale, if it names one (invariant IMAGE).
-fn begin_locale(arguments: &Arguments) -> Option<u64> {
-    if arguments[1] != 0 {
+/// Begins a call that changes what is asked for if argument `N` is given (invariant IMAGE).
+fn begin_change<const N: usize>(arguments: &Arguments) -> Option<u64> {
+    if arguments[N] != 0 {
         changed();
     }
     begin()
 }
 
-around! { begin_locale, end; setlocale }
-around! { |_| begin(), end;
-    newlocale freelocale duplocale gettext dgettext dcgettext ngettext dngettext dcngettext textdomain bindtextdomain
-    bind_textdomain_codeset
-}
+around! { begin_change::<0>, end; newlocale freelocale duplocale textdomain }
+around! { begin_change::<1>, end; setlocale bindtextdomain bind_textdomain_codeset }
+around! { |_| begin(), end; gettext dgettext dcgettext ngettext dngettext dcngettext }
 around! { begin_time, end;
     tzset localtime localtime_r gmtime gmtime_r ctime ctime_r mktime timelocal timegm strftime strftime_l __strftime_l
     wcsftime wcsftime_l strptime strptime_l getdate getdate_r

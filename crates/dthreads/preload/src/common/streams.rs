@@ -52,7 +52,7 @@ fn unlock(lock: u64) {
     mutex::unlock_as(Operation::StreamEnd, lock, PTHREAD_MUTEX_RECURSIVE);
 }
 
-/// Flags of a stream, by libc's ABI: it is not for reading, it has ended, it reads what was pushed back.
+/// Flags of a stream: it is not for reading, it has ended, it reads what was pushed back.
 const NO_READS: i32 = 4;
 const EOF_SEEN: i32 = 0x10;
 const IN_BACKUP: i32 = 0x100;
@@ -62,7 +62,7 @@ const BUFFER_AT: usize = 8;
 /// Returns whether a buffer has input: bytes or, of a stream of wide characters, these. `words` say where it goes on
 /// and ends first, and the ninth and eleventh what is behind that which was pushed back.
 unsafe fn has_input(words: *const usize, flags: i32) -> bool {
-    // SAFETY: the words about a buffer of a stream, by libc's ABI.
+    // SAFETY: the words about a buffer of a stream, as libc has them.
     let word = |n: usize| unsafe { words.add(n).read() };
     word(0) < word(1) || flags & IN_BACKUP != 0 && word(8) < word(10)
 }
