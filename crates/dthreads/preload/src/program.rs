@@ -50,6 +50,35 @@ unsafe extern "C" fn sigaction(
     }
 }
 
+/// libc's; while the program has no stack for handlers the library has its own there.
+#[cfg_attr(not(test), unsafe(no_mangle))]
+unsafe extern "C" fn sigaltstack(new: *const libc::stack_t, old: *mut libc::stack_t) -> c_int {
+    let (call, had) = (real::sigaltstack(), stacks::has_alternate());
+    if LOCAL.stage.get() == Stage::Off {
+        // SAFETY: as the caller promises.
+        return unsafe { call(new, old) };
+    }
+    // SAFETY: zeros are a valid description.
+    let mut before: libc::stack_t = unsafe { std::mem::zeroed() };
+    before.ss_flags = libc::SS_DISABLE;
+    if had {
+        // SAFETY: a struct of this frame.
+        unsafe { call(std::ptr::null(), &mut before) };
+    }
+    // SAFETY: the caller's description, if there is one.
+    let done = match unsafe { new.as_ref() } {
+        None => true,
+        Some(new) if new.ss_flags & libc::SS_DISABLE != 0 => stacks::drop_alternate(),
+        // SAFETY: as the caller promises.
+        Some(new) => (unsafe { call(new, std::ptr::null_mut()) }) == 0 && stacks::note_alternate(),
+    };
+    if done && !old.is_null() {
+        // SAFETY: the caller's variable.
+        unsafe { old.write(before) };
+    }
+    c_int::from(done) - 1
+}
+
 /// Answers for a signal of the library's own as if nothing was set for it. Programs that ask for the actions of all
 /// signals, or reset them, go on; a handler is refused.
 fn own_action(

@@ -20,20 +20,29 @@ const END: c_int = 61;
 /// Bytes of the stack for handlers.
 const HANDLERS: usize = 64 << 10;
 
+/// Where the stack for handlers is; 0 if there is none.
+static HANDLERS_AT: Solo<Cell<usize>> = Solo::new(Cell::new(0));
+
 /// Installs the handlers, on a stack that is private: on the program's their frames would be changes of its memory.
 pub(crate) fn watch() {
-    let low = sys::map_private(HANDLERS);
-    if !low.is_null() {
-        let stack = libc::stack_t {
-            ss_sp: low.cast(),
-            ss_flags: 0,
-            ss_size: HANDLERS,
-        };
-        // SAFETY: memory that is mapped for ever.
-        unsafe { libc::sigaltstack(&raw const stack, ptr::null_mut()) };
-    }
+    HANDLERS_AT.set(sys::map_private(HANDLERS).expose_provenance());
+    use_stack();
     handle(DEATH, on_death);
     handle(END, on_end);
+}
+
+/// Makes this process's handlers run on the library's stack. Returns false if the program's own is in use.
+pub(super) fn use_stack() -> bool {
+    let stack = libc::stack_t {
+        ss_sp: ptr::with_exposed_provenance_mut(HANDLERS_AT.get()),
+        ss_flags: match HANDLERS_AT.get() {
+            0 => libc::SS_DISABLE,
+            _ => 0,
+        },
+        ss_size: HANDLERS,
+    };
+    // SAFETY: memory that is mapped for ever.
+    unsafe { real::sigaltstack()(&stack, ptr::null_mut()) == 0 }
 }
 
 pub(super) fn handle(

@@ -9,11 +9,12 @@
 //! To track a page takes time when a process begins, and at its commits; most threads use little of eight MiB. An
 //! access to the closed part is a fault, at which the thread's own process opens what is above, and as much again. The
 //! others track that from their next update on; they know no address there before. Where the program handles faults
-//! itself its stacks are opened as a whole.
+//! itself its stacks are opened as a whole, likewise that of a thread that sets a stack for handlers.
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::ops::Range;
+use std::ptr;
 
 use fyris_dthreads_tools::record::THREADS;
 use fyris_sync::atomic::Ordering;
@@ -21,7 +22,7 @@ use fyris_sync::atomic::Ordering;
 use crate::shared::control::{Thread, control};
 use crate::shared::end;
 use crate::shared::memory::{self, PAGE, STACK_LEN, stack_of};
-use crate::system::{LOCAL, Solo, sys};
+use crate::system::{LOCAL, Solo, real, sys};
 
 /// Bytes of a stack that can be used, if the program has not set its size.
 pub(crate) const STACK: usize = 8 << 20;
@@ -96,9 +97,36 @@ pub(crate) fn begin() {
     if GUARDED.replace(start) != start {
         sys::protect(start..thread.closed.get() as usize, libc::PROT_NONE);
     }
-    if end::are_faults_taken() {
-        open(start + GUARD);
+    if ALTERNATE.replace(false) {
+        end::use_stack();
     }
+    if end::are_faults_taken() {
+        open_whole();
+    }
+}
+
+/// The program has set a stack for handlers in the thread of this process, or in that which was here before, or in the
+/// creator.
+static ALTERNATE: Solo<Cell<bool>> = Solo::new(Cell::new(false));
+
+/// Returns whether the program has set a stack for handlers in this thread.
+pub(crate) fn has_alternate() -> bool {
+    ALTERNATE.get()
+}
+
+/// Notes that the program has set one, which may be too small for the library's handlers: none will be needed. Returns
+/// true.
+pub(crate) fn note_alternate() -> bool {
+    ALTERNATE.set(true);
+    open_whole();
+    true
+}
+
+/// Takes the program's stack for handlers away; false if it is in use.
+pub(crate) fn drop_alternate() -> bool {
+    let done = end::use_stack();
+    ALTERNATE.set(ALTERNATE.get() && !done);
+    done
 }
 
 /// Opens this thread's stack from `address` on. Returns whether that was closed.
@@ -118,10 +146,15 @@ fn open(address: usize) -> bool {
     true
 }
 
+/// Opens this thread's stack as a whole.
+fn open_whole() {
+    open(control().thread(LOCAL.me.get()).stack.get() as usize + GUARD);
+}
+
 /// Opens the stack as a whole: the program handles faults itself from now on.
 pub(crate) fn leave_faults() {
     end::take_faults();
-    open(control().thread(LOCAL.me.get()).stack.get() as usize + GUARD);
+    open_whole();
 }
 
 /// Installs the handler of faults.
@@ -134,10 +167,22 @@ pub(crate) fn is_own(action: libc::sighandler_t) -> bool {
     action == on_fault as *const () as usize
 }
 
-extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, _: *mut c_void) {
-    // SAFETY: the kernel's description of a fault, or of a signal that was sent.
-    let (code, address) = unsafe { ((*info).si_code, (*info).si_addr().addr()) };
-    if code > 0 && sys::keep_error(|| is_of_stack(address)) {
+/// The code of a fault that the kernel itself has met, when it was to call a handler.
+const BY_KERNEL: c_int = 0x80;
+/// More bytes than the kernel puts on a stack when it calls a handler.
+const FRAME: usize = 32 << 10;
+
+extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context: *mut c_void) {
+    // SAFETY: the kernel's description of a fault, or of a signal that was sent, and of where it came.
+    let (code, address, place) = unsafe {
+        let place = &*context.cast::<libc::ucontext_t>();
+        ((*info).si_code, (*info).si_addr().addr(), place)
+    };
+    let mends = || match code {
+        BY_KERNEL => calls_handler(place),
+        _ => is_of_stack(address),
+    };
+    if code > 0 && sys::keep_error(mends) {
         return;
     }
     if code <= 0 {
@@ -145,6 +190,56 @@ extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, _: *mut c_void
     }
     // The fault comes again, and ends the process.
     end::reset(signal);
+}
+
+/// Opens the stack if the kernel could not call a handler of the program on what is closed of it, and sends the signal
+/// again. It has gone, and nothing says which it was: it is known if one signal alone has such a handler. If that is not
+/// so says it, and returns false.
+fn calls_handler(place: &libc::ucontext_t) -> bool {
+    let top = stack_pointer(place);
+    if !(top - FRAME..=top).step_by(PAGE).any(open) {
+        return false;
+    }
+    // SAFETY: the kernel's set is in the first word.
+    let held_back = unsafe { (&raw const place.uc_sigmask).cast::<u64>().read() };
+    let mut all = (1..=64).filter(|&signal| {
+        held_back & 1 << (signal - 1) == 0 && !end::is_ours(signal) && is_on_stack(signal)
+    });
+    match (all.next(), all.next()) {
+        (Some(signal), None) => {
+            sys::kill(sys::pid(), signal);
+            true
+        }
+        _ => {
+            sys::say(format_args!(
+                "a signal came where the stack of thread {} was not open, and has gone",
+                LOCAL.me.get()
+            ));
+            end::die(libc::SIGSEGV)
+        }
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn stack_pointer(place: &libc::ucontext_t) -> usize {
+    place.uc_mcontext.gregs[libc::REG_RSP as usize] as usize
+}
+
+#[cfg(target_arch = "aarch64")]
+fn stack_pointer(place: &libc::ucontext_t) -> usize {
+    place.uc_mcontext.sp as usize
+}
+
+/// Returns whether a signal has a handler of the program that runs on the stack of the thread.
+fn is_on_stack(signal: c_int) -> bool {
+    // SAFETY: zeros are a valid action, which the call fills.
+    let action = unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        real::sigaction()(signal, ptr::null(), &mut action);
+        action
+    };
+    action.sa_flags & libc::SA_ONSTACK == 0
+        && ![libc::SIG_DFL, libc::SIG_IGN].contains(&action.sa_sigaction)
 }
 
 /// Opens the stack at the address of a fault. If it is full says so, and returns false.

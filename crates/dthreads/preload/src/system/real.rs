@@ -74,6 +74,7 @@ real! {
     fork: unsafe extern "C" fn() -> libc::pid_t,
     sigaction: unsafe extern "C" fn(c_int, *const libc::sigaction, *mut libc::sigaction) -> c_int,
     signal: unsafe extern "C" fn(c_int, libc::sighandler_t) -> libc::sighandler_t,
+    sigaltstack: unsafe extern "C" fn(*const libc::stack_t, *mut libc::stack_t) -> c_int,
     sigprocmask: unsafe extern "C" fn(c_int, *const libc::sigset_t, *mut libc::sigset_t) -> c_int,
     sigwait: unsafe extern "C" fn(*const libc::sigset_t, *mut c_int) -> c_int,
     sigwaitinfo: unsafe extern "C" fn(*const libc::sigset_t, *mut libc::siginfo_t) -> c_int,

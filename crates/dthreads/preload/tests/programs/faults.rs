@@ -71,6 +71,17 @@ fn a_stack_that_is_full_ends_the_program_by_name() {
     }
 }
 
+/// A signal comes where the kernel cannot call its handler.
+#[test]
+fn signals_come_wherever_a_stack_is() {
+    let Some((status, out, said)) = attempt("stacks", &["2", "1", "signal"], &Options::default())
+    else {
+        return;
+    };
+    assert_eq!((status.code(), &*said), (Some(0), ""), "{status}");
+    assert!(out.ends_with("came 1\n"), "{out}");
+}
+
 /// Others wait for the turn of main, which computes.
 #[test]
 fn who_computes_for_long_is_named() {
