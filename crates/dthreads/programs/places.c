@@ -75,6 +75,20 @@ static void *draws(void *id) {
   pthread_mutex_unlock(&lock);
   return id;
 }
+/* Those that are given their numbers go by what lcong48 has set, too. */
+static void *multiplies(void *id) {
+  unsigned short factors[7] = {1, 2, 3, 5, 6, 7, 11};
+  lcong48(factors);
+  return id;
+}
+static void *draws_own(void *id) {
+  unsigned short own[3] = {1, 2, (unsigned short)(intptr_t)id};
+  long sum = nrand48(own) + jrand48(own) + (long)(erand48(own) * 1000);
+  pthread_mutex_lock(&lock);
+  drawn += sum;
+  pthread_mutex_unlock(&lock);
+  return id;
+}
 /* A thread sees what others have set. */
 static void *sees(void *id) {
   time_t now = 0;
@@ -102,7 +116,8 @@ int main(int count, char **arguments) {
   long first = random();
   srand(1), run(draws);
   assert(setstate(before) == numbers), srandom(2), srand48(3), run(draws);
-  printf("%ld drawn, first %ld\n", drawn, first);
+  run(draws_own), run(multiplies), run(draws_own);
+  printf("%ld drawn, first %ld, then %ld\n", drawn, first, lrand48());
   static char own[] = "TZ=UTC0";
   assert(putenv(own) == 0 && getenv("TZ") == own + 3 && setenv("A=B", "", 1) == -1 && errno == EINVAL);
   run(sees);

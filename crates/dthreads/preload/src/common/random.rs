@@ -1,6 +1,8 @@
 //! The generators of random numbers that a program has one of: their state is shared, and changed in turns.
 //!
-//! libc's functions that are given a state do the work. While there is no other thread a call is no turn.
+//! libc's functions that are given a state do the work. While there is no other thread a call is no turn. Those of
+//! `drand48`'s kin that are given their numbers need nothing of the state but what `lcong48` sets: each process has that
+//! (`shared/variables.rs`), and no call of them is a turn.
 
 use std::ffi::{c_char, c_double, c_int, c_long, c_uint, c_ushort};
 use std::ptr;
@@ -9,6 +11,7 @@ use fyris_dthreads_tools::record::{Number, Operation};
 
 use crate::common::alone;
 use crate::shared::control::{NUMBERS, control};
+use crate::shared::variables::FACTORS;
 use crate::system::on;
 use crate::turn::in_turn;
 
@@ -22,6 +25,9 @@ unsafe extern "C" {
     fn mrand48_r(state: *mut Number, result: *mut c_long) -> c_int;
     fn srand48_r(seed: c_long, state: *mut Number) -> c_int;
     fn seed48_r(seed: *mut c_ushort, state: *mut Number) -> c_int;
+    fn erand48_r(numbers: *mut c_ushort, state: *mut usize, result: *mut c_double) -> c_int;
+    fn nrand48_r(numbers: *mut c_ushort, state: *mut usize, result: *mut c_long) -> c_int;
+    fn jrand48_r(numbers: *mut c_ushort, state: *mut usize, result: *mut c_long) -> c_int;
     fn lcong48_r(parameters: *mut c_ushort, state: *mut Number) -> c_int;
 }
 
@@ -135,19 +141,64 @@ extern "C" fn mrand48() -> c_long {
 #[cfg_attr(not(test), unsafe(no_mangle))]
 extern "C" fn srand48(seed: c_long) {
     // SAFETY: libc's function on its state, in a turn, and the caller's memory.
-    turn(|| unsafe { srand48_r(seed, drand48_state()) });
+    turn(|| unsafe {
+        srand48_r(seed, drand48_state());
+        note_factors();
+    });
+}
+
+/// Notes what the generators are made by, after a change. To be called in a turn.
+fn note_factors() {
+    for (factor, word) in FACTORS.iter().zip(&control().drand48[1..]) {
+        factor.set(word.get() as usize);
+    }
+}
+
+/// Returns a state of `drand48` with no numbers.
+fn factors() -> [usize; 3] {
+    [0, FACTORS[0].get(), FACTORS[1].get()]
+}
+
+#[cfg_attr(not(test), unsafe(no_mangle))]
+unsafe extern "C" fn erand48(numbers: *mut c_ushort) -> c_double {
+    let mut result = 0.0;
+    // SAFETY: libc's function on a state of this frame, and the caller's memory.
+    unsafe { erand48_r(numbers, factors().as_mut_ptr(), &mut result) };
+    result
+}
+
+#[cfg_attr(not(test), unsafe(no_mangle))]
+unsafe extern "C" fn nrand48(numbers: *mut c_ushort) -> c_long {
+    let mut result = 0;
+    // SAFETY: as in `erand48`.
+    unsafe { nrand48_r(numbers, factors().as_mut_ptr(), &mut result) };
+    result
+}
+
+#[cfg_attr(not(test), unsafe(no_mangle))]
+unsafe extern "C" fn jrand48(numbers: *mut c_ushort) -> c_long {
+    let mut result = 0;
+    // SAFETY: as in `erand48`.
+    unsafe { jrand48_r(numbers, factors().as_mut_ptr(), &mut result) };
+    result
 }
 
 /// Returns where the seed before is kept: behind the present one.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 unsafe extern "C" fn seed48(seed: *mut c_ushort) -> *mut c_ushort {
     // SAFETY: libc's function on its state, in a turn, and the caller's memory.
-    turn(|| unsafe { seed48_r(seed, drand48_state()) });
+    turn(|| unsafe {
+        seed48_r(seed, drand48_state());
+        note_factors();
+    });
     drand48_state().cast::<c_ushort>().wrapping_add(3)
 }
 
 #[cfg_attr(not(test), unsafe(no_mangle))]
 unsafe extern "C" fn lcong48(parameters: *mut c_ushort) {
     // SAFETY: libc's function on its state, in a turn, and the caller's memory.
-    turn(|| unsafe { lcong48_r(parameters, drand48_state()) });
+    turn(|| unsafe {
+        lcong48_r(parameters, drand48_state());
+        note_factors();
+    });
 }

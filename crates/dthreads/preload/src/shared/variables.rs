@@ -36,6 +36,8 @@ const POINTERS: [&CStr; 5] = [
 /// library's own, and shared as libc's are.
 pub(crate) static ZONES: Solo<Cell<usize>> = Solo::new(Cell::new(0));
 pub(crate) static ENVIRONMENT: Solo<Cell<usize>> = Solo::new(Cell::new(0));
+/// What `lcong48` has set: the second and third word of the state of `drand48`.
+pub(crate) static FACTORS: Solo<[Cell<usize>; 2]> = Solo::new([const { Cell::new(0) }; 2]);
 
 /// A variable: its words, what they were when this process was last up to date, and where they are in shared memory.
 struct Variable {
@@ -74,7 +76,7 @@ pub(crate) fn find(globals: &[Range<usize>]) {
             mode,
         });
     };
-    for own in [&ZONES, &ENVIRONMENT] {
+    for own in [&ZONES, &ENVIRONMENT, &FACTORS[0], &FACTORS[1]] {
         add(own.as_ptr(), 1, None);
     }
     for name in POINTERS {
