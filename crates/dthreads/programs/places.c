@@ -48,7 +48,14 @@ static void first_exit(void) { printf("registered first\n"); }
 static void by_thread(void) { printf("registered by a thread\n"); }
 static void last_exit(void) { printf("registered last\n"); }
 static void *registers_nothing(void *id) { return id; }
-static void *registers(void *id) { atexit(by_thread); return id; }
+static void with_status(int status, void *of) { printf("%d by one of %d\n", status, *(int *)of); }
+static void quickly(void) { printf("registered for a quick end\n"), fflush(stdout); }
+static void *registers(void *id) {
+  pthread_mutex_lock(&lock);
+  assert(!atexit(by_thread) && !on_exit(with_status, &threads) && !at_quick_exit(quickly));
+  pthread_mutex_unlock(&lock);
+  return id;
+}
 /* Threads that main creates now and then have what it has made meanwhile. */
 static void *made_late(void *locale) {
   uselocale((locale_t)locale);
@@ -124,4 +131,5 @@ int main(int count, char **arguments) {
   assert(clearenv() == 0 && !getenv("TZ") && setenv("TZ", "UTC0", 1) == 0);
   run(sees);
   printf("all good\n");
+  if (count > 3) fflush(stdout), quick_exit(0);
 }

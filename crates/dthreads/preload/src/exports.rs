@@ -55,7 +55,7 @@ calls! {
     c11: thrd_create thrd_join thrd_detach thrd_yield thrd_sleep mtx_lock mtx_trylock mtx_timedlock mtx_unlock cnd_wait
         cnd_timedwait cnd_signal cnd_broadcast call_once tss_create tss_delete;
     cond: pthread_cond_wait pthread_cond_timedwait pthread_cond_clockwait pthread_cond_signal pthread_cond_broadcast;
-    exits: __cxa_atexit __cxa_finalize;
+    exits: __cxa_atexit __cxa_at_quick_exit on_exit __cxa_finalize;
     environment: setenv unsetenv putenv clearenv;
     keys: pthread_key_create pthread_key_delete;
     mutex: pthread_mutex_lock pthread_mutex_trylock pthread_mutex_timedlock pthread_mutex_clocklock

@@ -1,4 +1,4 @@
-//! What the program wants done at its end (`atexit`, destructors of C++'s static variables).
+//! What the program wants done at its end (`atexit`, `on_exit`, `at_quick_exit`, destructors of C++'s static variables).
 //!
 //! libc keeps that for each process. What is registered once there are threads is in a list in the heap, and given to
 //! libc by the process that ends the program, which has had what came before since it was forked.
@@ -12,10 +12,43 @@ use crate::system::{on, real};
 use crate::turn::in_turn;
 
 pub(crate) type AtExit = unsafe extern "C" fn(*mut c_void);
+pub(crate) type OnExit = unsafe extern "C" fn(c_int, *mut c_void);
+
+/// What is to be called, and at which end.
+#[derive(Clone, Copy)]
+enum What {
+    AtExit(AtExit),
+    /// Is given the exit status, too.
+    OnExit(OnExit),
+    /// At `quick_exit`.
+    AtQuickExit(AtExit),
+}
+
+impl What {
+    /// Returns where the program's function is.
+    fn address(self) -> u64 {
+        match self {
+            What::AtExit(function) | What::AtQuickExit(function) => function as usize as u64,
+            What::OnExit(function) => function as usize as u64,
+        }
+    }
+
+    /// Gives it to libc.
+    unsafe fn register(self, argument: *mut c_void, module: *mut c_void) -> c_int {
+        // SAFETY: as the caller promises: what the program has registered.
+        unsafe {
+            match self {
+                What::AtExit(function) => real::__cxa_atexit()(function, argument, module),
+                What::OnExit(function) => real::on_exit()(function, argument),
+                What::AtQuickExit(function) => real::__cxa_at_quick_exit()(function, module),
+            }
+        }
+    }
+}
 
 /// A block of the heap.
 struct Exit {
-    function: AtExit,
+    what: What,
     argument: *mut c_void,
     module: *mut c_void,
     next: *mut Exit,
@@ -26,15 +59,12 @@ fn last() -> *mut Exit {
     std::ptr::with_exposed_provenance_mut(control().exits.get() as usize)
 }
 
-pub(crate) unsafe extern "C" fn __cxa_atexit(
-    function: AtExit,
-    argument: *mut c_void,
-    module: *mut c_void,
-) -> c_int {
+/// Registers what the program wants done.
+unsafe fn add(what: What, argument: *mut c_void, module: *mut c_void) -> c_int {
     // The first thread is created by this one, or by one that this one has synchronized with.
     if !on() || record().created.get() == 1 {
         // SAFETY: as the caller promises.
-        return unsafe { real::__cxa_atexit()(function, argument, module) };
+        return unsafe { what.register(argument, module) };
     }
     // SAFETY: a fresh block of this size, if there is one.
     unsafe {
@@ -42,9 +72,9 @@ pub(crate) unsafe extern "C" fn __cxa_atexit(
         if exit.is_null() {
             return -1;
         }
-        in_turn(Operation::AtExit, function as usize as u64, |_| {
+        in_turn(Operation::AtExit, what.address(), |_| {
             exit.write(Exit {
-                function,
+                what,
                 argument,
                 module,
                 next: last(),
@@ -55,8 +85,31 @@ pub(crate) unsafe extern "C" fn __cxa_atexit(
     0
 }
 
+pub(crate) unsafe extern "C" fn __cxa_atexit(
+    function: AtExit,
+    argument: *mut c_void,
+    module: *mut c_void,
+) -> c_int {
+    // SAFETY: as the caller promises.
+    unsafe { add(What::AtExit(function), argument, module) }
+}
+
+pub(crate) unsafe extern "C" fn on_exit(function: OnExit, argument: *mut c_void) -> c_int {
+    // SAFETY: as the caller promises.
+    unsafe { add(What::OnExit(function), argument, std::ptr::null_mut()) }
+}
+
+/// What `at_quick_exit` is in a program.
+pub(crate) unsafe extern "C" fn __cxa_at_quick_exit(
+    function: AtExit,
+    module: *mut c_void,
+) -> c_int {
+    // SAFETY: as the caller promises.
+    unsafe { add(What::AtQuickExit(function), std::ptr::null_mut(), module) }
+}
+
 /// Takes those off the list that `is_meant` says, the last first.
-fn take(is_meant: impl Fn(&Exit) -> bool) -> Vec<(AtExit, *mut c_void)> {
+fn take(is_meant: impl Fn(&Exit) -> bool) -> Vec<(What, *mut c_void)> {
     let (mut taken, mut kept) = (Vec::new(), std::ptr::null_mut::<Exit>());
     let mut exit = last();
     control().exits.set(0);
@@ -65,7 +118,7 @@ fn take(is_meant: impl Fn(&Exit) -> bool) -> Vec<(AtExit, *mut c_void)> {
         unsafe {
             let next = (*exit).next;
             if is_meant(&*exit) {
-                taken.push(((*exit).function, (*exit).argument));
+                taken.push(((*exit).what, (*exit).argument));
             } else {
                 (*exit).next = std::ptr::null_mut();
                 match kept.is_null() {
@@ -82,9 +135,9 @@ fn take(is_meant: impl Fn(&Exit) -> bool) -> Vec<(AtExit, *mut c_void)> {
 
 /// Gives libc all of it: the program ends. The token is here, and stays.
 pub(crate) fn register() {
-    for (function, argument) in take(|_| true).into_iter().rev() {
+    for (what, argument) in take(|_| true).into_iter().rev() {
         // SAFETY: what the program has registered.
-        unsafe { real::__cxa_atexit()(function, argument, std::ptr::null_mut()) };
+        unsafe { what.register(argument, std::ptr::null_mut()) };
     }
 }
 
@@ -92,11 +145,15 @@ pub(crate) fn register() {
 pub(crate) unsafe extern "C" fn __cxa_finalize(module: *mut c_void) {
     if on() && control().exits.get() != 0 {
         let all = in_turn(Operation::AtExit, module.addr() as u64, |_| {
-            take(|exit| exit.module == module)
+            take(|exit| exit.module == module && !matches!(exit.what, What::OnExit(_)))
         });
-        // SAFETY: what the module has registered.
-        all.into_iter()
-            .for_each(|(function, argument)| unsafe { function(argument) });
+        // What is for `quick_exit` goes with its module.
+        for (what, argument) in all {
+            if let What::AtExit(function) = what {
+                // SAFETY: what the module has registered.
+                unsafe { function(argument) };
+            }
+        }
     }
     // SAFETY: as the caller promises.
     unsafe { real::__cxa_finalize()(module) }

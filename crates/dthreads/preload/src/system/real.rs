@@ -67,6 +67,8 @@ real! {
     __cxa_thread_atexit_impl:
         unsafe extern "C" fn(unsafe extern "C" fn(*mut c_void), *mut c_void, *mut c_void) -> c_int,
     __cxa_atexit: unsafe extern "C" fn(unsafe extern "C" fn(*mut c_void), *mut c_void, *mut c_void) -> c_int,
+    __cxa_at_quick_exit: unsafe extern "C" fn(unsafe extern "C" fn(*mut c_void), *mut c_void) -> c_int,
+    on_exit: unsafe extern "C" fn(unsafe extern "C" fn(c_int, *mut c_void), *mut c_void) -> c_int,
     __cxa_finalize: unsafe extern "C" fn(*mut c_void),
     clock_gettime: unsafe extern "C" fn(libc::clockid_t, *mut libc::timespec) -> c_int,
     exit: unsafe extern "C" fn(c_int) -> !,

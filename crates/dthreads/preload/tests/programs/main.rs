@@ -311,6 +311,7 @@ fn streams_lock_themselves() {
 fn what_libc_keeps_is_shared_or_private_as_a_whole() {
     for threads in ["2", "4", "8"] {
         agree_with_plain("places", &[threads, "20"]);
+        agree_with_plain("places", &[threads, "2", "quick"]);
     }
 }
 
