@@ -3,6 +3,7 @@
 //! All processes of the program share one table, in which each has four for its memory.
 
 use std::ffi::{c_int, c_uint};
+use std::io::Write;
 
 use libc::{EBADF, EBUSY};
 
@@ -40,8 +41,9 @@ fn is_ours(file: c_int) -> bool {
     if LOCAL.stage.get() == Stage::Off || LOCAL.is_inside() || !numbers().contains(&(file as u64)) {
         return false;
     }
-    let mut path = [0u8; 64];
-    let link = format!("/proc/self/fd/{file}\0");
+    let (mut path, mut link) = ([0u8; 64], [0u8; 32]);
+    // No block of memory: a handler of a signal may call `close`.
+    let _ = write!(&mut link[..], "/proc/self/fd/{file}");
     // SAFETY: a path, and a buffer of this frame.
     let len = unsafe { libc::readlink(link.as_ptr().cast(), path.as_mut_ptr().cast(), path.len()) };
     let path = &path[..len.max(0) as usize];

@@ -77,12 +77,8 @@ unsafe fn waits(stream: *mut FILE) -> bool {
             return false;
         }
         let is_wide = stream.byte_add(MODE_AT).cast::<i32>().read() > 0;
-        if is_wide
-            && has_input(
-                stream.byte_add(WIDE_AT).cast::<*const usize>().read(),
-                flags,
-            )
-        {
+        let wide = stream.byte_add(WIDE_AT).cast::<*const usize>().read();
+        if is_wide && !wide.is_null() && has_input(wide, flags) {
             return false;
         }
         let file = libc::fileno(stream);
@@ -93,7 +89,7 @@ unsafe fn waits(stream: *mut FILE) -> bool {
     // What was asked is to be seen before the answer is waited for, as libc does.
     // SAFETY: libc's stream; the token is here.
     unsafe {
-        if __flbf(stdout) != 0 {
+        if !stdout.is_null() && __flbf(stdout) != 0 {
             libc::fflush(stdout);
         }
     }

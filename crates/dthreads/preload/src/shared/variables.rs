@@ -11,7 +11,7 @@ use std::ops::Range;
 use fyris_dthreads_tools::record::Number;
 
 use crate::shared::control::control;
-use crate::system::{Lent, Solo, real};
+use crate::system::{Lent, Solo, real, sys};
 
 /// Words that there is room for.
 pub(crate) const WORDS: usize = 192;
@@ -84,6 +84,12 @@ pub(crate) fn find(globals: &[Range<usize>]) {
     }
     for name in STREAMS {
         let stream: *mut usize = real::variable(name).cast();
+        if real::size_of_variable(stream.cast()) != STREAM * size_of::<usize>() {
+            sys::say(format_args!(
+                "{name:?} of this libc is not as in those that are known: it cannot be shared"
+            ));
+            sys::exit_now(sys::REFUSED);
+        }
         add(stream, STREAM, None);
         // SAFETY: libc's stream.
         let (wide, mode) = unsafe {

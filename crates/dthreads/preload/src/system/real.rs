@@ -31,6 +31,30 @@ pub(crate) fn variable(name: &CStr) -> *mut c_void {
     unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) }
 }
 
+unsafe extern "C" {
+    fn dladdr1(
+        address: *const c_void,
+        module: *mut libc::Dl_info,
+        more: *mut *mut c_void,
+        which: c_int,
+    ) -> c_int;
+}
+
+/// Returns the bytes of a variable by its symbol; 0 if it has none.
+pub(crate) fn size_of_variable(at: *const c_void) -> usize {
+    const SYMBOL: c_int = 1;
+    let mut symbol = ptr::null_mut();
+    // SAFETY: zeros are a valid description, which the call fills; the symbol is one of the loaded module.
+    unsafe {
+        let mut module: libc::Dl_info = std::mem::zeroed();
+        match dladdr1(at, &mut module, &mut symbol, SYMBOL) {
+            0 => 0,
+            _ if symbol.is_null() => 0,
+            _ => (*symbol.cast::<libc::Elf64_Sym>()).st_size as usize,
+        }
+    }
+}
+
 macro_rules! real {
     ($($name:ident: $type:ty,)*) => {
         $(
