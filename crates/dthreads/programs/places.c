@@ -72,6 +72,39 @@ static void makes_between(void) {
     freelocale(own);
   }
 }
+/* Texts that libc returns to one thread are there for all; a locale is freed by whom it may be. */
+static const char *texts[3];
+static struct tm zoned[2];
+static locale_t made;
+static void *finds(void *id) {
+  time_t now = 0;
+  setenv("TZ", "QRS3", 1);
+  tzset();
+  assert(localtime_r(&now, zoned));
+  zoned[1] = zoned[0], zoned[1].tm_isdst = -1;
+  assert(mktime(zoned + 1) == 0);
+  texts[0] = setlocale(LC_ALL, "C.UTF-8");
+  texts[1] = textdomain("fyris-places");
+  texts[2] = bindtextdomain("fyris-places", "/tmp");
+  made = newlocale(LC_ALL_MASK, "C.UTF-8", 0);
+  assert(texts[0] && made);
+  return id;
+}
+static void *frees(void *id) {
+  freelocale(made);
+  return id;
+}
+static void finds_and_frees(void) {
+  pthread_t thread;
+  for (int i = 0; i < 3; i++) {
+    pthread_create(&thread, NULL, finds, NULL), pthread_join(thread, NULL);
+    assert(!strcmp(zoned[0].tm_zone, "QRS") && !strcmp(zoned[1].tm_zone, "QRS"));
+    assert(!strcmp(texts[0], "C.UTF-8") && !strcmp(texts[1], "fyris-places") && !strcmp(texts[2], "/tmp"));
+    pthread_create(&thread, NULL, frees, NULL), pthread_join(thread, NULL);
+    freelocale(newlocale(LC_ALL_MASK, "C.UTF-8", newlocale(LC_CTYPE_MASK, "C.UTF-8", 0)));
+  }
+  setlocale(LC_ALL, "C");
+}
 /* Each number is drawn once: their sum is what one thread would have drawn. */
 static void *draws(void *id) {
   long own = 0;
@@ -130,6 +163,7 @@ int main(int count, char **arguments) {
   run(sees);
   assert(clearenv() == 0 && !getenv("TZ") && setenv("TZ", "UTC0", 1) == 0);
   run(sees);
+  finds_and_frees();
   printf("all good\n");
   if (count > 3) fflush(stdout), quick_exit(0);
 }

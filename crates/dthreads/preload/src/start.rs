@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use fyris_dthreads_tools::record::{EVENTS, FILE_VARIABLE, MAGIC, THREADS, bytes};
 
 use crate::calls::{descriptors, time};
+use crate::common::places;
 use crate::program;
 use crate::shared::control::{control, keep_record, record};
 use crate::shared::end;
@@ -90,6 +91,7 @@ fn set_up() {
         fence::build();
     }
     descriptors::keep_aside();
+    places::prepare();
     let conflicts = sys::variable(c"FYRIS_DTHREADS_CONFLICTS").is_some();
     if let Err(error) = memory::make(&image::globals(), heap, limit, conflicts) {
         sys::say(format_args!(

@@ -17,19 +17,19 @@ pub(crate) type OnExit = unsafe extern "C" fn(c_int, *mut c_void);
 /// What is to be called, and at which end.
 #[derive(Clone, Copy)]
 enum What {
-    AtExit(AtExit),
+    Plain(AtExit),
     /// Is given the exit status, too.
-    OnExit(OnExit),
+    WithStatus(OnExit),
     /// At `quick_exit`.
-    AtQuickExit(AtExit),
+    Quick(AtExit),
 }
 
 impl What {
     /// Returns where the program's function is.
     fn address(self) -> u64 {
         match self {
-            What::AtExit(function) | What::AtQuickExit(function) => function as usize as u64,
-            What::OnExit(function) => function as usize as u64,
+            What::Plain(function) | What::Quick(function) => function as usize as u64,
+            What::WithStatus(function) => function as usize as u64,
         }
     }
 
@@ -38,9 +38,9 @@ impl What {
         // SAFETY: as the caller promises: what the program has registered.
         unsafe {
             match self {
-                What::AtExit(function) => real::__cxa_atexit()(function, argument, module),
-                What::OnExit(function) => real::on_exit()(function, argument),
-                What::AtQuickExit(function) => real::__cxa_at_quick_exit()(function, module),
+                What::Plain(function) => real::__cxa_atexit()(function, argument, module),
+                What::WithStatus(function) => real::on_exit()(function, argument),
+                What::Quick(function) => real::__cxa_at_quick_exit()(function, module),
             }
         }
     }
@@ -91,12 +91,12 @@ pub(crate) unsafe extern "C" fn __cxa_atexit(
     module: *mut c_void,
 ) -> c_int {
     // SAFETY: as the caller promises.
-    unsafe { add(What::AtExit(function), argument, module) }
+    unsafe { add(What::Plain(function), argument, module) }
 }
 
 pub(crate) unsafe extern "C" fn on_exit(function: OnExit, argument: *mut c_void) -> c_int {
     // SAFETY: as the caller promises.
-    unsafe { add(What::OnExit(function), argument, std::ptr::null_mut()) }
+    unsafe { add(What::WithStatus(function), argument, std::ptr::null_mut()) }
 }
 
 /// What `at_quick_exit` is in a program.
@@ -105,7 +105,7 @@ pub(crate) unsafe extern "C" fn __cxa_at_quick_exit(
     module: *mut c_void,
 ) -> c_int {
     // SAFETY: as the caller promises.
-    unsafe { add(What::AtQuickExit(function), std::ptr::null_mut(), module) }
+    unsafe { add(What::Quick(function), std::ptr::null_mut(), module) }
 }
 
 /// Takes those off the list that `is_meant` says, the last first.
@@ -145,11 +145,11 @@ pub(crate) fn register() {
 pub(crate) unsafe extern "C" fn __cxa_finalize(module: *mut c_void) {
     if on() && control().exits.get() != 0 {
         let all = in_turn(Operation::AtExit, module.addr() as u64, |_| {
-            take(|exit| exit.module == module && !matches!(exit.what, What::OnExit(_)))
+            take(|exit| exit.module == module && !matches!(exit.what, What::WithStatus(_)))
         });
         // What is for `quick_exit` goes with its module.
         for (what, argument) in all {
-            if let What::AtExit(function) = what {
+            if let What::Plain(function) = what {
                 // SAFETY: what the module has registered.
                 unsafe { function(argument) };
             }

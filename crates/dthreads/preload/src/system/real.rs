@@ -1,6 +1,6 @@
 //! The functions of libc that this library has in its own place.
 
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_ulong, c_void};
 use std::mem::transmute_copy;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -117,6 +117,23 @@ real! {
     dup3: unsafe extern "C" fn(c_int, c_int, c_int) -> c_int,
     sbrk: unsafe extern "C" fn(isize) -> *mut c_void,
     tzset: unsafe extern "C" fn(),
+    localtime: unsafe extern "C" fn(*const libc::time_t) -> *mut libc::tm,
+    localtime_r: unsafe extern "C" fn(*const libc::time_t, *mut libc::tm) -> *mut libc::tm,
+    mktime: unsafe extern "C" fn(*mut libc::tm) -> libc::time_t,
+    newlocale: unsafe extern "C" fn(c_int, *const c_char, libc::locale_t) -> libc::locale_t,
+    duplocale: unsafe extern "C" fn(libc::locale_t) -> libc::locale_t,
+    freelocale: unsafe extern "C" fn(libc::locale_t),
+    setlocale: unsafe extern "C" fn(c_int, *const c_char) -> *mut c_char,
+    textdomain: unsafe extern "C" fn(*const c_char) -> *mut c_char,
+    bindtextdomain: unsafe extern "C" fn(*const c_char, *const c_char) -> *mut c_char,
+    bind_textdomain_codeset: unsafe extern "C" fn(*const c_char, *const c_char) -> *mut c_char,
+    gettext: unsafe extern "C" fn(*const c_char) -> *mut c_char,
+    dgettext: unsafe extern "C" fn(*const c_char, *const c_char) -> *mut c_char,
+    dcgettext: unsafe extern "C" fn(*const c_char, *const c_char, c_int) -> *mut c_char,
+    ngettext: unsafe extern "C" fn(*const c_char, *const c_char, c_ulong) -> *mut c_char,
+    dngettext: unsafe extern "C" fn(*const c_char, *const c_char, *const c_char, c_ulong) -> *mut c_char,
+    dcngettext:
+        unsafe extern "C" fn(*const c_char, *const c_char, *const c_char, c_ulong, c_int) -> *mut c_char,
     syscall: unsafe extern "C" fn(std::ffi::c_long, usize, usize, usize, usize, usize, usize) -> std::ffi::c_long,
     pthread_attr_getdetachstate: unsafe extern "C" fn(*const libc::pthread_attr_t, *mut c_int) -> c_int,
     pthread_attr_getstacksize: unsafe extern "C" fn(*const libc::pthread_attr_t, *mut usize) -> c_int,
