@@ -1,4 +1,5 @@
-//! What the program wants done at its end (`atexit`, `on_exit`, `at_quick_exit`, destructors of C++'s static variables).
+//! What the program wants done at its end (`atexit`, `on_exit`, `at_quick_exit`, destructors of C++'s static
+//! variables).
 //!
 //! libc keeps that for each process. What is registered once there are threads is in a list in the heap, and given to
 //! libc by the process that ends the program, which has had what came before since it was forked.

@@ -1,6 +1,6 @@
 //! What libc keeps for the program as a whole, shared by its threads or private to each: streams (`streams`) and the
-//! environment (`environment`) are shared, and used under locks; generators of random numbers (`random`) and what is done at the end
-//! (`exits`) in turns; locales and the time zone are each thread's own (`places`). Uses `sync`.
+//! environment (`environment`) are shared, and used under locks; generators of random numbers (`random`) and what is
+//! done at the end (`exits`) in turns; locales and the time zone are each thread's own (`places`). Uses `sync`.
 
 pub(crate) mod environment;
 pub(crate) mod exits;

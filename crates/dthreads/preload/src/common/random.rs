@@ -1,8 +1,8 @@
 //! The generators of random numbers that a program has one of: their state is shared, and changed in turns.
 //!
 //! libc's functions that are given a state do the work. While there is no other thread a call is no turn. Those of
-//! `drand48`'s kin that are given their numbers need nothing of the state but what `lcong48` sets: each process has that
-//! (`shared/variables.rs`), and no call of them is a turn.
+//! `drand48`'s kin that are given their numbers need nothing of the state but what `lcong48` sets: each process has
+//! that (`shared/variables.rs`), and no call of them is a turn.
 
 use std::ffi::{c_char, c_double, c_int, c_long, c_uint, c_ushort};
 use std::ptr;

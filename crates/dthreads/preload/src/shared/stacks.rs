@@ -193,8 +193,8 @@ extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context: *mut 
 }
 
 /// Opens the stack if the kernel could not call a handler of the program on what is closed of it, and sends the signal
-/// again. It has gone, and nothing says which it was: it is known if one signal alone has such a handler. If that is not
-/// so says it, and returns false.
+/// again. It has gone, and nothing says which it was: it is known if one signal alone has such a handler, and the
+/// program is ended by name otherwise. Returns false if nothing is closed there.
 fn calls_handler(place: &libc::ucontext_t) -> bool {
     let top = stack_pointer(place);
     if !(top - FRAME..=top).step_by(PAGE).any(open) {
