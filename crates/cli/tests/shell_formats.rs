@@ -510,3 +510,32 @@ fn empty_tables_come_back() {
         "{said}"
     );
 }
+
+/// A name that two columns have means neither, and control characters of a file stay out of the terminal.
+#[test]
+fn names_of_files_are_not_believed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("t.csv");
+    std::fs::write(&file, "id,x,x,a\u{1b}[2Jb\n1,2,3,4\n").expect("a file");
+    let load = format!("load {} key id", file.display());
+    let asked = |line: &str| {
+        let output = std::process::Command::new(env!("CARGO_BIN_EXE_fyris"))
+            .args(["shell", "-e", &load, "-e", line])
+            .output()
+            .expect("runs");
+        let all = [output.stdout, output.stderr].concat();
+        String::from_utf8(all).expect("text")
+    };
+    for line in [
+        "select where x == 2",
+        "select where `x` == 2",
+        "update_element 1 {x, 7}",
+    ] {
+        let said = asked(line);
+        assert!(said.contains("is the name of several columns"), "{said}");
+    }
+    for line in ["select where y == 2", "describe", "update_element 1 {y, 7}"] {
+        let said = asked(line);
+        assert!(!said.contains('\u{1b}'), "{line}: {said:?}");
+    }
+}

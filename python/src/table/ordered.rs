@@ -128,8 +128,9 @@ impl Table {
         from_terms(py, &found.map_err(errors::store)?)
     }
 
-    /// The objects of an ordered_set whose keys begin alike, as range() returns them. prefix is a str, bytes, a list, or a
-    /// tuple in which fyris.Atom('_') stands for each further element: tuples of other lengths lie elsewhere.
+    /// The objects of an ordered_set whose keys begin alike, as range() returns them. prefix is a str, bytes, a list (an
+    /// empty one also begins each str), or a tuple in which fyris.Atom('_') stands for each further element: tuples of
+    /// other lengths lie elsewhere.
     #[pyo3(signature = (prefix, *, limit=None, reverse=false))]
     fn prefix<'py>(
         &self,

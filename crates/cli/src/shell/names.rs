@@ -171,7 +171,31 @@ pub(crate) fn said(column: &str) -> String {
     let begins = column.starts_with(|c: char| c.is_alphabetic() || c == '_');
     match begins && column.chars().all(is_in_name) && !RESERVED.contains(&column) {
         true => column.to_owned(),
-        false => format!("`{}`", column.replace('`', "``")),
+        false => format!("`{}`", printable(column).replace('`', "``")),
+    }
+}
+
+/// Returns a name with its control characters as escapes: files of others may have any.
+pub(crate) fn printable(name: &str) -> String {
+    let show = |c: char| match c.is_control() {
+        true => c.escape_default().to_string(),
+        false => c.to_string(),
+    };
+    name.chars().map(show).collect()
+}
+
+/// Returns the place of the column of a name, from 0. `None` if there is none, or more than one.
+pub(crate) fn place(columns: &[String], name: &str) -> Option<usize> {
+    let mut places = (0..columns.len()).filter(|&at| columns[at] == name);
+    let place = places.next()?;
+    places.next().is_none().then_some(place)
+}
+
+/// Returns what is wrong with a name that has no place: no column has it, or several have.
+pub(crate) fn no_place(columns: &[String], name: &str) -> &'static str {
+    match columns.iter().any(|column| column == name) {
+        true => "the name of several columns",
+        false => "no column",
     }
 }
 

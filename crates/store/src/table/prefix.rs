@@ -57,6 +57,7 @@ impl Prefix {
     /// let all = Prefix::of_pattern(&term!({:ada, :"_", :"_"}))?;
     /// assert_eq!(all, Prefix::Tuple { elements: vec![term!(:ada)], arity: 3 });
     /// assert!(Prefix::of_pattern(&term!({:"_", :ada})).is_err());
+    /// assert!(Prefix::of_pattern(&term!([:ada, :"_"])).is_err());
     /// # Ok::<(), fyris::Error>(())
     /// ```
     ///
@@ -74,8 +75,10 @@ impl Prefix {
                     return Ok(Prefix::Tuple { elements, arity });
                 }
             }
-            Term::List(elements) => return Ok(Prefix::List(elements.to_vec())),
-            Term::Improper(elements, tail) if is_any(tail) => {
+            Term::List(elements) if !elements.iter().any(is_any) => {
+                return Ok(Prefix::List(elements.to_vec()));
+            }
+            Term::Improper(elements, tail) if is_any(tail) && !elements.iter().any(is_any) => {
                 return Ok(Prefix::List(elements.to_vec()));
             }
             Term::Binary(bytes) => return Ok(Prefix::Binary(bytes.to_vec())),

@@ -11,6 +11,7 @@ use super::infer::ColumnType;
 use super::readings::{Reading, Readings};
 use crate::shell::error::ShellError;
 use crate::shell::interrupt;
+use crate::shell::names::printable;
 use crate::shell::screen::progress::Progress;
 
 /// The number of rows between two looks at Ctrl-C and the progress bar.
@@ -49,9 +50,9 @@ impl Schema {
     pub(crate) fn describe(&self) -> String {
         let each = self.names.iter().zip(&self.types).enumerate();
         each.map(|(at, (name, kind))| match (self.readings.of(at), kind) {
-            (Reading::Auto, Some(kind)) => format!("{name}:{kind}"),
-            (Reading::Auto, None) => name.clone(),
-            (reading, _) => format!("{name}:{}", reading.name()),
+            (Reading::Auto, Some(kind)) => format!("{}:{kind}", printable(name)),
+            (Reading::Auto, None) => printable(name),
+            (reading, _) => format!("{}:{}", printable(name), reading.name()),
         })
         .collect::<Vec<_>>()
         .join(", ")

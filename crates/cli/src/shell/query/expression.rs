@@ -8,7 +8,7 @@ use fyris_term::{Atom, Map, Term};
 use super::scan::{Scanner, is_dollar};
 use super::shape::{Aggregates, Aggregation, call, element};
 use crate::shell::error::ShellError;
-use crate::shell::names::{is_in_name, listed, nearest};
+use crate::shell::names::{is_in_name, listed, nearest, no_place, place};
 
 /// Levels of nesting.
 const DEEPEST: usize = 200;
@@ -317,7 +317,8 @@ impl<'s, 'a> Expressions<'s, 'a> {
         }
         let near = nearest(word, self.columns.iter().map(String::as_str));
         Err(self.scan.refused(&format!(
-            "`{word}` is no column{}; the columns are {}, and an atom is written '{word}'",
+            "`{word}` is {}{}; the columns are {}, and an atom is written '{word}'",
+            no_place(self.columns, word),
             near.map(|near| format!(" (did you mean `{near}`?)"))
                 .unwrap_or_default(),
             listed(self.columns)
@@ -336,11 +337,14 @@ impl<'s, 'a> Expressions<'s, 'a> {
                 Some((_, c)) => name.push(c),
             }
         };
-        let problem = match self.columns.iter().position(|column| *column == name) {
+        let problem = match place(self.columns, &name) {
             _ if self.dollars == Dollars::Variables => {
                 "behind a pattern columns have no names".to_owned()
             }
-            None => format!("`{name}` is no column{}", self.known_columns()),
+            None => {
+                let why = no_place(self.columns, &name);
+                format!("`{name}` is {why}{}", self.known_columns())
+            }
             Some(place) => {
                 self.scan.skip(end);
                 return Ok(element(place));
@@ -364,7 +368,7 @@ impl<'s, 'a> Expressions<'s, 'a> {
     fn column(&mut self) -> Option<Term> {
         let rest = self.scan.rest();
         let name = &rest[..rest.find(|c| !is_in_name(c)).unwrap_or(rest.len())];
-        let place = self.columns.iter().position(|column| column == name)?;
+        let place = place(self.columns, name)?;
         if self.dollars == Dollars::Variables {
             return None;
         }
