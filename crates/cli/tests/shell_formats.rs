@@ -70,7 +70,8 @@ fn each_format_has_one_object_a_line_and_nothing_else() {
     ];
     assert_eq!(run(&args, "").0, "[\"a\",1]\n");
     assert!(
-        fails(&["-e", "mode xml"], "").contains("no mode xml: there are screen, erl, json or csv")
+        fails(&["-e", "mode xml"], "")
+            .contains("no mode xml: there are auto, screen, erl, json, csv, list and table")
     );
     assert_eq!(run(&["-e", ".mode"], "").0, "erl\n");
 }

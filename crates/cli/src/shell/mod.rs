@@ -6,8 +6,8 @@
 //!
 //! Each stands on those above it only: `error`, `interrupt` and `names`; `screen`, what is printed; `query`, the
 //! language of queries, and `gather`, groups and orders of what they find, beside `data`, files of rows, `moment`,
-//! snapshots, `transaction` and `watch`; `session`, the tables; `commands`, what runs; `input`, from a line to a
-//! command.
+//! snapshots, `transaction`, `watch` and `unsaved`; `session`, the tables; `commands`, what runs; `input`, from a line to a
+//! command; `script`, commands that nobody types.
 
 mod commands;
 mod data;
@@ -19,19 +19,22 @@ mod moment;
 mod names;
 mod query;
 mod screen;
+mod script;
 mod session;
 mod transaction;
+mod unsaved;
 mod watch;
 
 use std::io::{self, BufRead, IsTerminal};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Instant;
 
-use commands::verbs;
+use commands::{load, verbs};
 use error::ShellError;
-use input::command::{Commands, Line};
+use input::command::Commands;
 use input::editor::{Input, Prompt};
+pub(crate) use names::nearest;
+use rustyline::error::ReadlineError;
 use screen::format::Format;
 use session::Session;
 
@@ -59,9 +62,69 @@ pub struct ShellArgs {
     format: Option<Format>,
 }
 
+/// A file to open, and what to do with it, without the name of a command.
+#[derive(clap::Args, Debug)]
+pub struct OpenArgs {
+    /// A dump, or a file of CSV or JSON, whose first column is the key; it is opened in the shell
+    file: Option<PathBuf>,
+
+    /// Commands or SQL to run before leaving; without any they are read from standard input, or typed
+    #[arg(value_name = "QUERY")]
+    queries: Vec<String>,
+
+    /// Write results as JSON; -json, too
+    #[arg(long, conflicts_with = "csv")]
+    json: bool,
+
+    /// Write results as CSV; -csv, too
+    #[arg(long)]
+    csv: bool,
+
+    /// Write the names of columns above CSV; -header, too
+    #[arg(long)]
+    header: bool,
+}
+
+impl OpenArgs {
+    /// Returns the options that sqlite3 writes with one dash.
+    pub const WITH_ONE_DASH: [&'static str; 3] = ["-json", "-csv", "-header"];
+
+    /// Returns the file.
+    pub fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
+    }
+}
+
+/// Opens a file in the shell, or runs queries over it; the exit status is that of [`run`].
+pub fn open(args: OpenArgs) -> ExitCode {
+    let format = match (args.json, args.csv) {
+        (true, _) => Some(Format::Json),
+        (_, true) => Some(Format::Csv),
+        _ => None,
+    };
+    let header = args.header;
+    let args = ShellArgs {
+        files: args.file.into_iter().collect(),
+        execute: args.queries,
+        script: None,
+        format,
+    };
+    ended(Shell::new().and_then(|mut shell| {
+        if header {
+            shell.session.display_mut().set_headers(true);
+        }
+        shell.all(args)
+    }))
+}
+
 /// Runs the shell; the exit status is 0, or 1 after an error outside the prompt.
 pub fn run(args: ShellArgs) -> ExitCode {
-    match Shell::new().and_then(|mut shell| shell.all(args)) {
+    ended(Shell::new().and_then(|mut shell| shell.all(args)))
+}
+
+/// Returns the exit status.
+fn ended(result: Result<(), ShellError>) -> ExitCode {
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         // A reader that had enough (`| head`) is no error.
         Err(ShellError::Output(e)) if e.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
@@ -90,81 +153,72 @@ impl Shell {
     }
 
     fn all(&mut self, args: ShellArgs) -> Result<(), ShellError> {
-        self.session.set_format(args.format);
+        let asks = args.execute.is_empty() && args.script.is_none() && io::stdin().is_terminal();
+        self.session.display_mut().set_format(args.format, true);
         for file in &args.files {
-            self.session.open(file, None)?;
+            self.open(file)?;
         }
+        if asks {
+            return self.interactive();
+        }
+        let done = self.batch(args);
+        if let Some(unsaved) = self.session.unsaved(true) {
+            self.session.display().warn(&unsaved);
+        }
+        done
+    }
+
+    /// Opens a dump, or loads a file of rows.
+    fn open(&mut self, file: &Path) -> Result<(), ShellError> {
+        match load::has_rows(file) {
+            false => self.session.open(file, None),
+            true => {
+                let words = [file.display().to_string()];
+                self.session.run(|session| load::import(session, &words))
+            }
+        }
+    }
+
+    /// Runs the commands of the command line, of a script or of standard input.
+    fn batch(&mut self, args: ShellArgs) -> Result<(), ShellError> {
+        let session = &mut self.session;
         if !args.execute.is_empty() {
-            return self.batch(None, args.execute.into_iter().map(Ok), false);
+            return script::run(session, None, args.execute.into_iter().map(Ok), false);
         }
         let reads_script = args.script.is_some();
         if let Some(path) = args.script.filter(|path| path.as_os_str() != "-") {
-            let name = path.display().to_string();
-            let text =
-                std::fs::read_to_string(&path).map_err(|source| ShellError::Io { path, source })?;
-            let lines = text.lines().map(|line| Ok(line.to_owned()));
-            return self.batch(Some(&name), lines, true);
+            return script::file(session, &path, true);
         }
-        if io::stdin().is_terminal() && !reads_script {
-            return self.interactive();
-        }
-        self.batch(
-            Some("standard input"),
-            io::stdin().lock().lines(),
-            reads_script,
-        )
-    }
-
-    /// Commands one after the other until the end or the first error, which names the line of `source` where its
-    /// command begins. With `echo`, for people to follow.
-    fn batch(
-        &mut self,
-        source: Option<&str>,
-        lines: impl Iterator<Item = io::Result<String>>,
-        echo: bool,
-    ) -> Result<(), ShellError> {
-        let mut commands = Commands::default();
-        let mut begins = 1;
-        for (number, line) in (1..).zip(lines) {
-            let line = line.map_err(|e| ShellError::other(format!("the input: {e}")))?;
-            if line.starts_with("#!") {
-                continue;
-            }
-            if echo {
-                self.session.echo(&line)?;
-            }
-            if commands.unfinished().is_none() {
-                begins = number;
-            }
-            if let Some(read) = commands.add(&line, self.session.columns()) {
-                let done = read.and_then(|line| self.step(line));
-                done.map_err(|error| error.at(source, begins))?;
-                if self.session.over() {
-                    return Ok(());
-                }
-            }
-        }
-        match commands.unfinished() {
-            None => Ok(()),
-            Some(text) => {
-                let error = format!("the input ended inside a command: {text}");
-                Err(ShellError::other(error).at(source, begins))
-            }
-        }
+        let lines = io::stdin().lock().lines();
+        script::run(session, Some("standard input"), lines, reads_script)
     }
 
     fn interactive(&mut self) -> Result<(), ShellError> {
         let editor_error = |e| ShellError::other(format!("the line editor: {e}"));
         let mut prompt = Prompt::new(self.session.known()).map_err(editor_error)?;
         self.session.greet()?;
-        while !self.session.over() {
+        loop {
             match prompt.read(&self.session.prompt()).map_err(editor_error)? {
-                Input::End => break,
+                Input::End => self.session.set_over(true),
                 Input::Cancelled => {}
                 Input::Lines(lines) => self.entered(&lines)?,
             }
+            if self.session.over() {
+                if self.leaves(&mut prompt).map_err(editor_error)? {
+                    return Ok(());
+                }
+                self.session.set_over(false);
+            }
         }
-        Ok(())
+    }
+
+    /// Returns whether the user wants to leave, if there is something to lose. A second Ctrl-D means it.
+    fn leaves(&self, prompt: &mut Prompt) -> Result<bool, ReadlineError> {
+        let Some(unsaved) = self.session.unsaved(false) else {
+            return Ok(true);
+        };
+        let answer = prompt.ask(&format!("{unsaved}; leave all the same? [y/N] "))?;
+        Ok(answer.is_none_or(|answer| answer.trim().to_lowercase().starts_with('y')))
     }
 
     /// Runs the lines that came from the prompt at once, several if they were pasted, as if they had been typed one
@@ -179,7 +233,7 @@ impl Shell {
             let Some(read) = commands.add(line, self.session.columns()) else {
                 continue;
             };
-            match read.and_then(|line| self.step(line)) {
+            match read.and_then(|line| script::step(&mut self.session, line)) {
                 Ok(()) if self.session.over() => return Ok(()),
                 Ok(()) => {}
                 Err(ShellError::Output(e)) => return Err(ShellError::Output(e)),
@@ -192,18 +246,5 @@ impl Shell {
             }
         }
         Ok(())
-    }
-
-    fn step(&mut self, line: Line) -> Result<(), ShellError> {
-        interrupt::clear();
-        let Line::Command(command) = line else {
-            return Ok(());
-        };
-        let (timed, begun) = (self.session.timing, Instant::now());
-        let done = command.run(&mut self.session);
-        if timed {
-            eprintln!("time: {:.3?}", begun.elapsed());
-        }
-        done
     }
 }

@@ -15,9 +15,9 @@ use super::interrupt;
 use super::moment::Moment;
 use super::names::{Columns, Known, Shared};
 use super::screen::display::{self, Display};
-use super::screen::format::Format;
 use super::screen::progress::Progress;
 use super::transaction::Begun;
+use super::unsaved::Unsaved;
 use super::watch::Watch;
 
 /// The number of objects shown on a screen where no person can ask for more.
@@ -37,8 +37,12 @@ pub(crate) struct Session {
     /// Tables whose changes are told after each command.
     watches: Vec<Watch>,
     display: Display,
+    /// What has changed since it was saved.
+    unsaved: Unsaved,
     /// Is the time of each command to be said?
     pub(crate) timing: bool,
+    /// Scripts that are running, each read by the one before.
+    pub(crate) scripts: usize,
     over: bool,
 }
 
@@ -55,7 +59,9 @@ impl Session {
             begun: None,
             watches: Vec::new(),
             display: Display::new(),
+            unsaved: Unsaved::default(),
             timing: false,
+            scripts: 0,
             over: false,
         }
     }
@@ -65,9 +71,9 @@ impl Session {
         &self.display
     }
 
-    /// Chooses the form of terms in the output; none is that of the terminal.
-    pub(crate) fn set_format(&mut self, format: Option<Format>) {
-        self.display.set_format(format);
+    /// Returns the output of results, to change its form or its place.
+    pub(crate) fn display_mut(&mut self) -> &mut Display {
+        &mut self.display
     }
 
     /// Returns the names that can be completed; shared with the editor.
@@ -80,9 +86,9 @@ impl Session {
         self.over
     }
 
-    /// Ends the session, as `quit` does.
-    pub(crate) fn end(&mut self) {
-        self.over = true;
+    /// Ends the session, as `quit` does, or lets it go on.
+    pub(crate) fn set_over(&mut self, over: bool) {
+        self.over = over;
     }
 
     /// Returns the prompt, which names the table in use, and has a star in a transaction.
@@ -118,12 +124,15 @@ impl Session {
         run: impl FnOnce(&mut Session) -> Result<(), ShellError>,
     ) -> Result<(), ShellError> {
         let result = run(self);
-        self.refresh_names();
+        self.refresh()?;
         result.and(self.tell_changes())
     }
 
-    fn refresh_names(&mut self) {
-        let tables: Vec<String> = self.all().iter().map(name_of).collect();
+    /// Takes note of the tables that there are now.
+    fn refresh(&mut self) -> Result<(), ShellError> {
+        let tables = self.all();
+        self.unsaved.refresh(&tables)?;
+        let tables: Vec<String> = tables.iter().map(name_of).collect();
         let current = self.current.as_ref().map(name_of);
         self.columns.refresh(current, &tables);
         let items = self.current.as_ref().and_then(Table::info_items);
@@ -134,6 +143,27 @@ impl Session {
                 columns: self.columns.clone(),
                 items: items.chain(["index_info", "secondary"]).collect(),
             };
+        }
+        Ok(())
+    }
+
+    /// Returns the tables whose changes are not saved, as messages name them; with `of_files`, of those that were
+    /// opened, loaded or saved before. Nothing if there are none.
+    pub(crate) fn unsaved(&self, of_files: bool) -> Option<String> {
+        let names = self.unsaved.names(of_files);
+        match &names[..] {
+            [] => None,
+            [one] => Some(format!("table {one} has")),
+            _ => Some(format!("tables {} have", names.join(", "))),
+        }
+        .map(|tables| format!("{tables} changes that are not saved"))
+    }
+
+    /// Takes note that a table is in a file, as it is; a snapshot, or what a transaction sees, is another one.
+    pub(crate) fn saved(&mut self, table: &Table) -> Result<(), ShellError> {
+        match self.moment.is_none() && self.begun.is_none() {
+            true => self.unsaved.saved(table),
+            false => Ok(()),
         }
     }
 
@@ -163,6 +193,12 @@ impl Session {
         let mut tables: Vec<_> = self.all().into_iter().filter_map(with_info).collect();
         tables.sort_by(|a, b| a.0.cmp(&b.0));
         tables
+    }
+
+    /// Returns every table as commands read it, by name.
+    pub(crate) fn all_tables(&self) -> Result<Vec<Table>, ShellError> {
+        let names = self.tables().into_iter().map(|(name, _)| name);
+        names.map(|name| self.named(&Term::atom(&name))).collect()
     }
 
     /// Returns whether this is the name of the table in use.
@@ -525,9 +561,8 @@ impl Session {
         mut objects: impl Iterator<Item = fyris::Result<Term>>,
         limit: usize,
     ) -> Result<(), ShellError> {
-        let (shown, more) = self
-            .display
-            .pages(limit, || Ok(objects.next().transpose()?))?;
+        let next = || Ok(objects.next().transpose()?);
+        let (shown, more) = self.page(limit, self.names_shown(table), next)?;
         match (shown, more) {
             (0, false) => self.display.note("no objects"),
             (_, true) => self
@@ -537,18 +572,45 @@ impl Session {
         }
     }
 
+    /// Returns the names under which the objects of a table are shown as rows, if they are.
+    pub(crate) fn names_shown(&self, table: &Table) -> &[String] {
+        match self.display.shows_rows() {
+            true => self.columns.of(Some(&Term::Atom(table.name()))),
+            false => &[],
+        }
+    }
+
+    /// Shows objects page by page, as rows if there are names for their elements.
+    fn page(
+        &self,
+        limit: usize,
+        names: &[String],
+        mut next: impl FnMut() -> Result<Option<Term>, ShellError>,
+    ) -> Result<(usize, bool), ShellError> {
+        if names.is_empty() {
+            return self.display.pages(limit, next);
+        }
+        let elements = |object| match object {
+            Term::Tuple(elements) => elements.into_vec(),
+            other => vec![other],
+        };
+        let next = || Ok(next()?.map(elements));
+        self.display.rows(names, limit, next)
+    }
+
     /// Results page by page as they are found: up to a limit, or all of them but where they run over a screen that no
-    /// person can stop. Returns how many were shown.
+    /// person can stop; as rows if there are names for their elements. Returns how many were shown.
     pub(crate) fn show_found(
         &self,
         limit: Option<usize>,
+        names: &[String],
         next: impl FnMut() -> Result<Option<Term>, ShellError>,
     ) -> Result<usize, ShellError> {
         let most = match limit {
             Some(_) => usize::MAX,
             None => self.most(),
         };
-        let (shown, more) = self.display.pages(most, next)?;
+        let (shown, more) = self.page(most, names, next)?;
         if more {
             self.display
                 .note(format!("... {shown} shown; `limit N` shows more"))?;
@@ -585,8 +647,7 @@ impl Session {
             self.columns.set_from_dump(&name_of(&table), &columns);
         }
         self.current = Some(table);
-        self.refresh_names();
-        Ok(())
+        self.refresh()
     }
 
     /// Saves a table with its object count and checksum, and the names of its columns.

@@ -52,6 +52,8 @@ fn long_commands_stop_and_the_shell_goes_on() {
     assert!(deleted < COUNT);
     assert_eq!(count(&mut shell), COUNT - deleted);
     shell.enters("quit");
+    shell.until("[y/N] ");
+    shell.enters("y");
     assert!(shell.ends().success());
 }
 

@@ -29,12 +29,14 @@ fn shell(folder: &Path) -> Terminal {
     shell
 }
 
-/// Returns a shell with a table `t` of `{1}`, `{2}` and so on to `count`, in a folder of its own.
+/// Returns a shell with a table `t` of `{1}`, `{2}` and so on to `count`, in a folder of its own, that shows terms.
 fn shell_with_table(folder: &Path, count: usize) -> Terminal {
     let rows: String = (1..=count).map(|n| format!("{{\"n\":{n}}}\n")).collect();
     std::fs::write(folder.join("t.jsonl"), rows).expect("a file");
     let mut shell = shell(folder);
     shell.enters("load t.jsonl key n");
+    shell.until("fyris:t> ");
+    shell.enters("mode screen");
     shell.until("fyris:t> ");
     shell
 }

@@ -82,3 +82,35 @@ fn tab_offers_types_and_columns() {
     shell.types("n\r");
     shell.until("\n3\r\n");
 }
+
+#[test]
+fn rows_stand_under_their_names() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut shell = shell_with_table(folder.path(), 3);
+    shell.enters("mode auto");
+    shell.until("fyris:t> ");
+    shell.enters("select where n > 2");
+    shell.until("n\r\n-\r\n3\r\n");
+}
+
+#[test]
+fn leaving_with_changes_asks() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut shell = shell_with_table(folder.path(), 1);
+    shell.enters("insert {2}");
+    shell.until("fyris:t> ");
+    for no in ["", "n", "\x03"] {
+        shell.enters("quit");
+        shell.until("table t has changes that are not saved; leave all the same? [y/N] ");
+        shell.enters(no);
+        shell.until("fyris:t> ");
+    }
+    shell.enters("save t.ets");
+    shell.until("fyris:t> ");
+    shell.enters("insert {3}");
+    shell.until("fyris:t> ");
+    shell.enters("quit");
+    shell.until("[y/N] ");
+    shell.enters("y");
+    assert!(shell.ends().success());
+}

@@ -4,7 +4,7 @@
 //! an error, unless the command says `lossy`.
 
 use std::fs::File;
-use std::io::{self, BufWriter};
+use std::io::BufWriter;
 use std::path::{Path, PathBuf};
 
 use fyris::Table;
@@ -21,7 +21,7 @@ use crate::shell::data::readings::Types;
 use crate::shell::data::writer::{RowForm, RowWriter};
 use crate::shell::error::ShellError;
 use crate::shell::interrupt;
-use crate::shell::screen::display;
+use crate::shell::screen::display::{self, Display};
 use crate::shell::screen::format::Format;
 use crate::shell::screen::progress::Progress;
 use crate::shell::session::Session;
@@ -71,10 +71,25 @@ pub(crate) fn export(session: &mut Session, words: &[String]) -> Result<(), Shel
         Chosen::new(known, named)?,
     )?;
     let said = match file.as_str() {
-        "-" => export.to_output()?,
-        file => export.to_file(Path::new(file))?,
+        "-" => export.to_output(session.display())?,
+        file => {
+            let said = export.to_file(Path::new(file))?;
+            if !export.options.lossy && export.is_whole() {
+                session.saved(&export.table)?;
+            }
+            said
+        }
     };
     said.map_or(Ok(()), |said| session.display().note(said))
+}
+
+/// Runs `dump [TABLE]`.
+pub(crate) fn dump(session: &mut Session, words: &[String]) -> Result<(), ShellError> {
+    let all = ["-", "format", "csv", "terms"].map(str::to_owned);
+    match words {
+        [] | [_] => export(session, &[words, &all].concat()),
+        _ => Err(Session::usage("one table at a time", "dump [TABLE]")),
+    }
 }
 
 /// Returns the format that is named, or that of the file's ending.
@@ -212,6 +227,11 @@ impl Export {
         })
     }
 
+    /// Returns whether all of each object is written.
+    fn is_whole(&self) -> bool {
+        self.chosen.places.is_none()
+    }
+
     /// Writes a file that appears under its name when it is complete, and loads again. Returns what is to be said.
     pub(super) fn to_file(&self, path: &Path) -> Result<Option<String>, ShellError> {
         let failed = |source| ShellError::Io {
@@ -237,7 +257,7 @@ impl Export {
     }
 
     /// Writes to standard output, when all is known to load again. Returns what is to be said.
-    fn to_output(&self) -> Result<Option<String>, ShellError> {
+    fn to_output(&self, display: &Display) -> Result<Option<String>, ShellError> {
         let failed = |source| ShellError::Io {
             path: PathBuf::from("-"),
             source,
@@ -245,7 +265,7 @@ impl Export {
         let copy = NamedTempFile::new().map_err(failed)?;
         let written = self.write(copy.as_file(), copy.path())?;
         let mut text = File::open(copy.path()).map_err(failed)?;
-        io::copy(&mut text, &mut io::stdout().lock())?;
+        display.copy(&mut text)?;
         Ok(written.lost())
     }
 

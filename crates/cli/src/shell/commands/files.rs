@@ -38,7 +38,8 @@ pub(crate) fn save(session: &mut Session, words: &[String]) -> Result<(), ShellE
             return Err(Session::usage(problem, SAVE));
         }
     };
-    session.save(&table, Path::new(file))
+    session.save(&table, Path::new(file))?;
+    session.saved(&table)
 }
 
 /// Returns a name.

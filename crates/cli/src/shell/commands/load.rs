@@ -25,11 +25,78 @@ const LOAD: &str = "load FILE|- key COLUMN [as NAME] [type TYPE] [format csv|jso
 /// Runs `load FILE|- key COLUMN ...`.
 pub(crate) fn load(session: &mut Session, words: &[String]) -> Result<(), ShellError> {
     let (table, schema) = from_file(session, words)?;
-    report(session, &table, &schema)?;
-    let table = name_of(&table);
+    loaded(session, &table, schema)
+}
+
+/// Says what was loaded, and notes the names of the columns.
+fn loaded(session: &mut Session, table: &Table, schema: Schema) -> Result<(), ShellError> {
+    report(session, table, &schema)?;
+    let table = name_of(table);
     let atoms = schema.readings.with_atoms(&schema.names);
     session.columns_mut().set(&table, schema.names, atoms);
     Ok(())
+}
+
+/// Runs `import FILE [NAME] [key COLUMN]`.
+pub(crate) fn import(session: &mut Session, words: &[String]) -> Result<(), ShellError> {
+    const USAGE: &str = "import FILE [NAME] [key COLUMN]";
+    let (file, name, key) = match words {
+        [file] => (file, None, None),
+        [file, name] => (file, Some(name), None),
+        [file, word, key] if word == "key" => (file, None, Some(key)),
+        [file, name, word, key] if word == "key" => (file, Some(name), Some(key)),
+        _ => {
+            return Err(Session::usage(
+                "a file is needed, and then at most its table and key",
+                USAGE,
+            ));
+        }
+    };
+    let mut load = vec![file.clone()];
+    load.extend(
+        name.iter()
+            .flat_map(|&name| ["as".to_owned(), name.clone()]),
+    );
+    let key = match key {
+        Some(key) => key.clone(),
+        None => first_column(Path::new(file))?,
+    };
+    load.extend(["key".to_owned(), key.clone()]);
+    let (table, schema) = from_file(session, &load)?;
+    if (table.len() as u64) < schema.rows {
+        table.delete()?;
+        session.forget_missing();
+        return Err(ShellError::Data {
+            path: PathBuf::from(file),
+            place: format!("column {key:?}"),
+            problem: "several rows have the same value there, so it is no key: `key COLUMN` says which is, and \
+                      `load FILE key COLUMN type duplicate_bag` keeps rows with the same key"
+                .to_owned(),
+        });
+    }
+    loaded(session, &table, schema)
+}
+
+/// Returns the name of the first column of a file.
+fn first_column(path: &Path) -> Result<String, ShellError> {
+    let given = Given::new(&[], &[], &[], LOAD)?;
+    let schema = source_of(path, &given)?.schema(&mut Ticker::new("reading columns", path))?;
+    let first = schema.names.into_iter().next();
+    first.ok_or_else(|| ShellError::Data {
+        path: path.to_owned(),
+        place: "line 1".to_owned(),
+        problem: "the file has no columns".to_owned(),
+    })
+}
+
+/// Returns whether a file is one of rows, by its ending.
+pub(crate) fn has_rows(path: &Path) -> bool {
+    let ending = path.extension().and_then(|ending| ending.to_str());
+    let ending = ending.map(str::to_ascii_lowercase);
+    matches!(
+        ending.as_deref(),
+        Some("csv" | "tsv" | "jsonl" | "ndjson" | "json")
+    )
 }
 
 /// Makes a table of the rows of a file and takes it in use.

@@ -8,7 +8,7 @@ mod export;
 mod export_tests;
 mod files;
 mod help;
-mod load;
+pub(crate) mod load;
 mod meta;
 mod options;
 mod patterns;

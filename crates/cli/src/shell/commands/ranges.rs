@@ -196,7 +196,11 @@ fn show(
         left -= 1;
         Ok(ready.next())
     };
-    session.show_found(wanted.limit, next).map(|_| ())
+    let names = match wanted.keys {
+        true => &[],
+        false => session.names_shown(table),
+    };
+    session.show_found(wanted.limit, names, next).map(|_| ())
 }
 
 // ---- what is wanted of a range

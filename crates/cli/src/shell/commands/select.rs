@@ -69,6 +69,8 @@ pub(super) struct Asked {
     gathering: Option<Gathering>,
     limit: Option<usize>,
     threads: usize,
+    /// Are the results objects of the table?
+    whole: bool,
 }
 
 impl Asked {
@@ -84,6 +86,7 @@ impl Asked {
         let gathering = request.shape.clone().map(Gathering::new).transpose()?;
         Ok(Asked {
             threads: request.threads,
+            whole: request.whole,
             gathering,
             ..Asked::of(table, spec, request.limit)?
         })
@@ -103,6 +106,7 @@ impl Asked {
             gathering: None,
             limit,
             threads: 1,
+            whole: false,
         })
     }
 
@@ -114,12 +118,16 @@ impl Asked {
     /// Shows the values, page by page: as the query finds them, or all of them sorted or in groups.
     fn results(&self, session: &Session, query: Query) -> Result<(), ShellError> {
         let mut found = QueryResults::new(query, self);
+        let names = match self.whole {
+            true => session.names_shown(&self.table),
+            false => &[],
+        };
         let shown = match &self.gathering {
-            None => session.show_found(self.limit, || found.next())?,
+            None => session.show_found(self.limit, names, || found.next())?,
             Some(gathering) => {
                 let limit = self.limit.unwrap_or(usize::MAX);
                 let mut results = gathering.results(limit, || found.next())?.into_iter();
-                session.show_found(self.limit, || Ok(results.next()))?
+                session.show_found(self.limit, names, || Ok(results.next()))?
             }
         };
         self.report(&found.query, &format!("returned {shown}"));

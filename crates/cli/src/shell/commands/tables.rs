@@ -1,9 +1,10 @@
 //! Commands about tables as wholes.
 
-use fyris::InfoValue;
+use fyris::{InfoValue, Table};
 use fyris_term::Term;
 
 use crate::shell::error::ShellError;
+use crate::shell::names::said;
 use crate::shell::screen::display;
 use crate::shell::session::{self, Session, name_of};
 
@@ -37,6 +38,42 @@ pub(crate) fn list(session: &mut Session, args: Vec<Term>) -> Result<(), ShellEr
         ))?;
     }
     Ok(())
+}
+
+/// Runs `schema [TABLE]`.
+pub(crate) fn schema(session: &mut Session, mut args: Vec<Term>) -> Result<(), ShellError> {
+    let name = args.pop();
+    let [] = session.exactly(args, "schema [TABLE]")?;
+    let tables = match &name {
+        Some(_) => vec![session.table(name.as_ref())?],
+        None => session.all_tables()?,
+    };
+    for table in tables {
+        session.display().line(schema_of(session, &table)?)?;
+    }
+    Ok(())
+}
+
+/// Returns the type of a table, its columns and its secondary indexes, in a line.
+fn schema_of(session: &Session, table: &Table) -> Result<String, ShellError> {
+    let name = Term::atom(&name_of(table));
+    let (kind, key) = (table.table_type().as_str(), table.keypos());
+    let columns = session.columns().of(Some(&name)).iter().enumerate();
+    let columns = columns.map(|(at, column)| match at + 1 == key {
+        true => format!("{} key", said(column)),
+        false => said(column),
+    });
+    let mut columns: Vec<String> = columns.collect();
+    if columns.is_empty() {
+        columns.push(format!("element {key} key"));
+    }
+    let mut line = format!("{name} ({}) {kind}", columns.join(", "));
+    if let Some(InfoValue::Term(Term::List(indexes))) = table.info_item("secondary")? {
+        for index in indexes.iter() {
+            line += &format!(", secondary {index}");
+        }
+    }
+    Ok(line)
 }
 
 /// Runs `use TABLE`.

@@ -17,7 +17,7 @@ use Handler::{At, Query, Terms, Words};
 pub(crate) static VERBS: &[Verb] = &[
     Verb {
         name: "open",
-        also: &["file2tab"],
+        also: &["file2tab", ".open"],
         usage: "open FILE [as NAME]",
         help: "Load a dump that ets:tab2file or Fyris wrote. Its objects are checked as they are read; with extended info in the file, their number and checksum too.",
         handler: Words(files::open),
@@ -30,8 +30,15 @@ pub(crate) static VERBS: &[Verb] = &[
         handler: Words(load::load),
     },
     Verb {
+        name: "import",
+        also: &[".import"],
+        usage: "import FILE [NAME] [key COLUMN]",
+        help: "Load CSV or JSON as `load` does, with the first column as the key unless COLUMN is, and refuse it if two rows have the same key.",
+        handler: Words(load::import),
+    },
+    Verb {
         name: "save",
-        also: &["tab2file"],
+        also: &["tab2file", ".save"],
         usage: "save [TABLE] FILE",
         help: "Write a table to a file that ets:file2tab and `open` read, with object count and MD5 in it, and the names of the columns for `open`. The file appears only when it is complete, and keeps the owner and permissions of the file that it replaces; a read-only file or a device is refused.",
         handler: Words(files::save),
@@ -44,6 +51,13 @@ pub(crate) static VERBS: &[Verb] = &[
         handler: Words(export::export),
     },
     Verb {
+        name: "dump",
+        also: &[".dump"],
+        usage: "dump [TABLE]",
+        help: "Write a table as CSV whose fields are terms as Erlang writes them, all of which `load ... terms` reads back: `export TABLE - format csv terms`.",
+        handler: Words(export::dump),
+    },
+    Verb {
         name: "describe",
         also: &["tabfile_info"],
         usage: "describe FILE",
@@ -52,10 +66,17 @@ pub(crate) static VERBS: &[Verb] = &[
     },
     Verb {
         name: "tables",
-        also: &["all", "i"],
+        also: &["all", "i", ".tables"],
         usage: "tables",
         help: "List the tables: name, type, objects, memory.",
         handler: Terms(tables::list),
+    },
+    Verb {
+        name: "schema",
+        also: &[".schema"],
+        usage: "schema [TABLE]",
+        help: "The type of a table, or of all, its columns with their places and the key, and its secondary indexes.",
+        handler: Terms(tables::schema),
     },
     Verb {
         name: "use",
@@ -452,9 +473,30 @@ pub(crate) static VERBS: &[Verb] = &[
     Verb {
         name: "mode",
         also: &[".mode"],
-        usage: "mode [screen|erl|json|csv]",
-        help: "The form of objects: laid out for a screen, or one a line as Erlang terms, JSON or CSV. Without a terminal it is erl.",
+        usage: "mode [auto|screen|erl|json|csv|list|table]",
+        help: "The form of objects: `auto`, on a screen, shows a table where columns have names and Erlang terms elsewhere, `screen` terms always. The others are one a line: Erlang terms, JSON, CSV, fields with | between, or a table with a header. Without a terminal it is erl, and list for SQL.",
         handler: Words(meta::mode),
+    },
+    Verb {
+        name: "headers",
+        also: &[".headers", ".header"],
+        usage: "headers on|off",
+        help: "Print the names of columns above rows of CSV, of lists and of tables, which have them anyway.",
+        handler: Words(meta::headers),
+    },
+    Verb {
+        name: "output",
+        also: &[".output"],
+        usage: "output [FILE]",
+        help: "Write results to FILE from now on, which is emptied, or to standard output again.",
+        handler: Words(meta::output),
+    },
+    Verb {
+        name: "read",
+        also: &[".read"],
+        usage: "read FILE",
+        help: "Run the commands of a file. The first error ends it, and names the line.",
+        handler: Words(meta::read),
     },
     Verb {
         name: "timing",
@@ -465,16 +507,16 @@ pub(crate) static VERBS: &[Verb] = &[
     },
     Verb {
         name: "help",
-        also: &[],
+        also: &[".help"],
         usage: "help [COMMAND]",
         help: "List the commands, or explain one.",
         handler: Words(help),
     },
     Verb {
         name: "quit",
-        also: &["exit", "q"],
+        also: &["exit", "q", ".quit", ".exit"],
         usage: "quit",
-        help: "Leave the shell. Tables that were not saved are gone.",
+        help: "Leave the shell. At the prompt it asks first if a table has changes that were not saved; a script is warned of them.",
         handler: Words(meta::quit),
     },
 ];

@@ -28,6 +28,7 @@ pub(crate) enum Input {
 pub(crate) struct Prompt {
     editor: Editor<ShellHelper, DefaultHistory>,
     history: Option<PathBuf>,
+    known: Shared,
 }
 
 impl Prompt {
@@ -39,16 +40,17 @@ impl Prompt {
             .max_history_size(5000)?
             .build();
         let mut editor = Editor::with_config(config)?;
-        editor.set_helper(Some(ShellHelper {
-            known,
-            files: FilenameCompleter::new(),
-        }));
+        editor.set_helper(Some(ShellHelper::new(known.clone())));
         let history = history_path();
         if let Some(path) = &history {
             // No history yet, or an unreadable one, is no reason not to start.
             let _ = editor.load_history(path);
         }
-        Ok(Prompt { editor, history })
+        Ok(Prompt {
+            editor,
+            history,
+            known,
+        })
     }
 
     /// Reads one command.
@@ -60,6 +62,20 @@ impl Prompt {
             }
             Err(ReadlineError::Interrupted) => Ok(Input::Cancelled),
             Err(ReadlineError::Eof) => Ok(Input::End),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Reads the answer to a question: an empty one after Ctrl-C, none after Ctrl-D.
+    pub(crate) fn ask(&mut self, question: &str) -> Result<Option<String>, ReadlineError> {
+        self.editor.set_helper(None);
+        let answer = self.editor.readline(question);
+        self.editor
+            .set_helper(Some(ShellHelper::new(self.known.clone())));
+        match answer {
+            Ok(answer) => Ok(Some(answer)),
+            Err(ReadlineError::Interrupted) => Ok(Some(String::new())),
+            Err(ReadlineError::Eof) => Ok(None),
             Err(e) => Err(e),
         }
     }
@@ -92,6 +108,15 @@ fn history_path() -> Option<PathBuf> {
 struct ShellHelper {
     known: Shared,
     files: FilenameCompleter,
+}
+
+impl ShellHelper {
+    fn new(known: Shared) -> ShellHelper {
+        ShellHelper {
+            known,
+            files: FilenameCompleter::new(),
+        }
+    }
 }
 
 impl Completer for ShellHelper {

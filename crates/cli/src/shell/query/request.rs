@@ -23,6 +23,8 @@ pub(crate) struct Request {
     pub(crate) threads: usize,
     /// Is the specification to be shown?
     pub(crate) show_spec: bool,
+    /// Are the results the objects that match?
+    pub(crate) whole: bool,
     /// What may not be meant as it was typed.
     pub(crate) doubts: Vec<String>,
 }
@@ -85,6 +87,7 @@ pub(crate) fn parse(
     if let (Does::Delete | Does::Replace, [doubt, ..]) = (does, &parts.doubts[..]) {
         return Err(scan.refused(&format!("{doubt}; so nothing is changed")));
     }
+    let whole = spec.is_none() && parts.is_whole();
     let (spec, shape) = match spec {
         Some(spec) => (spec, None),
         None => parts.specification(&mut scan, does)?,
@@ -96,6 +99,7 @@ pub(crate) fn parse(
         limit: parts.limit,
         threads: parts.threads.unwrap_or(1),
         show_spec: parts.show_spec,
+        whole,
         doubts: parts.doubts,
     })
 }
@@ -117,6 +121,7 @@ impl Request {
             limit,
             threads: 1,
             show_spec: false,
+            whole: false,
             doubts: Vec::new(),
         })
     }
@@ -248,6 +253,12 @@ impl Parts<'_> {
                 .map(|(_, word)| word),
         );
         words.join(", ")
+    }
+
+    /// Returns whether the results are objects.
+    fn is_whole(&self) -> bool {
+        let plain = self.shape.group.is_none() && self.shape.aggregates.len() == 0;
+        plain && self.body.is_none()
     }
 
     /// Returns the specification that the shorthand stands for, and what is made of its values.

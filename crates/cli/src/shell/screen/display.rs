@@ -1,11 +1,13 @@
 //! Objects on the screen: a page at a time, never a large table whole.
 
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, IsTerminal, Read, Write};
+use std::path::Path;
 
 use fyris_term::Term;
 use fyris_term::text::{self, PrintOptions};
 
 use super::format::Format;
+use super::out::Out;
 use super::pager::Pager;
 use super::paint::Paint;
 use crate::shell::error::ShellError;
@@ -20,8 +22,13 @@ const FOLDS: [usize; 6] = [100, 50, 25, 12, 8, 5];
 /// The output of results: for people on a terminal, else for programs.
 pub(crate) struct Display {
     terminal: bool,
+    pub(super) out: Out,
     /// The form of terms; none: laid out on a terminal, otherwise Erlang terms, one a line.
-    format: Option<Format>,
+    pub(super) format: Option<Format>,
+    /// Are objects shown as rows where columns have names?
+    tables: bool,
+    /// Do names stand above rows, if it was said?
+    pub(super) headers: Option<bool>,
     paint: Paint,
     warning: Paint,
 }
@@ -31,22 +38,57 @@ impl Display {
     pub(crate) fn new() -> Display {
         Display {
             terminal: io::stdout().is_terminal() && io::stdin().is_terminal(),
+            out: Out::default(),
             format: None,
+            tables: true,
+            headers: None,
             paint: Paint::of(&io::stdout()),
             warning: Paint::of(&io::stderr()),
         }
     }
 
-    /// Chooses the form of terms; none is that of the terminal.
-    pub(crate) fn set_format(&mut self, format: Option<Format>) {
-        self.format = format;
+    /// Chooses the form of terms; none is that of the terminal, with `tables` rows where columns have names.
+    pub(crate) fn set_format(&mut self, format: Option<Format>, tables: bool) {
+        (self.format, self.tables) = (format, tables);
+    }
+
+    /// Says whether names stand above rows.
+    pub(crate) fn set_headers(&mut self, on: bool) {
+        self.headers = Some(on);
+    }
+
+    /// Writes results to a file from now on, or to standard output.
+    pub(crate) fn set_output(&mut self, file: Option<&Path>) -> Result<(), ShellError> {
+        self.out = file.map(Out::file).transpose()?.unwrap_or_default();
+        Ok(())
     }
 
     /// Returns the form in which each term takes one line, if it does.
     pub(crate) fn format(&self) -> Option<Format> {
         match self.format {
-            None if !io::stdout().is_terminal() => Some(Format::Erl),
+            None | Some(Format::Table) if !self.is_screen() => Some(Format::Erl),
+            Some(Format::Table) => None,
             format => format,
+        }
+    }
+
+    /// Returns the name of the mode.
+    pub(crate) fn mode(&self) -> &'static str {
+        match (self.format, self.is_screen()) {
+            (Some(format), _) => format.name(),
+            (None, true) if self.tables => "auto",
+            (None, true) => "screen",
+            (None, false) => Format::Erl.name(),
+        }
+    }
+
+    /// Returns whether objects are shown as rows where columns have names.
+    pub(crate) fn shows_rows(&self) -> bool {
+        match self.format {
+            None => self.tables && self.is_screen(),
+            Some(Format::Table) => true,
+            Some(Format::Csv | Format::List) => self.headers == Some(true),
+            Some(Format::Erl | Format::Json) => false,
         }
     }
 
@@ -63,9 +105,14 @@ impl Display {
         !self.terminal && self.is_screen()
     }
 
+    /// Returns whether a person is at the other side, who can page.
+    fn is_paged(&self) -> bool {
+        self.terminal && !self.out.is_file()
+    }
+
     /// Returns whether output goes to a screen, and not into a pipe or a file.
     pub(crate) fn is_screen(&self) -> bool {
-        io::stdout().is_terminal()
+        io::stdout().is_terminal() && !self.out.is_file()
     }
 
     /// Returns the number of columns of a line.
@@ -73,13 +120,18 @@ impl Display {
         size().0.clamp(40, 400)
     }
 
-    fn pager(&self) -> Pager {
-        Pager::new(self.terminal.then(size))
+    pub(super) fn pager(&self) -> Pager {
+        Pager::new(self.is_paged().then(size))
     }
 
     /// Prints a line of text.
     pub(crate) fn line(&self, text: impl std::fmt::Display) -> Result<(), ShellError> {
-        Ok(writeln!(io::stdout().lock(), "{text}")?)
+        Ok(self.out.line(text)?)
+    }
+
+    /// Writes all that a reader gives.
+    pub(crate) fn copy(&self, from: &mut impl Read) -> Result<(), ShellError> {
+        Ok(self.out.copy(from)?)
     }
 
     /// Prints that a change was made: beside the results if a form was chosen for these.
@@ -128,7 +180,7 @@ impl Display {
     pub(crate) fn text(&self, text: &str) -> Result<(), ShellError> {
         let mut pager = self.pager();
         for (shown, line) in text.lines().enumerate() {
-            if !pager.line(line, line, shown)? {
+            if !pager.line(&self.out, line, line, shown)? {
                 break;
             }
         }
@@ -138,8 +190,8 @@ impl Display {
     /// Prints a line of an object, unless the user has seen enough.
     fn object_line(&self, pager: &mut Pager, line: &str, shown: usize) -> Result<bool, ShellError> {
         match self.format() {
-            Some(_) => pager.line(line, line, shown),
-            None => pager.line(line, &self.paint.terms(line), shown),
+            Some(_) => pager.line(&self.out, line, line, shown),
+            None => pager.line(&self.out, line, &self.paint.terms(line), shown),
         }
     }
 
@@ -201,7 +253,7 @@ impl Display {
                 }
             }
             if let Some(remark) = remark
-                && !pager.line(&remark, &remark, shown)?
+                && !pager.line(&self.out, &remark, &remark, shown)?
             {
                 return Ok((shown, true));
             }

@@ -30,11 +30,15 @@ pub(crate) enum Format {
     Json,
     /// Comma-separated values: a tuple is a row.
     Csv,
+    /// Fields with `|` between, as sqlite3 writes them.
+    List,
+    /// Rows as a table with a header, all else as Erlang terms.
+    Table,
 }
 
 impl Format {
     /// Their names, for messages.
-    pub(crate) const NAMES: &'static str = "erl, json or csv";
+    pub(crate) const NAMES: &'static str = "erl, json, csv, list and table";
 
     /// Returns its name.
     pub(crate) const fn name(self) -> &'static str {
@@ -42,6 +46,8 @@ impl Format {
             Format::Erl => "erl",
             Format::Json => "json",
             Format::Csv => "csv",
+            Format::List => "list",
+            Format::Table => "table",
         }
     }
 
@@ -53,11 +59,22 @@ impl Format {
     /// Returns a term as a line, without the line's end.
     pub(crate) fn line(self, term: &Term) -> String {
         match self {
-            Format::Erl => erlang(term),
+            Format::Erl | Format::Table => erlang(term),
             Format::Json => json(term),
-            Format::Csv => row(term.as_tuple().unwrap_or(std::slice::from_ref(term))),
+            Format::Csv => row(parts(term)),
+            Format::List => list_row(parts(term)),
         }
     }
+}
+
+/// Returns the elements of a tuple, or the term alone.
+fn parts(term: &Term) -> &[Term] {
+    term.as_tuple().unwrap_or(std::slice::from_ref(term))
+}
+
+/// Returns the fields of a row with `|` between.
+pub(crate) fn list_row(elements: &[Term]) -> String {
+    elements.iter().map(field).collect::<Vec<_>>().join("|")
 }
 
 /// Returns a term as Erlang's shell writes it on a line without end.
@@ -160,7 +177,7 @@ fn fields(fields: impl Iterator<Item = String>) -> String {
 }
 
 /// Returns the text of an element in a row.
-fn field(term: &Term) -> String {
+pub(super) fn field(term: &Term) -> String {
     match term {
         Term::Atom(name) if name.as_str() == "undefined" => String::new(),
         Term::Atom(name) => name.as_str().to_owned(),

@@ -11,6 +11,7 @@ use rustix::termios::{
 };
 use unicode_width::UnicodeWidthStr;
 
+use super::out::Out;
 use crate::shell::error::ShellError;
 use crate::shell::interrupt;
 
@@ -50,6 +51,7 @@ impl Pager {
     /// number of objects that are out. Returns false, with the line not printed, if the user has seen enough.
     pub(crate) fn line(
         &mut self,
+        out: &Out,
         text: &str,
         painted: &str,
         shown: usize,
@@ -65,7 +67,7 @@ impl Pager {
             }
             self.room = self.room.saturating_sub(rows);
         }
-        writeln!(io::stdout().lock(), "{painted}")?;
+        out.line(painted)?;
         Ok(true)
     }
 }
