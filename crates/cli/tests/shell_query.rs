@@ -362,3 +362,28 @@ fn the_time_is_told_on_request() {
     assert_eq!(said.matches("time: ").count(), 2, "{said}");
     assert!(fails("timing perhaps").contains("timing is on or off"));
 }
+
+#[test]
+fn words_of_sql_find_what_erlang_finds() {
+    for (command, found) in [
+        (
+            "select where $3 = 17 or $1 != 9 and $3 <= 5 return $1",
+            "2\n4\n",
+        ),
+        ("select where $1 in (1, 9) return $1", "1\n9\n"),
+        (
+            "select where $1 not in [1, 9], $3 between 6 and 64 return $1",
+            "2\n3\n",
+        ),
+        ("select where $2 like \"D%\" return $1", "4\n"),
+        ("select where $2 like '%I' return $1", "4\n"),
+        ("select where $2 like <<\"dI\">> return $1", "4\n"),
+        ("select_count where $2 like \"d%d\"", "0\n"),
+    ] {
+        assert_eq!(run(&[command]), found, "{command}");
+    }
+    let (_, said) = both(&["select where $1 in (1, 9) return $1"]);
+    assert!(said.starts_with("points 1; 9: visited 2"), "{said}");
+    let (_, said) = both(&["select where $1 between 2 and 3 return $1"]);
+    assert!(said.starts_with("range >= 2, =< 3: visited 2"), "{said}");
+}

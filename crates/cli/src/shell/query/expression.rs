@@ -24,7 +24,9 @@ const LEVELS: [&[&str]; 7] = [
     &["or", "xor"],
     &["and"],
     // A sign that begins another comes after it.
-    &["=:=", "=/=", "==", "/=", "=<", ">=", "<", ">"],
+    &[
+        "=:=", "=/=", "==", "/=", "=<", "<=", "<>", "!=", ">=", "<", ">", "=",
+    ],
     &["+", "-", "bor", "bxor", "bsl", "bsr"],
     &["*", "/", "div", "rem", "band"],
 ];
@@ -33,13 +35,10 @@ const LEVELS: [&[&str]; 7] = [
 const COMPARISONS: usize = 4;
 
 /// Operators of other languages, and the operators of Erlang that they are slips for.
-const SLIPS: [(&str, &str); 5] = [
-    ("<=", "`=<`"),
-    ("!=", "`/=` or `=/=`"),
-    ("&&", "`andalso`"),
-    ("||", "`orelse`"),
-    ("=", "`==` or `=:=`"),
-];
+const SLIPS: [(&str, &str); 2] = [("&&", "`andalso`"), ("||", "`orelse`")];
+
+/// Comparisons as SQL writes them, and as Erlang does.
+const SAME: [(&str, &str); 4] = [("<=", "=<"), ("<>", "/="), ("!=", "/="), ("=", "==")];
 
 /// The meaning of `$1`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +51,7 @@ pub(super) enum Dollars {
 
 /// Reads expressions.
 pub(super) struct Expressions<'s, 'a> {
-    scan: &'s mut Scanner<'a>,
+    pub(super) scan: &'s mut Scanner<'a>,
     dollars: Dollars,
     /// Names of the object's elements, which mean nothing behind a pattern.
     columns: &'s [String],
@@ -66,7 +65,7 @@ pub(super) struct Expressions<'s, 'a> {
 }
 
 /// An expression, and how deeply its operators nest.
-type Nested = (Term, usize);
+pub(super) type Nested = (Term, usize);
 
 impl<'s, 'a> Expressions<'s, 'a> {
     pub(super) fn new(
@@ -112,6 +111,11 @@ impl<'s, 'a> Expressions<'s, 'a> {
         }
         let (mut left, mut depth) = self.operators(level + 1)?;
         let mut chain = 0;
+        if level == COMPARISONS
+            && let Some((test, deep)) = self.worded(&left)?
+        {
+            (left, depth, chain) = (test, self.deeper(depth.max(deep))?, 1);
+        }
         while let Some(operator) = self.operator(level)? {
             if level == COMPARISONS && chain > 0 {
                 return Err(self
@@ -121,18 +125,38 @@ impl<'s, 'a> Expressions<'s, 'a> {
             chain += 1;
             let (right, deep) = self.operators(level + 1)?;
             depth = self.deeper(depth.max(deep))?;
-            if level == COMPARISONS && is_constant(&left) && is_constant(&right) {
-                return Err(self.scan.refused(&format!(
-                    "`{left} {operator} {right}` compares two constants: $N is element N{}{}",
-                    self.known_columns(),
-                    self.in_string([&left, &right])
-                )));
-            }
-            self.doubt_order(operator, [&left, &right]);
-            self.doubt_text(operator, [&left, &right]);
-            left = call(operator, vec![left, right]);
+            left = match level {
+                COMPARISONS => self.comparison(operator, left, right)?,
+                _ => call(operator, vec![left, right]),
+            };
         }
         Ok((left, depth))
+    }
+
+    /// Parses an expression that may stand beside a comparison.
+    pub(super) fn bound(&mut self) -> Result<Nested, ShellError> {
+        self.operators(COMPARISONS + 1)
+    }
+
+    /// Makes a comparison of an object with something.
+    pub(super) fn comparison(
+        &mut self,
+        operator: &str,
+        left: Term,
+        right: Term,
+    ) -> Result<Term, ShellError> {
+        let same = SAME.iter().find(|(of_sql, _)| *of_sql == operator);
+        let operator = same.map_or(operator, |(_, of_erlang)| of_erlang);
+        if is_constant(&left) && is_constant(&right) {
+            return Err(self.scan.refused(&format!(
+                "`{left} {operator} {right}` compares two constants: $N is element N{}{}",
+                self.known_columns(),
+                self.in_string([&left, &right])
+            )));
+        }
+        self.doubt_order(operator, [&left, &right]);
+        self.doubt_text(operator, [&left, &right]);
+        Ok(call(operator, vec![left, right]))
     }
 
     /// Takes an operator of the level, if one stands here.
@@ -140,11 +164,16 @@ impl<'s, 'a> Expressions<'s, 'a> {
         let rest = self.scan.rest();
         if level == COMPARISONS {
             let slip = SLIPS.iter().find(|(slip, _)| rest.starts_with(slip));
-            let right = ["==", "=:=", "=/=", "=<", "=>"];
-            if let Some((_, meant)) = slip
-                && !right.iter().any(|sign| rest.starts_with(sign))
-            {
+            if let Some((_, meant)) = slip {
                 return Err(self.scan.expected(meant));
+            }
+            // The arrow of a map.
+            if rest.starts_with("=>") {
+                return Ok(None);
+            }
+            // A binary behind a sign of SQL.
+            if rest.starts_with("=<<") && !rest.starts_with("=<<<") && self.scan.take("=") {
+                return Ok(Some("="));
             }
         }
         let divides = rest.starts_with('/') && !rest.starts_with("/=");
@@ -242,7 +271,7 @@ impl<'s, 'a> Expressions<'s, 'a> {
         }
     }
 
-    fn deeper(&mut self, depth: usize) -> Result<usize, ShellError> {
+    pub(super) fn deeper(&mut self, depth: usize) -> Result<usize, ShellError> {
         if depth < DEEPEST || cfg!(fyris_mutant = "shell_chain_unbounded") {
             return Ok(depth + 1);
         }
@@ -469,7 +498,7 @@ impl<'s, 'a> Expressions<'s, 'a> {
     }
 
     /// Parses the parts between an opening bracket and its closing one, which stays.
-    fn parts(&mut self, end: &str, part: Part<'s, 'a>) -> Result<Vec<Term>, ShellError> {
+    pub(super) fn parts(&mut self, end: &str, part: Part<'s, 'a>) -> Result<Vec<Term>, ShellError> {
         self.scan.open += 1;
         let mut parts = Vec::new();
         if self.scan.rest().starts_with(end) {
@@ -483,7 +512,7 @@ impl<'s, 'a> Expressions<'s, 'a> {
         }
     }
 
-    fn close(&mut self, bracket: &str, expected: &str) -> Result<(), ShellError> {
+    pub(super) fn close(&mut self, bracket: &str, expected: &str) -> Result<(), ShellError> {
         self.scan.expect(bracket, expected)?;
         self.scan.open -= 1;
         Ok(())
@@ -514,7 +543,7 @@ impl<'s, 'a> Expressions<'s, 'a> {
 }
 
 /// A function that reads the parts of a bracket.
-type Part<'s, 'a> = fn(&mut Expressions<'s, 'a>) -> Result<Term, ShellError>;
+pub(super) type Part<'s, 'a> = fn(&mut Expressions<'s, 'a>) -> Result<Term, ShellError>;
 
 /// Applies a sign to an operand; before a number it is the number's.
 fn prefixed(operator: &str, operand: Term) -> Term {

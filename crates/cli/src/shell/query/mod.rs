@@ -20,6 +20,10 @@
 //! | `$$` | all that the pattern binds | `'$$'` |
 //! | `{a, $1}` | a tuple | `{{a,'$1'}}` |
 //! | `is_atom($1)`, `$1 + 1` | a call | `{is_atom,'$1'}`, `{'+','$1',1}` |
+//! | `=`, `!=`, `<>`, `<=` | as in SQL | `==`, `/=`, `/=`, `=<` |
+//! | `age in (1, 2)`, `not in` | one of the values, or none | `{'orelse',{'==',...},{'==',...}}` |
+//! | `age between 1 and 9` | both bounds are in it | `{'andalso',{'>=',...},{'=<',...}}` |
+//! | `name like "Bo%"` | as in SQL, with one `%` at most (`worded`) | `{'andalso',{is_binary,...},...}` |
 //! | `count()`, `sum(age)` in `return` and `sort by` | an aggregate | its argument; `shape` says the rest |
 //!
 //! Operators bind as in Erlang, but for `and`, `or` and `xor`, which here hold less tightly than comparisons (in Erlang
@@ -34,6 +38,7 @@ mod expression;
 mod request;
 mod scan;
 mod shape;
+mod worded;
 
 #[cfg(test)]
 mod tests;

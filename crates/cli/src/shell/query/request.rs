@@ -134,7 +134,8 @@ const WORDS: [&str; 7] = [
 
 /// Words that can stand in a query, for completion.
 pub(crate) fn words() -> impl Iterator<Item = &'static str> {
-    WORDS.into_iter().chain(["by", "asc", "desc"])
+    let more = ["by", "asc", "desc", "in", "between", "like"];
+    WORDS.into_iter().chain(more)
 }
 
 /// Returns the table's name: an atom that is none of the words, or one in quotes.

@@ -99,6 +99,44 @@ fn operators_bind_as_in_erlang() {
 }
 
 #[test]
+fn signs_and_words_of_sql_are_known() {
+    for (text, meant) in [
+        ("$1 = 3", "{'==','$1',3}"),
+        (
+            "$1 != 3, $1 <= 2 or $1 <> 1",
+            "{'/=','$1',3},{'or',{'=<','$1',2},{'/=','$1',1}}",
+        ),
+        ("$1=<<\"a\">>", "{'==','$1',<<\"a\">>}"),
+        ("$1=<<<\"a\">>", "{'=<','$1',<<\"a\">>}"),
+        ("$1 in (3)", "{'==','$1',3}"),
+        (
+            "$1 not in [3, {a}] and $2",
+            "{'and',{'not',{'orelse',{'==','$1',3},{'==','$1',{{a}}}}},'$2'}",
+        ),
+        ("$1 in ()", "false"),
+        (
+            "$1 between 1 and 2 + 7 and $2",
+            "{'and',{'andalso',{'>=','$1',1},{'=<','$1',{'+',2,7}}},'$2'}",
+        ),
+        (
+            "$1 like \"2-x\"",
+            "{'andalso',{'andalso',{is_binary,'$1'},{'=:=',{byte_size,'$1'},3}},\
+             {'=:=',{binary_part,'$1',0,2},<<\"2-\">>},\
+             {'orelse',{'=:=',{binary_part,'$1',2,1},<<\"x\">>},{'=:=',{binary_part,'$1',2,1},<<\"X\">>}}}",
+        ),
+        (
+            "$1 not like \"%\"",
+            "{'not',{'andalso',{is_binary,'$1'},{'>=',{byte_size,'$1'},0}}}",
+        ),
+    ] {
+        assert_eq!(guard(text), meant, "{text}");
+    }
+    let end = guard("$1 like <<\"1%2\">>");
+    let part = "{binary_part,'$1',{'+',{'-',{byte_size,'$1'},1},0},1}";
+    assert!(end.contains(part), "{end}");
+}
+
+#[test]
 fn records_and_binaries_stand_for_themselves() {
     for (text, meant) in [
         (
@@ -150,14 +188,33 @@ fn wrong_queries_are_told_where_and_what() {
             "t where ($1 > 1]",
             "column 16: expected an operator or `)`, found `]`",
         ),
-        ("t where $1 <= 3", "column 12: expected `=<`, found `<= 3`"),
         (
-            "t where $1 = 3",
-            "column 12: expected `==` or `=:=`, found `= 3`",
+            "t where $1 && $2",
+            "column 12: expected `andalso`, found `&& $2`",
         ),
         (
-            "t where $1 != 3",
-            "column 12: expected `/=` or `=/=`, found `!= 3`",
+            "t where $1 in 3",
+            "column 15: expected values in `(...)` or `[...]`, found `3`",
+        ),
+        (
+            "t where $1 between 1",
+            "column 21: expected an operator or `and`, found the end",
+        ),
+        (
+            "t where $1 like 3",
+            "column 17: expected a text: \"Bo%\", found `3`",
+        ),
+        (
+            "t where $1 like \"a%b%\"",
+            "column 23: `like` here takes a text with one `%` at most, and no `_`: `SELECT ... WHERE ... LIKE` takes any",
+        ),
+        (
+            "t where not $1 in (3)",
+            "column 18: `not` stands before `in`: `age not in ...`",
+        ),
+        (
+            "t where 1 in ($1, 2)",
+            "column 21: `1 == 2` compares two constants: $N is element N",
         ),
         (
             "t where $1 < 2 < 3",
