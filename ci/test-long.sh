@@ -36,6 +36,9 @@ fi
 step "deterministic threads, 20 runs of each program under noise, a thousand of one"
 FYRIS_RUNS=20 FYRIS_STRICT=1 cargo test --locked -p fyris-dthreads-preload --test programs -- --include-ignored
 
+step "SQL of the shell beside sqlite3: 10,000 statements"
+FYRIS_SQL_QUERIES=10000 cargo test --locked -p fyris-cli --test sql_oracle
+
 step "model checking (loom, shuttle)"
 ci/loom.sh
 

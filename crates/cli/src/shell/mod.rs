@@ -6,7 +6,7 @@
 //!
 //! Each stands on those above it only: `error`, `interrupt` and `names`; `screen`, what is printed; `query`, the
 //! language of queries, and `gather`, groups and orders of what they find, beside `data`, files of rows, `moment`,
-//! snapshots, `transaction`, `watch` and `unsaved`; `session`, the tables; `commands`, what runs; `input`, from a line to a
+//! snapshots, `transaction`, `watch` and `unsaved`; `session`, the tables; `commands`, what runs, and `sql`; `input`, from a line to a
 //! command; `script`, commands that nobody types.
 
 mod commands;
@@ -21,6 +21,7 @@ mod query;
 mod screen;
 mod script;
 mod session;
+mod sql;
 mod transaction;
 mod unsaved;
 mod watch;

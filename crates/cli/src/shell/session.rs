@@ -366,6 +366,19 @@ impl Session {
         self.begun.take().ok_or_else(|| ShellError::other(none))
     }
 
+    /// Makes a change of a table that happens as a whole or not at all, in the transaction if it is one of its tables.
+    pub(crate) fn atomically<R>(
+        &self,
+        table: &Table,
+        change: impl Fn(&Table) -> Result<R, ShellError>,
+    ) -> Result<R, ShellError> {
+        match &self.begun {
+            _ if self.moment.is_some() => change(table),
+            Some(begun) if begun.has(table) => begun.within(|| change(table)),
+            _ => self.me.store().transaction(|tx| change(&tx.table(table)?)),
+        }
+    }
+
     // Changes.
 
     /// Watches a table from now on, for `limit` changes.

@@ -32,6 +32,22 @@ impl Begun {
         }
     }
 
+    /// Returns whether a table is one of the transaction's.
+    pub(crate) fn has(&self, table: &Table) -> bool {
+        self.tables.contains(&table.id())
+    }
+
+    /// Runs a part of the transaction, of which nothing is left if it fails.
+    pub(crate) fn within<R>(
+        &self,
+        run: impl FnOnce() -> Result<R, ShellError>,
+    ) -> Result<R, ShellError> {
+        self.transaction.begin_nested();
+        let done = run();
+        self.transaction.end_nested(done.is_ok());
+        done
+    }
+
     /// Makes happen what was written.
     pub(crate) fn commit(self) -> Result<(), ShellError> {
         self.transaction.commit().map_err(|error| match error {

@@ -9,7 +9,8 @@ const SUMMARY: usize = 30;
 
 /// The text below the list.
 const FOOT: &str = "Arguments are Erlang terms: {users, 1}, \"text\", <<\"bytes\">>, #{k => v}, 16#ff. Or write ets:lookup(T, K). \
-     TABLE may be left out once one is in use. Tab completes; Ctrl-C stops a command; Ctrl-D leaves.";
+     A line that begins with SELECT ... FROM, INSERT INTO, UPDATE ... SET or DELETE FROM is SQL as sqlite3 knows it, and \
+     `explain` before it shows its plan. TABLE may be left out once one is in use. Tab completes; Ctrl-C stops a command; Ctrl-D leaves.";
 
 /// Shows how one command is written, what it does and what else it is called.
 pub(crate) fn one(session: &Session, verb: &Verb) -> Result<(), ShellError> {

@@ -13,7 +13,7 @@ mod meta;
 mod options;
 mod patterns;
 mod ranges;
-mod select;
+pub(crate) mod select;
 mod snapshots;
 mod tables;
 mod transactions;

@@ -1,6 +1,6 @@
 //! `select` and its kin: queries in slices, with the plan behind the results.
 
-use fyris::{Error, Explanation, MatchSpec, Query, Table};
+use fyris::{Error, Explanation, MatchSpec, PlanKind, Query, Table};
 use fyris_term::{Map, Term};
 
 use crate::shell::error::ShellError;
@@ -53,16 +53,11 @@ pub(crate) fn explain(session: &mut Session, request: Request) -> Result<(), She
     let asked = Asked::new(session, &request)?;
     let show = session.display();
     show.term(&request.spec)?;
-    show.line(format!(
-        "{}: about {} of {} objects would be visited",
-        plan_words(&asked.plan),
-        asked.plan.estimated,
-        asked.plan.size
-    ))
+    show.line(asked.plan())
 }
 
 /// A query that can run, and what it is going to do.
-pub(super) struct Asked {
+pub(crate) struct Asked {
     table: Table,
     spec: MatchSpec,
     plan: Explanation,
@@ -93,7 +88,7 @@ impl Asked {
     }
 
     /// Plans a query on one thread.
-    pub(super) fn of(
+    pub(crate) fn of(
         table: Table,
         spec: MatchSpec,
         limit: Option<usize>,
@@ -108,6 +103,23 @@ impl Asked {
             threads: 1,
             whole: false,
         })
+    }
+
+    /// Returns its values, one by one.
+    pub(crate) fn found(&self) -> QueryResults {
+        QueryResults::new(self.table.query(&self.spec), self)
+    }
+
+    /// Returns whether it is going to visit all objects.
+    pub(crate) fn is_full_scan(&self) -> bool {
+        self.plan.kind == PlanKind::FullScan
+    }
+
+    /// Returns what it is going to do, in words.
+    pub(crate) fn plan(&self) -> String {
+        let (words, plan) = (plan_words(&self.plan), &self.plan);
+        let (estimated, size) = (plan.estimated, plan.size);
+        format!("{words}: about {estimated} of {size} objects would be visited")
     }
 
     /// Shows the values.
@@ -177,7 +189,7 @@ impl Asked {
 }
 
 /// The results of a query, one by one.
-struct QueryResults {
+pub(crate) struct QueryResults {
     query: Query,
     ready: std::vec::IntoIter<Term>,
     /// Objects of the next slice.
@@ -203,7 +215,8 @@ impl QueryResults {
         }
     }
 
-    fn next(&mut self) -> Result<Option<Term>, ShellError> {
+    /// Returns the next result.
+    pub(crate) fn next(&mut self) -> Result<Option<Term>, ShellError> {
         while self.left > 0 {
             if let Some(value) = self.ready.next() {
                 self.left -= 1;

@@ -54,6 +54,8 @@ pub(crate) enum Command {
     ),
     /// The argument is a query.
     Query(fn(&mut Session, Request) -> Result<(), ShellError>, Request),
+    /// SQL, to be run or explained.
+    Sql(fn(&mut Session, &str) -> Result<(), ShellError>, String),
     /// A command whose tables are those of a snapshot.
     At(String, Box<Command>),
 }
@@ -69,6 +71,7 @@ impl Command {
             Command::Words(run, words) => run(session, &words),
             Command::Terms(run, terms) => run(session, terms),
             Command::Query(run, request) => run(session, request),
+            Command::Sql(run, text) => run(session, &text),
             Command::At(name, command) => session.at(&name, |session| command.apply(session)),
         }
     }

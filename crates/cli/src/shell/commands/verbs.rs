@@ -10,6 +10,7 @@ use crate::shell::error::ShellError;
 use crate::shell::names::nearest;
 use crate::shell::query::Does;
 use crate::shell::session::Session;
+use crate::shell::sql;
 
 use Handler::{At, Query, Terms, Words};
 
@@ -221,8 +222,8 @@ pub(crate) static VERBS: &[Verb] = &[
     Verb {
         name: "explain",
         also: &[],
-        usage: "explain [TABLE] SPEC | [PATTERN] [where EXPR, ...] [return EXPR]",
-        help: "The match specification, how its objects would be found, and about how many would be visited. Visits none.",
+        usage: "explain [TABLE] SPEC | [PATTERN] [where EXPR, ...] [return EXPR] | SQL",
+        help: "The match specification, how its objects would be found, and about how many would be visited. Visits none. Of SQL also what is looked at behind it, and the lookups of joins.",
         handler: Query(select::explain, Does::Show),
     },
     Verb {
@@ -532,6 +533,9 @@ pub(crate) fn find(name: &str) -> Result<&'static Verb, ShellError> {
 
 /// Returns `; did you mean ...?` where a command is one slip of a finger away.
 fn suggestion(name: &str) -> String {
+    if sql::OTHERS.contains(&name.to_ascii_lowercase().as_str()) {
+        return format!("; of SQL there are {}", sql::KNOWN);
+    }
     match nearest(name, VERBS.iter().map(|verb| verb.name)) {
         Some(verb) => format!("; did you mean `{verb}`?"),
         None => String::new(),

@@ -79,7 +79,7 @@ impl Fold {
 /// A sum of integers, exact, and one of floats, with what rounding took from it (Neumaier, "Rundungsfehleranalyse
 /// einiger Verfahren zur Summation endlicher Summen", ZAMM 54, 1974).
 #[derive(Default)]
-struct Sum {
+pub(crate) struct Sum {
     /// Integers of 64 bits: fewer than 2^63 of them cannot overflow it.
     small: i128,
     large: BigInt,
@@ -92,7 +92,7 @@ impl Sum {
     /// Adds a number; returns whether it is one.
     fn add(&mut self, value: &Term) -> bool {
         match value {
-            Term::Int(n) => self.small += i128::from(*n),
+            Term::Int(n) => self.add_int(*n),
             Term::Big(n) => self.large += n.as_ref(),
             Term::Float(float) => self.add_float(float.get()),
             _ => return false,
@@ -100,7 +100,13 @@ impl Sum {
         true
     }
 
-    fn add_float(&mut self, value: f64) {
+    /// Adds an integer.
+    pub(crate) fn add_int(&mut self, value: i64) {
+        self.small += i128::from(value);
+    }
+
+    /// Adds a float.
+    pub(crate) fn add_float(&mut self, value: f64) {
         let sum = self.floats + value;
         self.lost += if self.floats.abs() >= value.abs() {
             (self.floats - sum) + value
@@ -111,7 +117,8 @@ impl Sum {
         self.any_float = true;
     }
 
-    fn is_whole(&self) -> bool {
+    /// Returns whether there was no float.
+    pub(crate) fn is_whole(&self) -> bool {
         !self.any_float
     }
 
@@ -119,7 +126,11 @@ impl Sum {
         &self.large + self.small
     }
 
-    fn float(&self) -> f64 {
+    /// Returns the sum as a float.
+    pub(crate) fn float(&self) -> f64 {
+        if !self.floats.is_finite() {
+            return self.floats;
+        }
         self.whole().to_f64().unwrap_or(f64::INFINITY) + (self.floats + self.lost)
     }
 }

@@ -10,6 +10,7 @@ use fyris_term::Term;
 
 use super::error::ShellError;
 use super::query::Shape;
+pub(super) use fold::Sum;
 use group::Grouping;
 use order::Order;
 

@@ -13,6 +13,7 @@ use crate::shell::error::ShellError;
 use crate::shell::names::Columns;
 use crate::shell::query::{self, Does, Request};
 use crate::shell::session::Session;
+use crate::shell::sql;
 
 /// A parsed line.
 pub(crate) enum Line {
@@ -81,7 +82,13 @@ pub(crate) fn parse(input: &str, columns: &Columns) -> Result<Line, ShellError> 
 
 /// Parses the command that is the end of `input`.
 fn command(input: &str, end: &str, columns: &Columns) -> Result<Command, ShellError> {
+    if sql::is_sql(end) {
+        return statement(sql::run, end);
+    }
     let (name, rest) = split_verb(end);
+    if name.eq_ignore_ascii_case("explain") && sql::is_sql(rest) {
+        return statement(sql::explain, rest);
+    }
     let verb = verbs::find(name)?;
     let called = rest.starts_with('(');
     match verb.handler {
@@ -94,6 +101,17 @@ fn command(input: &str, end: &str, columns: &Columns) -> Result<Command, ShellEr
             query(verb, input, rest, does, columns).map(|request| Command::Query(run, request))
         }
         Handler::At => at(verb, input, rest, columns),
+    }
+}
+
+/// Returns the command of SQL, unless more is to come.
+fn statement(
+    run: fn(&mut Session, &str) -> Result<(), ShellError>,
+    text: &str,
+) -> Result<Command, ShellError> {
+    match sql::is_open(text) {
+        true => Err(ShellError::Parse(incomplete())),
+        false => Ok(Command::Sql(run, text.to_owned())),
     }
 }
 
@@ -114,9 +132,11 @@ fn at(
     if end.is_empty() {
         return Err(usage("a command is needed".to_owned()));
     }
-    let reader = verbs::find(split_verb(end).0)?;
-    if !reader.takes("TABLE") {
-        return Err(usage(format!("`{}` reads no table", reader.name)));
+    if !sql::is_sql(end) {
+        let reader = verbs::find(split_verb(end).0)?;
+        if !reader.takes("TABLE") {
+            return Err(usage(format!("`{}` reads no table", reader.name)));
+        }
     }
     let command = command(input, end, &columns.at(name))?;
     Ok(Command::At(name.to_owned(), Box::new(command)))

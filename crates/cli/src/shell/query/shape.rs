@@ -30,7 +30,7 @@ impl Aggregation {
     pub(crate) const NAMES: [&'static str; 5] = ["count", "sum", "min", "max", "avg"];
 
     /// Returns the aggregation of a name that takes this number of arguments: `min` of two is a function of a guard.
-    pub(super) fn of(name: &str, arguments: usize) -> Option<Aggregation> {
+    pub(crate) fn of(name: &str, arguments: usize) -> Option<Aggregation> {
         match (name, arguments) {
             ("count", 0 | 1) => Some(Aggregation::Count),
             ("sum", 1) => Some(Aggregation::Sum),

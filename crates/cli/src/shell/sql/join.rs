@@ -1,0 +1,178 @@
+//! Tables that are joined, by lookups of their keys or of secondary indexes.
+
+use fyris::{InfoValue, Table, TableType};
+use fyris_term::{Float, Term};
+
+use super::expression::{JoinedRow, Sight, SqlComparison, SqlExpr};
+use super::scope::Scope;
+use super::value::SqlValue;
+use crate::shell::error::ShellError;
+
+/// How the objects of a value are found.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum LookupBy {
+    Key,
+    Secondary(String),
+}
+
+/// A table that is joined to those before it.
+pub(super) struct JoinPlan {
+    table: Table,
+    by: LookupBy,
+    /// The column that is looked up, for `explain`.
+    column: String,
+    /// What is looked up, of the tables before.
+    value: SqlExpr,
+    /// The condition, which is looked at for each object that is found.
+    on: SqlExpr,
+    /// Does a row stay that has no partner?
+    is_left: bool,
+}
+
+impl JoinPlan {
+    /// Plans a join of the last table of the scope; returns why it cannot be if no key is compared.
+    pub(super) fn new(scope: &Scope, on: SqlExpr, is_left: bool) -> Result<JoinPlan, String> {
+        let at = scope.0.len() - 1;
+        let source = &scope.0[at];
+        let found = on.clone().conjuncts().into_iter().find_map(|part| {
+            let (place, value) = looked_up(part, at)?;
+            Some((place, value, lookup_by(&source.table, place)?))
+        });
+        let Some((place, value, by)) = found else {
+            return Err(format!(
+                "JOIN {}: its ON has to compare the key, {}, with something of the tables before it by `=`, or a column \
+                 with a secondary index",
+                source.name,
+                source.columns[source.table.keypos() - 1],
+            ));
+        };
+        Ok(JoinPlan {
+            table: source.table.clone(),
+            by,
+            column: source.columns.get(place).cloned().unwrap_or_default(),
+            value,
+            on,
+            is_left,
+        })
+    }
+
+    /// Adds the rows that a row becomes.
+    pub(super) fn join(
+        &self,
+        row: JoinedRow,
+        joined: &mut Vec<JoinedRow>,
+    ) -> Result<(), ShellError> {
+        let before = joined.len();
+        for object in self.found(&row)? {
+            let mut row = row.clone();
+            row.push(Some(object));
+            let sight = Sight {
+                row: &row,
+                aggregates: &[],
+            };
+            if self.on.test(sight)? == Some(true) {
+                joined.push(row);
+            }
+        }
+        if self.is_left && joined.len() == before {
+            let mut row = row;
+            row.push(None);
+            joined.push(row);
+        }
+        Ok(())
+    }
+
+    /// Returns the objects that may fit.
+    fn found(&self, row: &JoinedRow) -> Result<Vec<Term>, ShellError> {
+        let sight = Sight {
+            row,
+            aggregates: &[],
+        };
+        let value = self.value.value(sight)?;
+        let mut found: Vec<Term> = Vec::new();
+        for term in self.candidates(&value) {
+            let more = match &self.by {
+                LookupBy::Key => self.table.lookup(&term)?,
+                LookupBy::Secondary(name) => self.table.lookup_by(name, &term)?,
+            };
+            // Two terms may find the same objects, and one term the same object twice.
+            let known = found.len();
+            let fresh = |object: &Term| !found[..known].contains(object);
+            let fresh: Vec<Term> = more.into_iter().filter(fresh).collect();
+            found.extend(fresh);
+        }
+        Ok(found)
+    }
+
+    /// Returns the terms that are equal to a value: what tells 1 from 1.0 is asked for both.
+    fn candidates(&self, value: &SqlValue) -> Vec<Term> {
+        let mut terms = value.equals();
+        let tells = self.by != LookupBy::Key || self.table.table_type() != TableType::OrderedSet;
+        let other = match value {
+            SqlValue::Int(n) if tells => Float::new(*n as f64).map(Term::Float),
+            SqlValue::Real(x) if tells && x.trunc() == *x && value.is_plain_number() => {
+                Some(Term::Int(*x as i64))
+            }
+            _ => None,
+        };
+        terms.extend(other);
+        terms
+    }
+
+    /// Returns the join in words.
+    pub(super) fn words(&self) -> String {
+        let kind = if self.is_left { "left join" } else { "join" };
+        let table = self.table.name();
+        match &self.by {
+            LookupBy::Key => format!(
+                "{kind} {}: lookup of its key, {}",
+                table.as_str(),
+                self.column
+            ),
+            LookupBy::Secondary(name) => {
+                format!(
+                    "{kind} {}: lookup of {} in {name}",
+                    table.as_str(),
+                    self.column
+                )
+            }
+        }
+    }
+}
+
+/// Returns the column of table `at` that a condition compares with something of the tables before, and that.
+fn looked_up(condition: SqlExpr, at: usize) -> Option<(usize, SqlExpr)> {
+    let SqlExpr::Compare(SqlComparison::Equal, left, right) = condition else {
+        return None;
+    };
+    let is_before = |expr: &SqlExpr| {
+        !expr.any(&|part| matches!(part, SqlExpr::Column(table, _) if *table >= at))
+    };
+    match (*left, *right) {
+        (SqlExpr::Column(table, place), value) if table == at && is_before(&value) => {
+            Some((place, value))
+        }
+        (value, SqlExpr::Column(table, place)) if table == at && is_before(&value) => {
+            Some((place, value))
+        }
+        _ => None,
+    }
+}
+
+/// Returns how objects are found by a column, if they are.
+pub(super) fn lookup_by(table: &Table, place: usize) -> Option<LookupBy> {
+    if place + 1 == table.keypos() {
+        return Some(LookupBy::Key);
+    }
+    let Ok(Some(InfoValue::Term(Term::List(indexes)))) = table.info_item("secondary") else {
+        return None;
+    };
+    let element = Term::tuple(vec![Term::atom("element"), Term::Int(place as i64 + 1)]);
+    let unique = Term::tuple(vec![Term::atom("unique"), element.clone()]);
+    indexes.iter().find_map(|index| match index.as_tuple() {
+        Some([Term::Atom(name), value]) if *value == element || *value == unique => {
+            Some(LookupBy::Secondary(name.as_str().to_owned()))
+        }
+        _ => None,
+    })
+}

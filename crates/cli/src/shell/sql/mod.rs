@@ -1,0 +1,94 @@
+//! SQL over tables, with the meaning that sqlite3 gives it.
+//!
+//! A line is SQL if it begins with `SELECT ... FROM`, `INSERT INTO`, `UPDATE ... SET` or `DELETE FROM` (`text`). `sqlparser`
+//! reads it; here it becomes, step by step,
+//!
+//! 1. names: the tables and columns that are meant (`scope`), and expressions whose names are known (`translate`, to
+//!    `expression`, on `function` and `aggregate`, on `value` and `number`);
+//! 2. a plan: what of WHERE match specifications can say exactly, so that keys and indexes are used (`scan`, on `guard`),
+//!    tables that are joined by lookups (`join`), and the rest, which is looked at behind these (`select`; `change` for what
+//!    changes a table);
+//! 3. rows (`rows`), shown as they come unless they are grouped or sorted.
+//!
+//! What is not known is refused by name and place before any statement of the line runs (`refuse`).
+
+mod aggregate;
+mod change;
+mod expression;
+mod function;
+mod guard;
+mod join;
+mod number;
+mod refuse;
+mod rows;
+mod scan;
+mod scope;
+mod select;
+mod text;
+mod translate;
+mod value;
+
+use sqlparser::ast::Statement;
+use sqlparser::dialect::SQLiteDialect;
+use sqlparser::parser::Parser;
+
+use self::change::Change;
+use self::select::SelectPlan;
+use super::error::ShellError;
+use super::session::Session;
+pub(crate) use text::{is_open, is_sql};
+
+/// Words that begin statements that are not known, and no command.
+pub(crate) const OTHERS: [&str; 9] = [
+    "alter", "create", "insert", "pragma", "replace", "select", "update", "values", "with",
+];
+
+/// What there is of SQL, for messages.
+pub(crate) const KNOWN: &str = "SELECT ... FROM, INSERT INTO, UPDATE ... SET and DELETE FROM";
+
+/// A statement that is ready to run.
+enum SqlPlan {
+    Select(Box<SelectPlan>),
+    Change(Box<Change>),
+}
+
+/// Runs a line of SQL, one or several statements.
+pub(crate) fn run(session: &mut Session, text: &str) -> Result<(), ShellError> {
+    for plan in plans(session, text)? {
+        match plan {
+            SqlPlan::Select(plan) => rows::show(session, &plan)?,
+            SqlPlan::Change(change) => change.run(session)?,
+        }
+    }
+    Ok(())
+}
+
+/// Says how a line of SQL would be run.
+pub(crate) fn explain(session: &mut Session, text: &str) -> Result<(), ShellError> {
+    for plan in plans(session, text)? {
+        let lines = match plan {
+            SqlPlan::Select(plan) => plan.explain(),
+            SqlPlan::Change(change) => change.explain(),
+        };
+        for line in lines {
+            session.display().line(line)?;
+        }
+    }
+    Ok(())
+}
+
+fn plans(session: &Session, text: &str) -> Result<Vec<SqlPlan>, ShellError> {
+    text::check_depth(text)?;
+    let statements = Parser::parse_sql(&SQLiteDialect {}, text).map_err(refuse::parse_error)?;
+    statements.iter().map(|one| plan(session, one)).collect()
+}
+
+fn plan(session: &Session, statement: &Statement) -> Result<SqlPlan, ShellError> {
+    Ok(match statement {
+        Statement::Query(query) => SqlPlan::Select(Box::new(SelectPlan::new(session, query)?)),
+        Statement::Insert(insert) => SqlPlan::Change(Box::new(Change::insert(session, insert)?)),
+        Statement::Update(update) => SqlPlan::Change(Box::new(Change::update(session, update)?)),
+        Statement::Delete(delete) => SqlPlan::Change(Box::new(Change::delete(session, delete)?)),
+        other => return Err(refuse::statement(other)),
+    })
+}

@@ -1,0 +1,216 @@
+//! Values as SQL knows them, and what they are in a table.
+//!
+//! | in the table | is |
+//! |---|---|
+//! | `undefined`, or an element that an object does not have | NULL |
+//! | integers, floats | numbers; beyond 64 bits an integer is read as a float |
+//! | `true`, `false` | themselves; 1 and 0 where a number is needed |
+//! | other atoms, binaries of UTF-8 | text |
+//! | all else | itself: above all text, in the order of terms |
+//!
+//! The order is sqlite3's: NULL, numbers, text by its bytes, and the rest. Atoms that are no text stand between numbers and
+//! text, as they do above numbers in the order of terms: so a bound of numbers is the same in a match specification.
+
+use std::cmp::Ordering;
+
+use fyris_term::{Float, Term};
+use num_traits::ToPrimitive;
+
+use super::number;
+use crate::shell::error::ShellError;
+
+/// A value of an expression.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum SqlValue {
+    Null,
+    Int(i64),
+    Real(f64),
+    /// An atom.
+    Bool(bool),
+    Text(String),
+    /// A term that SQL has no form for.
+    Other(Term),
+}
+
+use SqlValue::{Bool, Int, Null, Other, Real, Text};
+
+impl SqlValue {
+    /// Returns the value of an element.
+    pub(super) fn of(element: &Term) -> SqlValue {
+        match element {
+            Term::Int(n) => Int(*n),
+            Term::Float(float) => Real(float.get()),
+            Term::Big(n) => Real(n.to_f64().unwrap_or(f64::INFINITY)),
+            Term::Atom(name) => match name.as_str() {
+                "undefined" => Null,
+                "true" => Bool(true),
+                "false" => Bool(false),
+                text => Text(text.to_owned()),
+            },
+            Term::Binary(bytes) => match std::str::from_utf8(bytes) {
+                Ok(text) => Text(text.to_owned()),
+                Err(_) => Other(element.clone()),
+            },
+            other => Other(other.clone()),
+        }
+    }
+
+    /// Returns the term that a table keeps, or that is shown.
+    pub(super) fn into_term(self) -> Result<Term, ShellError> {
+        Ok(match self {
+            Null => Term::atom("undefined"),
+            Int(n) => Term::Int(n),
+            Real(x) => match Float::new(x) {
+                Some(float) => Term::Float(float),
+                None => return Err(ShellError::other("a number beyond what a float can hold")),
+            },
+            Bool(b) => Term::atom(if b { "true" } else { "false" }),
+            Text(text) => Term::binary(text.into_bytes()),
+            Other(term) => term,
+        })
+    }
+
+    /// Returns the terms, in tables, whose value is equal to this one. Numbers are equal as `==` has it.
+    pub(super) fn equals(&self) -> Vec<Term> {
+        match self {
+            Null => vec![],
+            Text(text) => {
+                let atom = fyris_term::Atom::new(text).ok();
+                let atom =
+                    atom.filter(|_| !["undefined", "true", "false"].contains(&text.as_str()));
+                let binary = Term::binary(text.clone().into_bytes());
+                std::iter::once(binary)
+                    .chain(atom.map(Term::Atom))
+                    .collect()
+            }
+            Real(x) if !x.is_finite() => vec![],
+            value => value.clone().into_term().into_iter().collect(),
+        }
+    }
+
+    /// Returns whether it is a number that terms compare with as SQL does.
+    pub(super) fn is_plain_number(&self) -> bool {
+        match self {
+            Int(_) => true,
+            Real(x) => x.abs() < 9.2e18,
+            _ => false,
+        }
+    }
+
+    /// Returns the value of a logical test.
+    pub(super) fn flag(test: Option<bool>) -> SqlValue {
+        test.map_or(Null, |test| Int(i64::from(test)))
+    }
+
+    /// Returns whether it counts as true; nothing for NULL.
+    pub(super) fn truth(&self) -> Option<bool> {
+        match self {
+            Null => None,
+            Int(n) => Some(*n != 0),
+            Bool(b) => Some(*b),
+            other => Some(other.real() != 0.0),
+        }
+    }
+
+    /// Returns the number that arithmetic makes of it: NULL, an integer or a float.
+    pub(super) fn number(&self) -> SqlValue {
+        match self {
+            Bool(b) => Int(i64::from(*b)),
+            Text(text) => number::prefix(text),
+            Other(_) => Int(0),
+            number => number.clone(),
+        }
+    }
+
+    /// Returns it as a float.
+    pub(super) fn real(&self) -> f64 {
+        match self.number() {
+            Int(n) => n as f64,
+            Real(x) => x,
+            _ => 0.0,
+        }
+    }
+
+    /// Returns it as an integer: of a text the digits at its beginning.
+    pub(super) fn int(&self) -> i64 {
+        match self {
+            Text(text) => number::int_prefix(text),
+            other => match other.number() {
+                Int(n) => n,
+                // Saturates.
+                Real(x) => x as i64,
+                _ => 0,
+            },
+        }
+    }
+
+    /// Returns its text; nothing for NULL.
+    pub(super) fn text(&self) -> Option<String> {
+        Some(match self {
+            Null => return None,
+            Int(n) => n.to_string(),
+            Real(x) => number::text(*x),
+            Bool(b) => i64::from(*b).to_string(),
+            Text(text) => text.clone(),
+            Other(term) => term.to_string(),
+        })
+    }
+
+    fn class(&self) -> u8 {
+        match self {
+            Null => 0,
+            Int(_) | Real(_) => 1,
+            Bool(_) => 2,
+            Text(_) => 3,
+            Other(_) => 4,
+        }
+    }
+
+    /// Compares in the order of sorting.
+    pub(super) fn order(&self, other: &SqlValue) -> Ordering {
+        match (self, other) {
+            (Int(a), Int(b)) => a.cmp(b),
+            (Real(a), Real(b)) => a.partial_cmp(b).unwrap_or(Ordering::Equal),
+            (Int(a), Real(b)) => number::compare(*a, *b),
+            (Real(a), Int(b)) => number::compare(*b, *a).reverse(),
+            (Bool(a), Bool(b)) => a.cmp(b),
+            (Text(a), Text(b)) => a.as_bytes().cmp(b.as_bytes()),
+            (Other(a), Other(b)) => a.cmp_order(b),
+            (a, b) => a.class().cmp(&b.class()),
+        }
+    }
+
+    /// Compares as `=` and `<` do: nothing where one is NULL.
+    pub(super) fn compare(&self, other: &SqlValue) -> Option<Ordering> {
+        match (self, other) {
+            (Null, _) | (_, Null) => None,
+            (a, b) => Some(a.order(b)),
+        }
+    }
+}
+
+/// Values that are the same if they are equal in the order of sorting: of a group, of a row.
+#[derive(Clone, Debug)]
+pub(super) struct SqlKey(pub(super) Vec<SqlValue>);
+
+impl Ord for SqlKey {
+    fn cmp(&self, other: &SqlKey) -> Ordering {
+        let orders = self.0.iter().zip(&other.0).map(|(a, b)| a.order(b));
+        let mut different = orders.filter(|order| order.is_ne());
+        different.next().unwrap_or(Ordering::Equal)
+    }
+}
+
+impl PartialOrd for SqlKey {
+    fn partial_cmp(&self, other: &SqlKey) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for SqlKey {
+    fn eq(&self, other: &SqlKey) -> bool {
+        self.cmp(other).is_eq()
+    }
+}
+
+impl Eq for SqlKey {}
