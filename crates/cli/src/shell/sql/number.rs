@@ -161,17 +161,22 @@ fn is_space(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\n' | '\u{b}' | '\u{c}' | '\r')
 }
 
-/// Rounds to a number of digits behind the point, halves away from zero, of a number of 16 digits.
+/// Rounds to a number of digits behind the point, halves away from zero. As in sqlite3 what is nearly a half is one, since
+/// 0.475 is a little less as a float.
 pub(super) fn round(real: f64, digits: usize) -> f64 {
     // Beyond 2^52 there are no fractions.
     if real == 0.0 || real.abs() > 4_503_599_627_370_496.0 || !real.is_finite() {
         return real;
     }
-    let (known, exponent) = decimal(real, 16);
-    let kept = exponent + 1 + digits as i32;
-    if kept >= 16 {
-        return real;
+    if digits == 0 {
+        return (real.abs() + 0.5).trunc().copysign(real);
     }
+    let nearly = match digits as f64 + real.abs().log2().floor() / 3.0 < 15.0 {
+        true => real.abs() * 3e-16,
+        false => 0.0,
+    };
+    let (known, exponent) = decimal(real.abs() + nearly, EXACT);
+    let kept = exponent + 1 + digits as i32;
     // Nothing is kept of what lies below the last digit; it may become that digit.
     let zeros = usize::try_from(-kept).unwrap_or(0);
     let known = "0".repeat(zeros) + &known;
