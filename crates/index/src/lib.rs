@@ -44,6 +44,7 @@ pub use figures::{Figure, Figures};
 pub use fyris_sync::reclaim;
 pub use hash::HashIndex;
 pub use inline::InlineMap;
+pub use key::TotalFloat;
 #[cfg(feature = "libraries")]
 pub use library::LibraryIndex;
 pub use map::{BytesMap, ConcurrentMap, CopyMap};

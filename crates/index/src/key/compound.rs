@@ -3,17 +3,11 @@
 use std::cmp::{Ordering, Reverse};
 use std::path::{Component, Path, PathBuf};
 
-use super::{KeySep, Separator, TreeKey};
+use super::{KeySep, TreeKey};
 
 /// A key whose key prefix is `$key_prefix`, whose separators are keys.
 macro_rules! compound {
     ([$($generic:tt)*] $key:ty, |$this:ident| $key_prefix:expr) => {
-        impl<$($generic)*> Separator for KeySep<$key> {
-            fn key_prefix(&self, _: usize) -> u64 {
-                TreeKey::key_prefix(&*self.0, 0)
-            }
-        }
-
         impl<$($generic)*> TreeKey for $key {
             type Sep = KeySep<Self>;
             #[inline]
@@ -22,10 +16,49 @@ macro_rules! compound {
                 $key_prefix
             }
             fn separate(_: &Self, high: &Self) -> Self::Sep {
-                KeySep(Box::new(high.clone()))
+                KeySep::of(high.clone())
             }
             fn cmp_sep(&self, sep: &Self::Sep) -> Ordering {
-                self.cmp(&sep.0)
+                self.cmp(sep.key())
+            }
+        }
+    };
+}
+
+/// Makes a struct of the caller's a [`TreeKey`](crate::key::TreeKey), by the field that its order compares first,
+/// which is one: the key prefixes are those of that field, and where they do not decide keys are compared as wholes.
+///
+/// The struct is `Ord`, `Clone`, `Send` and `Sync`. If its order does not begin with the field, the tree loses keys.
+///
+/// ```
+/// use fyris_index::{ConcurrentTree, struct_key};
+///
+/// #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+/// struct Visit {
+///     city: String, // compared first
+///     year: u16,
+/// }
+/// struct_key!(Visit, city);
+///
+/// let visit = |city: &str, year| Visit { city: city.to_owned(), year };
+/// let visits = ConcurrentTree::from([(visit("Uppsala", 2014), "B"), (visit("Bergen", 2013), "A")]);
+/// let pinned = visits.pin();
+/// assert_eq!(pinned.range(visit("C", 0)..).next(), Some((&visit("Uppsala", 2014), &"B")));
+/// ```
+#[macro_export]
+macro_rules! struct_key {
+    ($type:ty, $first:tt) => {
+        impl $crate::key::TreeKey for $type {
+            type Sep = $crate::key::KeySep<Self>;
+            #[inline]
+            fn key_prefix(&self, _: usize) -> u64 {
+                $crate::key::TreeKey::key_prefix(&self.$first, 0)
+            }
+            fn separate(_: &Self, high: &Self) -> Self::Sep {
+                $crate::key::KeySep::of(::core::clone::Clone::clone(high))
+            }
+            fn cmp_sep(&self, sep: &Self::Sep) -> ::core::cmp::Ordering {
+                ::core::cmp::Ord::cmp(self, sep.key())
             }
         }
     };
@@ -78,25 +111,7 @@ elements!(
 
 impl<T: ArrayElement, const N: usize> ArrayElement for [T; N] {}
 
-impl<T: TreeKey + Clone + Send + Sync + 'static> Separator for KeySep<Reverse<T>> {
-    fn key_prefix(&self, _: usize) -> u64 {
-        TreeKey::key_prefix(&*self.0, 0)
-    }
-}
-
-impl<T: TreeKey + Clone + Send + Sync + 'static> TreeKey for Reverse<T> {
-    type Sep = KeySep<Self>;
-    #[inline]
-    fn key_prefix(&self, _: usize) -> u64 {
-        !self.0.key_prefix(0)
-    }
-    fn separate(_: &Self, high: &Self) -> Self::Sep {
-        KeySep(Box::new(high.clone()))
-    }
-    fn cmp_sep(&self, sep: &Self::Sep) -> Ordering {
-        self.cmp(&sep.0)
-    }
-}
+compound!([T: TreeKey + Clone + Send + Sync + 'static] Reverse<T>, |key| !key.0.key_prefix(0));
 
 /// Returns the beginning of a path in the order of paths, which is the order of their components: each a byte for its
 /// kind, then its name, in which a zero is followed by 255, then two zeros.
@@ -131,12 +146,6 @@ fn path_key_prefix(path: &Path) -> u64 {
     key_prefix
 }
 
-impl Separator for KeySep<PathBuf> {
-    fn key_prefix(&self, _: usize) -> u64 {
-        path_key_prefix(&self.0)
-    }
-}
-
 macro_rules! paths {
     ($($t:ty),*) => {$(
         impl TreeKey for $t {
@@ -145,10 +154,10 @@ macro_rules! paths {
                 path_key_prefix(self)
             }
             fn separate(_: &Self, high: &Self) -> Self::Sep {
-                KeySep(Box::new(high.to_path_buf()))
+                KeySep::of(high.to_path_buf())
             }
             fn cmp_sep(&self, sep: &Self::Sep) -> Ordering {
-                Path::cmp(self, &sep.0)
+                Path::cmp(self, sep.key())
             }
         }
     )*};

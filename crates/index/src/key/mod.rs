@@ -14,6 +14,7 @@
 
 use std::cmp::Ordering;
 use std::ffi::{OsStr, OsString};
+use std::hash::{Hash, Hasher};
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::ptr::NonNull;
 use std::sync::Arc;
@@ -57,6 +58,12 @@ pub trait Separator: Ord + Send + Sync + 'static {
 /// high)` is a separator `s` with `low < s <= high`; separators order as keys do. If a key
 /// [is exact](TreeKey::is_exact) behind `skip` bytes, no separator that shares these bytes and the key prefix behind
 /// them is above the key. A wrong implementation makes the tree lose keys, and does nothing worse.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no key of an ordered tree",
+    label = "no `TreeKey`",
+    note = "a struct becomes one by `fyris_index::struct_key!(Type, first_field)`, a type whose order is that of its bytes by \
+            `ByteKey`, floats in total order are `TotalFloat`, and `Opaque(key)` is one for every type that is `Ord`"
+)]
 pub trait TreeKey: Ord {
     /// True when the key prefix is the whole key. Separators are key prefixes then, and nothing else is asked.
     const EXACT: bool = false;
@@ -141,7 +148,54 @@ exact! {
     Ipv4Addr: |k: Ipv4Addr| u64::from(k.to_bits()), |h| Ipv4Addr::from_bits(h as u32);
     SocketAddrV4: |k: SocketAddrV4| u64::from(k.ip().to_bits()) << 16 | u64::from(k.port()),
         |h| SocketAddrV4::new(Ipv4Addr::from_bits((h >> 16) as u32), h as u16);
+    TotalFloat: TotalFloat::to_ordered, TotalFloat::from_ordered;
     char: u64::from, |h| char::from_u32(h as u32).unwrap_or_default();
+}
+
+/// A float as a key, in the total order of [`f64::total_cmp`]: `-0.0` is below `0.0`, and each NaN is equal to itself.
+///
+/// ```
+/// use fyris_index::{CopyTree, TotalFloat};
+///
+/// let heights = CopyTree::from([(TotalFloat(1.91), 1), (TotalFloat(-0.5), 2), (TotalFloat(f64::INFINITY), 3)]);
+/// assert_eq!(heights.pin().range(TotalFloat(0.0)..).next().map(|(height, _)| height.0), Some(1.91));
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TotalFloat(pub f64);
+
+impl TotalFloat {
+    /// Returns a number in the order of floats: of negative ones all bits are turned round, of others the sign.
+    fn to_ordered(self) -> u64 {
+        let bits = self.0.to_bits();
+        bits ^ (((bits as i64) >> 63) as u64 | FLIP)
+    }
+
+    fn from_ordered(ordered: u64) -> TotalFloat {
+        let turned = if ordered & FLIP == 0 { u64::MAX } else { FLIP };
+        TotalFloat(f64::from_bits(ordered ^ turned))
+    }
+}
+
+impl PartialEq for TotalFloat {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.to_bits() == other.0.to_bits()
+    }
+}
+impl Eq for TotalFloat {}
+impl PartialOrd for TotalFloat {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for TotalFloat {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.total_cmp(&other.0)
+    }
+}
+impl Hash for TotalFloat {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.0.to_bits().hash(state);
+    }
 }
 
 /// A key whose order is the order of some bytes.
@@ -365,9 +419,21 @@ pub struct Opaque<T>(pub T);
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct KeySep<K>(Box<K>);
 
-impl<T: Ord + Clone + Send + Sync + 'static> Separator for KeySep<Opaque<T>> {
+impl<K> KeySep<K> {
+    /// Returns the separator that is this key.
+    pub fn of(key: K) -> Self {
+        Self(Box::new(key))
+    }
+
+    /// Returns the key.
+    pub fn key(&self) -> &K {
+        &self.0
+    }
+}
+
+impl<K: TreeKey + Send + Sync + 'static> Separator for KeySep<K> {
     fn key_prefix(&self, _: usize) -> u64 {
-        0
+        TreeKey::key_prefix(self.key(), 0)
     }
 }
 
@@ -377,16 +443,41 @@ impl<T: Ord + Clone + Send + Sync + 'static> TreeKey for Opaque<T> {
         0
     }
     fn separate(_: &Self, high: &Self) -> Self::Sep {
-        KeySep(Box::new(high.clone()))
+        KeySep::of(high.clone())
     }
     fn cmp_sep(&self, sep: &Self::Sep) -> Ordering {
-        self.cmp(&sep.0)
+        self.cmp(sep.key())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn floats_are_in_total_order() {
+        let nan = f64::NAN;
+        let up = [
+            0.0,
+            f64::MIN_POSITIVE / 2.0,
+            f64::MIN_POSITIVE,
+            1.0,
+            1.0 + f64::EPSILON,
+            f64::MAX,
+            f64::INFINITY,
+            nan,
+        ];
+        let down = up.iter().rev().map(|float| -float);
+        let all: Vec<_> = down.chain(up).map(TotalFloat).collect();
+        assert!(all.is_sorted_by(|a, b| a < b));
+        assert!(all.is_sorted_by(|a, b| TreeKey::key_prefix(a, 0) < TreeKey::key_prefix(b, 0)));
+        for float in all {
+            assert_eq!(
+                TotalFloat::from_key_prefix(TreeKey::key_prefix(&float, 0)),
+                float
+            );
+        }
+    }
 
     #[test]
     fn heads_are_bytes_and_zeros() {

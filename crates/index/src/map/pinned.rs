@@ -184,6 +184,14 @@ where
         /// ```
         given get_or_insert_with(; make: impl FnOnce() -> V) -> &'g V;
 
+        /// As `get_or_insert_with`, with a closure that sees the key: [`Map::get_or_insert_with_key`].
+        ///
+        /// ```
+        /// let lengths = fyris_index::ConcurrentMap::new();
+        /// assert_eq!(lengths.pin().get_or_insert_with_key("key", |key| key.len()), &3);
+        /// ```
+        given get_or_insert_with_key(; make: impl FnOnce(&K) -> V) -> &'g V;
+
         /// Replaces a key's value by one made of it; returns the new value, `None` if the key is absent:
         /// [`Map::update`].
         ///
@@ -250,5 +258,29 @@ where
         /// assert!(map.is_empty());
         /// ```
         pinned clear();
+    }
+
+    /// As `get_or_insert_with_key`, with a closure that may fail; nothing is put in then:
+    /// [`Map::get_or_try_insert_with_key`].
+    ///
+    /// ```
+    /// let numbers = fyris_index::ConcurrentMap::new();
+    /// let pinned = numbers.pin();
+    /// let number = |text: &'static str| pinned.get_or_try_insert_with_key(text, |text| text.parse::<u32>());
+    /// assert!(number("7") == Ok(&7) && number("seven").is_err());
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// That of the closure.
+    pub fn get_or_try_insert_with_key<G, E>(
+        &self,
+        key: G,
+        make: impl FnOnce(&K) -> Result<V, E>,
+    ) -> Result<&V, E>
+    where
+        S: MakeEntry<G, K, V>,
+    {
+        self.map.get_or_try_insert_with_key(key, &self.guard, make)
     }
 }

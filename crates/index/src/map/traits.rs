@@ -77,6 +77,19 @@ where
     }
 }
 
+/// What is replaced is freed when the view goes.
+impl<G, K, V, S, H> Extend<(G, V)> for PinnedMap<'_, K, V, S, H>
+where
+    K: Hash + Eq + ?Sized,
+    S: MakeEntry<G, K, V>,
+    H: BuildHasher,
+{
+    fn extend<T: IntoIterator<Item = (G, V)>>(&mut self, pairs: T) {
+        let pairs = pairs.into_iter();
+        pairs.for_each(|(key, value)| _ = self.insert(key, value));
+    }
+}
+
 impl<G, K, V, S, H> FromIterator<(G, V)> for Map<K, V, S, H>
 where
     K: Hash + Eq + ?Sized,

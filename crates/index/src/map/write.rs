@@ -1,6 +1,7 @@
 //! Changing a map.
 
 use std::borrow::Borrow;
+use std::convert::Infallible;
 use std::hash::{BuildHasher, Hash};
 
 use fyris_sync::reclaim::Guard;
@@ -188,12 +189,69 @@ where
     where
         S: MakeEntry<G, K, V>,
     {
+        self.get_or_insert_with_key(key, pin, |_| make())
+    }
+
+    /// As [`Map::get_or_insert_with`], with a closure that sees the key.
+    ///
+    /// ```
+    /// let lengths = fyris_index::ConcurrentMap::new();
+    /// assert_eq!(lengths.pin().get_or_insert_with_key("key", |key| key.len()), &3);
+    /// ```
+    pub fn get_or_insert_with_key<'g, G>(
+        &'g self,
+        key: G,
+        pin: &'g impl Guard,
+        make: impl FnOnce(&K) -> V,
+    ) -> &'g V
+    where
+        S: MakeEntry<G, K, V>,
+    {
+        let Ok(value) =
+            self.get_or_try_insert_with_key(key, pin, |key| Ok::<V, Infallible>(make(key)));
+        value
+    }
+
+    /// As [`Map::get_or_insert_with_key`], with a closure that may fail: its error is returned, and nothing is put in.
+    ///
+    /// Several threads may each make a value of one key, of which one is put in. Where it is to be made once, let the
+    /// value be a cell:
+    ///
+    /// ```
+    /// use std::num::ParseIntError;
+    /// use std::sync::{Arc, OnceLock};
+    ///
+    /// let numbers = fyris_index::ConcurrentMap::new();
+    /// let pinned = numbers.pin();
+    /// let number = |text: &'static str| pinned.get_or_try_insert_with_key(text, |text| text.parse::<u32>());
+    /// assert_eq!(number("7"), Ok(&7));
+    /// assert!(number("seven").is_err());
+    /// assert_eq!(pinned.len(), 1);
+    ///
+    /// let cells = fyris_index::ConcurrentMap::new();
+    /// let cell = cells.pin().get_or_insert_with("slow", || Arc::new(OnceLock::new())).clone();
+    /// assert_eq!(cell.get_or_init(|| 42), &42); // others wait for this one
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// That of the closure.
+    pub fn get_or_try_insert_with_key<'g, G, E>(
+        &'g self,
+        key: G,
+        pin: &'g impl Guard,
+        make: impl FnOnce(&K) -> Result<V, E>,
+    ) -> Result<&'g V, E>
+    where
+        S: MakeEntry<G, K, V>,
+    {
         let hash = self.index.hash_of(S::key(&key));
         if let Some(entry) = self.index.find(hash, |e| e.key() == S::key(&key)) {
             // SAFETY: as in `compute`.
-            return unsafe { S::value(entry) };
+            return Ok(unsafe { S::value(entry) });
         }
-        let (made, rest) = S::make(key, make());
+        let value = make(S::key(&key))?;
+        let (made, rest) = S::make(key, value);
         let put = |old: Option<S::Entry>| match old {
             Some(old) => (Action::Keep, old),
             None => (Action::Put(made), made),
@@ -208,7 +266,7 @@ where
             drop(unsafe { S::into_parts(made, rest) });
         }
         // SAFETY: `present` was in the map under the pin (RECLAIM).
-        unsafe { S::value(present) }
+        Ok(unsafe { S::value(present) })
     }
 
     /// Replaces a key's value by one made of it; returns the new value, `None` if the key is absent. O(1) without the

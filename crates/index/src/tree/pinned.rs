@@ -147,6 +147,14 @@ impl<'m, K: TreeKey + ?Sized, V, S: Storage<K, V>> PinnedTree<'m, K, V, S> {
         /// ```
         given get_or_insert_with(; make: impl FnOnce() -> V) -> &'g V;
 
+        /// As `get_or_insert_with`, with a closure that sees the key: [`TreeMap::get_or_insert_with_key`].
+        ///
+        /// ```
+        /// let lengths = fyris_index::ConcurrentTree::new();
+        /// assert_eq!(lengths.pin().get_or_insert_with_key("key", |key| key.len()), &3);
+        /// ```
+        given get_or_insert_with_key(; make: impl FnOnce(&K) -> V) -> &'g V;
+
         /// Replaces a key's value by one made of it; returns the new value, `None` if the key is absent:
         /// [`TreeMap::update`].
         ///
@@ -289,5 +297,29 @@ impl<'m, K: TreeKey + ?Sized, V, S: Storage<K, V>> PinnedTree<'m, K, V, S> {
         /// assert!(fyris_index::ConcurrentTree::<u32, u32>::new().pin().is_empty());
         /// ```
         unpinned is_empty() -> bool;
+    }
+
+    /// As `get_or_insert_with_key`, with a closure that may fail; nothing is put in then:
+    /// [`TreeMap::get_or_try_insert_with_key`].
+    ///
+    /// ```
+    /// let numbers = fyris_index::ConcurrentTree::new();
+    /// let pinned = numbers.pin();
+    /// let number = |text: &'static str| pinned.get_or_try_insert_with_key(text, |text| text.parse::<u32>());
+    /// assert!(number("7") == Ok(&7) && number("seven").is_err());
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// That of the closure.
+    pub fn get_or_try_insert_with_key<G, E>(
+        &self,
+        key: G,
+        make: impl FnOnce(&K) -> Result<V, E>,
+    ) -> Result<&V, E>
+    where
+        S: MakeItem<G, K, V>,
+    {
+        self.tree.get_or_try_insert_with_key(key, &self.guard, make)
     }
 }

@@ -73,6 +73,18 @@ where
     }
 }
 
+/// What is replaced is freed when the view goes.
+impl<G, K, V, S> Extend<(G, V)> for PinnedTree<'_, K, V, S>
+where
+    K: TreeKey + ?Sized,
+    S: MakeItem<G, K, V>,
+{
+    fn extend<T: IntoIterator<Item = (G, V)>>(&mut self, pairs: T) {
+        let pairs = pairs.into_iter();
+        pairs.for_each(|(key, value)| _ = self.insert(key, value));
+    }
+}
+
 impl<G, K, V, S> FromIterator<(G, V)> for TreeMap<K, V, S>
 where
     K: TreeKey + ?Sized,

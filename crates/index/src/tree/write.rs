@@ -1,6 +1,7 @@
 //! Changing a tree.
 
 use std::borrow::Borrow;
+use std::convert::Infallible;
 
 use fyris_sync::reclaim::Guard;
 
@@ -209,15 +210,73 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
         &'g self,
         key: G,
         pin: &'g impl Guard,
-        f: impl FnOnce() -> V,
+        make: impl FnOnce() -> V,
     ) -> &'g V
     where
         S: MakeItem<G, K, V>,
     {
+        self.get_or_insert_with_key(key, pin, |_| make())
+    }
+
+    /// As [`TreeMap::get_or_insert_with`], with a closure that sees the key.
+    ///
+    /// ```
+    /// let lengths = fyris_index::ConcurrentTree::new();
+    /// assert_eq!(lengths.pin().get_or_insert_with_key("key", |key| key.len()), &3);
+    /// ```
+    pub fn get_or_insert_with_key<'g, G>(
+        &'g self,
+        key: G,
+        pin: &'g impl Guard,
+        make: impl FnOnce(&K) -> V,
+    ) -> &'g V
+    where
+        S: MakeItem<G, K, V>,
+    {
+        let Ok(value) =
+            self.get_or_try_insert_with_key(key, pin, |key| Ok::<V, Infallible>(make(key)));
+        value
+    }
+
+    /// As [`TreeMap::get_or_insert_with_key`], with a closure that may fail: its error is returned, and nothing is put
+    /// in.
+    ///
+    /// Several threads may each make a value of one key, of which one is put in. Where it is to be made once, let the
+    /// value be a cell:
+    ///
+    /// ```
+    /// use std::num::ParseIntError;
+    /// use std::sync::{Arc, OnceLock};
+    ///
+    /// let numbers = fyris_index::ConcurrentTree::new();
+    /// let pinned = numbers.pin();
+    /// let number = |text: &'static str| pinned.get_or_try_insert_with_key(text, |text| text.parse::<u32>());
+    /// assert_eq!(number("7"), Ok(&7));
+    /// assert!(number("seven").is_err());
+    /// assert_eq!(pinned.len(), 1);
+    ///
+    /// let cells = fyris_index::ConcurrentTree::new();
+    /// let cell = cells.pin().get_or_insert_with("slow", || Arc::new(OnceLock::new())).clone();
+    /// assert_eq!(cell.get_or_init(|| 42), &42); // others wait for this one
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// That of the closure.
+    pub fn get_or_try_insert_with_key<'g, G, E>(
+        &'g self,
+        key: G,
+        pin: &'g impl Guard,
+        make: impl FnOnce(&K) -> Result<V, E>,
+    ) -> Result<&'g V, E>
+    where
+        S: MakeItem<G, K, V>,
+    {
         if let Some((_, item)) = self.tree.find(&ByKey(S::given(&key)), pin) {
-            return S::value(item);
+            return Ok(S::value(item));
         }
-        let (name, item) = S::make(key, f());
+        let value = make(S::given(&key))?;
+        let (name, item) = S::make(key, value);
         let put = |old: Option<&'g S::Item>| match old {
             Some(_) => (Action::Keep, old),
             None => (Action::Put(item), None),
@@ -226,12 +285,12 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
         let (old, now) = self.tree.upsert_in_place(S::named(&name), pin, put);
         made.defuse();
         if let Some(now) = now {
-            return S::value(now);
+            return Ok(S::value(now));
         }
         // SAFETY: made above, and the tree did not take it.
         drop(unsafe { S::into_parts(name, item) });
         match old {
-            Some(old) => S::value(old),
+            Some(old) => Ok(S::value(old)),
             None => unreachable!("nothing there, and nothing put"),
         }
     }
