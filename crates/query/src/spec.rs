@@ -1,6 +1,7 @@
 //! [`MatchSpec`]: the door to compiling, planning and running.
 
 use std::fmt;
+use std::str::FromStr;
 use std::sync::Arc;
 
 use fyris_term::Term;
@@ -35,6 +36,26 @@ use crate::syntax::atoms::known;
 #[derive(Clone)]
 pub struct MatchSpec {
     pub(crate) program: Arc<Program>,
+}
+
+/// Compiles a specification in Erlang's syntax, as [`MatchSpec::new`] does.
+///
+/// ```
+/// use fyris_query::{Machine, MatchSpec, SpecError};
+/// use fyris_term::term;
+///
+/// let adults: MatchSpec = "[{{'$1', '$2'}, [{'>=', '$2', 18}], ['$1']}]".parse()?;
+/// assert_eq!(adults.run_term(&term!({"Ada", 36}), &Machine::default()), Some(term!("Ada")));
+/// assert!(matches!("[{'$1', ".parse::<MatchSpec>(), Err(SpecError::Text(_))));
+/// # Ok::<(), SpecError>(())
+/// ```
+impl FromStr for MatchSpec {
+    type Err = SpecError;
+
+    fn from_str(text: &str) -> Result<MatchSpec, SpecError> {
+        let spec = Term::parse(text).map_err(|error| SpecError::Text(Box::new(error)))?;
+        MatchSpec::of(spec)
+    }
 }
 
 /// The results that a match pattern asks for.

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use fyris_term::Term;
+use fyris_term::text::ParseError;
 
 /// The reason why a match specification is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -11,6 +12,9 @@ pub enum SpecError {
     /// It has problems: all of them, in reading order; at least one.
     #[error("bad match specification: {}", Lines(.0))]
     Bad(Vec<Problem>),
+    /// It was given as text, which is no term. In a box: errors of the store carry this one, and are to be small.
+    #[error("no match specification: {0}")]
+    Text(Box<ParseError>),
 }
 
 impl SpecError {
@@ -18,6 +22,7 @@ impl SpecError {
     pub fn texts(&self) -> Vec<String> {
         match self {
             SpecError::Bad(problems) => problems.iter().map(Problem::to_string).collect(),
+            SpecError::Text(error) => vec![error.to_string()],
         }
     }
 }

@@ -89,7 +89,7 @@ macro_rules! functions {
             $($variant,)*
         }
 
-        /// Every function: its name and its number of arguments.
+        /// Every function: its name and its number of arguments. OTP has no `map_put` and `map_remove`.
         const FUNCTIONS: &[(&str, usize, Function)] = &[$(($name, $arity, Function::$variant),)*];
     };
 }
@@ -134,6 +134,8 @@ functions! {
     ByteSize "byte_size" 1,
     MapSize "map_size" 1,
     MapGet "map_get" 2,
+    MapPut "map_put" 3,
+    MapRemove "map_remove" 2,
     BinaryPart "binary_part" 2,
     BinaryPartOf "binary_part" 3,
     Plus "+" 1,

@@ -89,6 +89,9 @@ fn binary<'a>(
         Function::Element => element(eval, &a, &b),
         Function::MapGet => map_get(eval, &a, &b),
         Function::IsMapKey => is_map_key(eval, &a, &b).map(truth),
+        Function::MapRemove => {
+            changed_map(eval, &b, |map| drop(map.remove(&eval.context.borrowed(&a))))
+        }
         Function::IsFunOfArity => is_fun_of(eval, &a, &b).map(truth),
         Function::BinaryPart => {
             let part = eval.context.borrowed(&b);
@@ -141,6 +144,10 @@ fn ternary<'a>(
 ) -> Option<Value<'a>> {
     match function {
         Function::IsRecord => is_record(eval, a, b, c).map(truth),
+        Function::MapPut => changed_map(eval, c, |map| {
+            let (key, value) = (eval.context.borrowed(a), eval.context.borrowed(b));
+            map.insert(key.into_owned(), value.into_owned());
+        }),
         Function::BinaryPartOf => {
             let (start, len) = (int(eval, b)?, int(eval, c)?);
             binary_part(eval, a, start, len)
@@ -297,6 +304,18 @@ fn map_get<'a>(eval: &Eval<'_, 'a>, key: &Value<'a>, map: &Value<'a>) -> Option<
     }
     let key = eval.context.borrowed(key);
     part(eval, map, |term| term.as_map()?.get(&key))
+}
+
+/// Returns a changed copy of a map.
+fn changed_map<'a>(
+    eval: &Eval<'_, 'a>,
+    map: &Value<'a>,
+    change: impl FnOnce(&mut Map),
+) -> Option<Value<'a>> {
+    let map = eval.context.borrowed(map);
+    let mut copy = map.as_map()?.clone();
+    change(&mut copy);
+    Some(Value::Owned(Term::Map(copy)))
 }
 
 /// Finds the value of a key in a stored map: compares the keys up to it, and reads nothing else.
