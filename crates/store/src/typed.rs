@@ -339,7 +339,7 @@ where
             let old = seen.map(|seen| value_of(&newest(seen, 1))).transpose()?;
             let (new, result) = f(old)?;
             let record = new.map(|value| record_of(&[key, &value][..], 1));
-            Ok((record.transpose()?, result))
+            Ok((record.transpose()?.into(), result))
         })
     }
 

@@ -703,3 +703,68 @@ fn of_many_objects_of_a_key_those_that_begin_as_the_head_says_are_visited() {
         assert_eq!(table.len(), all.len() - 200);
     }
 }
+
+/// What is taken or replaced and what is returned are the same objects, in the order of a select.
+#[test]
+fn changes_that_return_what_they_changed() {
+    for kind in KINDS {
+        let owner = owner();
+        let table = filled(&owner, kind, 3000);
+        let threes = spec("[{{'$1', 3, '_'}, [], ['$1']}, {{'$1', 2}, [], ['$_']}]");
+        let (before, all) = (table.select(&threes).unwrap(), table.len());
+        let taken = table.select_take(&threes).unwrap();
+        assert_eq!(taken, before, "{kind:?}");
+        assert_eq!(
+            (table.len(), table.select(&threes).unwrap()),
+            (all - taken.len(), vec![])
+        );
+        assert!(table.select_take(&threes).unwrap().is_empty());
+        let more = spec("[{{'$1', '$2'}, [{'<', '$2', 2}], [{{'$1', {'+', '$2', 10}}}]}]");
+        if kind == TableType::Bag {
+            let refused = table.select_replace_returning(&more);
+            assert!(matches!(refused, Err(Error::WrongType { .. })));
+        } else {
+            let new = table.select(&more).unwrap();
+            assert_eq!(
+                table.select_replace_returning(&more).unwrap(),
+                new,
+                "{kind:?}"
+            );
+            let found = table
+                .select(&spec("[{{'_', '$1'}, [{'>=', '$1', 10}], ['$_']}]"))
+                .unwrap();
+            assert_eq!(found, new);
+        }
+        let rest = table.tab2list().unwrap();
+        let everything = spec("[{'_', [], [true]}]");
+        assert_eq!(table.select_take(&everything).unwrap().len(), rest.len());
+        assert!(table.is_empty());
+    }
+}
+
+/// Of takers at once each object goes to one.
+#[test]
+fn of_several_takers_each_object_goes_to_one() {
+    const OBJECTS: i64 = 2000;
+    for kind in KINDS {
+        let owner = owner();
+        let table = owner.new_table("t", &Options::new(kind).public()).unwrap();
+        table
+            .insert_many((0..OBJECTS).map(|n| tuple([int(n % 500), int(n)])))
+            .unwrap();
+        let there = table.len();
+        let take = spec("[{{'_', '$1'}, [], ['$1']}]");
+        let mut taken: Vec<Term> = std::thread::scope(|scope| {
+            let takers: Vec<_> = (0..3)
+                .map(|_| scope.spawn(|| table.select_take(&take).unwrap()))
+                .collect();
+            takers
+                .into_iter()
+                .flat_map(|taker| taker.join().unwrap())
+                .collect()
+        });
+        taken.sort_by(Term::cmp_exact);
+        taken.dedup();
+        assert_eq!((taken.len(), table.len()), (there, 0), "{kind:?}");
+    }
+}

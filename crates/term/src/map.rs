@@ -48,6 +48,11 @@ impl Map {
         self.find(key).ok().map(|at| &self.pairs[at].1)
     }
 
+    /// Returns the value of `key` (`=:=`), to be changed.
+    pub fn get_mut(&mut self, key: &Term) -> Option<&mut Term> {
+        self.find(key).ok().map(|at| &mut self.pairs[at].1)
+    }
+
     /// Returns whether there is such a key (`=:=`).
     pub fn contains_key(&self, key: &Term) -> bool {
         self.find(key).is_ok()

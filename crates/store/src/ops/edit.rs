@@ -48,18 +48,18 @@ where
         }
     }
 
-    /// Deletes a found object, or what has taken its place, if it is `doomed` (as the found one was). One object a
-    /// key.
+    /// Deletes a found object, or what has taken its place, if it is `doomed` (as the found one was); returns what it
+    /// deleted. One object a key.
     pub(crate) fn delete_found(
         &self,
         found: RecordPtr,
         doomed: impl Fn(RecordPtr) -> bool,
         writer: &Writer<'_>,
-    ) -> bool {
+    ) -> Option<RecordPtr> {
         let mut seen = Content::one(found);
         loop {
             if self.remove_if(self.key_of(found), Some(seen), writer) {
-                return true;
+                return Some(seen.newest());
             }
             match self.seen_by(self.key_of(found), writer) {
                 Some(now)
@@ -67,39 +67,39 @@ where
                 {
                     seen = now;
                 }
-                _ => return false,
+                _ => return None,
             }
         }
     }
 
     /// Puts what `replacement` makes of a found object, or of what has taken its place, where that is; `None` leaves
-    /// it. One object a key.
+    /// it. Returns what it replaced. One object a key.
     pub(crate) fn replace_found(
         &self,
         found: RecordPtr,
         replacement: impl Fn(RecordPtr) -> Result<Option<NewRecord>>,
         writer: &Writer<'_>,
-    ) -> Result<bool> {
+    ) -> Result<Option<RecordPtr>> {
         let mut seen = Content::one(found);
         loop {
             let Some(new) = replacement(seen.newest())? else {
-                return Ok(false);
+                return Ok(None);
             };
             if self.put_if(new, Some(seen), writer) {
-                return Ok(true);
+                return Ok(Some(seen.newest()));
             }
             match self.seen_by(self.key_of(found), writer) {
                 Some(now) if !cfg!(fyris_mutant = "query_no_second_look") => seen = now,
-                _ => return Ok(false),
+                _ => return Ok(None),
             }
         }
     }
 
-    /// Deletes those of the objects of one key that are still there; how many. For the bags. O(n log n) in the
+    /// Deletes those of the objects of one key that are still there; returns them. For the bags. O(n log n) in the
     /// objects of the key; for one object O(log² n).
-    pub(crate) fn delete_these(&self, these: &[RecordPtr], writer: &Writer<'_>) -> usize {
+    pub(crate) fn delete_these(&self, these: &[RecordPtr], writer: &Writer<'_>) -> ChangedObjects {
         let Some(&first) = these.first() else {
-            return 0;
+            return ChangedObjects::new();
         };
         let mut words: SmallVec<[u64; 8]> = these.iter().map(|record| record.bits()).collect();
         words.sort_unstable();
@@ -115,15 +115,14 @@ where
         self.remove_objects(self.key_of(first), find, writer)
     }
 
-    /// Deletes the objects of a key that are doomed, of those with fingerprints in a range, and returns their number.
-    /// `None`, and none is deleted, if more than 64 would have to be judged with the slot protected. For the bags.
+    /// Deletes the objects of a key that are doomed, of those with fingerprints in a range, and returns them. `None`, and none is deleted, if more than 64 would have to be judged with the slot protected. For the bags.
     pub(crate) fn delete_alike(
         &self,
         key: &K::Key,
         fingerprints: &Fingerprints,
         doomed: impl Fn(RecordPtr) -> bool,
         writer: &Writer<'_>,
-    ) -> Option<usize> {
+    ) -> Option<ChangedObjects> {
         let too_many = Cell::new(false);
         let find = |old| {
             let mut found = chain::search(old, fingerprints.clone());
@@ -140,17 +139,17 @@ where
     }
 
     /// Puts new objects in the places of those old ones of one key that are still there, given as pairs of old and new.
-    /// Returns their number. For `duplicate_bag`. O(n log n) in the objects of the key.
+    /// Returns those old ones. For `duplicate_bag`. O(n log n) in the objects of the key.
     pub(crate) fn replace_these(
         &self,
         pairs: Vec<(RecordPtr, NewRecord)>,
         writer: &Writer<'_>,
-    ) -> usize {
+    ) -> ChangedObjects {
         // Not freed by a panic, as in `NewRecord::publish_by`.
         let block = |(old, new): (_, NewRecord)| (old, ManuallyDrop::new(new.into_block()));
         let mut pairs: Vec<_> = pairs.into_iter().map(block).collect();
         let Some(&(first, _)) = pairs.first() else {
-            return 0;
+            return ChangedObjects::new();
         };
         let key = self.key_of(first);
         pairs.sort_unstable_by_key(|(old, _)| old.bits());
@@ -164,6 +163,7 @@ where
             let placed = placed.collect();
             (Change::Edit(edited), placed)
         });
+        let replaced = placed.iter().rev().map(|&i| pairs[i].0).collect();
         placed.sort_unstable();
         for &i in placed.iter().rev() {
             pairs.swap_remove(i);
@@ -171,9 +171,12 @@ where
         for (_, left) in pairs {
             drop(ManuallyDrop::into_inner(left));
         }
-        placed.len()
+        replaced
     }
 }
+
+/// The objects that a change has found and taken away, or replaced, the oldest first; the pin of the change holds them.
+pub(crate) type ChangedObjects = SmallVec<[RecordPtr; 1]>;
 
 /// Objects that are judged with a slot protected.
 const JUDGED: usize = 64;
@@ -252,10 +255,13 @@ mod tests {
             race.other(|data, pin| data.insert_one(record(20), &Writer::plain(pin)));
             Ok(Some(new))
         };
+        let replaced = race
+            .data
+            .replace_found(race.found, more, &Writer::plain(&race.pin));
         assert_eq!(
-            race.data
-                .replace_found(race.found, more, &Writer::plain(&race.pin)),
-            Ok(true)
+            replaced.map(|old| old.map(value)),
+            Ok(Some(20)),
+            "not what was found"
         );
         assert_eq!(race.now(), Some(21), "no increment is lost");
     }
@@ -265,23 +271,24 @@ mod tests {
         let race = Race::new();
         race.other(|data, pin| data.insert_one(record(20), &Writer::plain(pin)));
         let doomed = |record| value(record) < 15;
-        assert!(
-            !race
-                .data
-                .delete_found(race.found, doomed, &Writer::plain(&race.pin))
-        );
+        let left = race
+            .data
+            .delete_found(race.found, doomed, &Writer::plain(&race.pin));
+        assert!(left.is_none());
         assert_eq!(race.now(), Some(20));
-        assert!(race.data.delete_found(
+        let gone = race.data.delete_found(
             race.found,
             |record| value(record) == 20,
-            &Writer::plain(&race.pin)
-        ));
+            &Writer::plain(&race.pin),
+        );
+        assert_eq!(gone.map(value), Some(20), "not what was found");
         assert_eq!(race.now(), None);
         let gone = race.data.replace_found(
             race.found,
             |_| Ok(Some(record(1))),
             &Writer::plain(&race.pin),
         );
-        assert_eq!((gone, race.now()), (Ok(false), None), "nothing comes back");
+        assert!(matches!(gone, Ok(None)));
+        assert_eq!(race.now(), None, "nothing comes back");
     }
 }

@@ -20,9 +20,10 @@ mod write;
 pub(crate) use commit::{Admission, Outcome, Patience, Placed, Writes};
 pub(crate) use counter::counter_reply;
 pub use counter::{CounterOp, SmallOp};
+pub(crate) use edit::ChangedObjects;
 #[cfg(test)]
 pub(crate) use list::List;
 pub(crate) use navigate::Navigate;
 pub(crate) use read::terms;
 pub(crate) use scan::{EACH, Span, append};
-pub(crate) use update::edits_of;
+pub(crate) use update::{check_position, edits_of};

@@ -3,6 +3,7 @@
 use fyris_index::{Entry, Index};
 use smallvec::SmallVec;
 
+use super::ChangedObjects;
 use crate::chain::{self, Member};
 use crate::displaced::Change;
 use crate::ids::TableType;
@@ -125,18 +126,19 @@ where
         self.remove_objects(self.key_of(like), find, writer);
     }
 
-    /// Takes the objects out of a key that `find` finds, the newest first, and returns their number.
+    /// Takes the objects out of a key that `find` finds, the newest first; returns them, the oldest first.
     pub(crate) fn remove_objects(
         &self,
         key: &K::Key,
         find: impl Fn(Content) -> SmallVec<[Member; 1]>,
         writer: &Writer<'_>,
-    ) -> usize {
+    ) -> ChangedObjects {
         self.write(key, writer, |old| {
             let Some(edited) = old.and_then(|old| chain::without(old, find(old))) else {
-                return (Change::Keep, 0);
+                return (Change::Keep, ChangedObjects::new());
             };
-            let removed = edited.gone.len();
+            let removed = edited.gone.iter().rev();
+            let removed = removed.map(|object| object.record).collect();
             let change = match edited.new {
                 // Of a single object the content goes, as it is: it need not have a record that outlives the pin.
                 None => Change::Remove,

@@ -10,6 +10,7 @@ use crate::chain;
 use crate::error::{Error, Result};
 use crate::ids::TableType;
 use crate::native_terms::record_of;
+use crate::ops::ChangedObjects;
 use crate::record::{NewRecord, Object, RecordPtr, object};
 use crate::table::Table;
 use crate::table_data::{AnyTableData, with_data};
@@ -28,7 +29,7 @@ pub(super) fn check(table: &Table, spec: &MatchSpec) -> Result<()> {
         .map_err(Error::KeyChanges)
 }
 
-/// Deletes the objects that are doomed among those of a key, whose values begin with `prefix`; how many.
+/// Deletes the objects that are doomed among those of a key, whose values begin with `prefix`; returns how many.
 pub(crate) fn delete_of_key(
     table: &Table,
     data: &AnyTableData,
@@ -43,7 +44,7 @@ pub(crate) fn delete_of_key(
         let deleted =
             with_data!(data, b => b.delete_alike(b.key(key), &fingerprints, judge, writer));
         if let Some(deleted) = deleted {
-            return Ok(deleted);
+            return Ok(deleted.len());
         }
     }
     let Some(content) = writer.view(data)?.get(key, writer.pin) else {
@@ -51,10 +52,12 @@ pub(crate) fn delete_of_key(
     };
     let records = chain::search(content, fingerprints).map(|object| object.record);
     let found: SmallVec<[RecordPtr; 1]> = records.filter(|record| judge(*record)).collect();
-    Ok(delete_found(table, data, &found, writer, doomed))
+    let mut count = 0;
+    delete_found(table, data, &found, writer, doomed, |_| count += 1);
+    Ok(count)
 }
 
-/// Deletes the objects that are doomed among the next ones of a scan; how many.
+/// Deletes the objects that are doomed among the next ones of a scan, and shows `gone` each.
 pub(super) fn delete(
     table: &Table,
     scan: &mut Scan,
@@ -62,7 +65,8 @@ pub(super) fn delete(
     objects: usize,
     writer: &Writer<'_>,
     doomed: impl Fn(Object<'_>) -> bool,
-) -> Result<usize> {
+    gone: impl FnMut(Object<'_>),
+) -> Result<()> {
     let mut condemned: Vec<RecordPtr> = Vec::new();
     scan.step(
         &mut writer.view(data)?.read_many(writer.pin),
@@ -75,32 +79,34 @@ pub(super) fn delete(
             false
         },
     );
-    Ok(delete_found(table, data, &condemned, writer, doomed))
+    delete_found(table, data, &condemned, writer, doomed, gone);
+    Ok(())
 }
 
-/// Deletes objects that were found doomed, unless what has taken their places is not; how many.
+/// Deletes objects that were found doomed, unless what has taken their places is not, and shows `gone` each.
 fn delete_found(
     table: &Table,
     data: &AnyTableData,
     condemned: &[RecordPtr],
     writer: &Writer<'_>,
     doomed: impl Fn(Object<'_>) -> bool,
-) -> usize {
+    mut gone: impl FnMut(Object<'_>),
+) {
     let judge = |record| doomed(object(record, table.keypos()));
-    condemned
-        .chunk_by(|a, b| table.table_type().is_bag() && same_key(*a, *b))
-        .map(|group| {
-            with_data!(data, b => match group {
-                [one] if !table.table_type().is_bag() => {
-                    usize::from(b.delete_found(*one, judge, writer))
-                }
-                these => b.delete_these(&b.adopted(these, writer), writer),
-            })
-        })
-        .sum()
+    for group in condemned.chunk_by(|a, b| table.table_type().is_bag() && same_key(*a, *b)) {
+        let deleted: ChangedObjects = with_data!(data, b => match group {
+            [one] if !table.table_type().is_bag() => {
+                b.delete_found(*one, judge, writer).into_iter().collect()
+            }
+            these => b.delete_these(&b.adopted(these, writer), writer),
+        });
+        let deleted = deleted.into_iter();
+        deleted.for_each(|record| gone(object(record, table.keypos())));
+    }
 }
 
-/// Replaces objects among the next ones of a scan by what `new` makes of them; how many, also if it fails half-way.
+/// Replaces objects among the next ones of a scan by what `new` makes of them, and shows `replaced` each old one, also
+/// if it fails half-way.
 pub(super) fn replace(
     table: &Table,
     scan: &mut Scan,
@@ -108,7 +114,8 @@ pub(super) fn replace(
     objects: usize,
     writer: &Writer<'_>,
     new: impl Fn(Object<'_>) -> Option<Term>,
-) -> (usize, Result<()>) {
+    mut replaced: impl FnMut(Object<'_>),
+) -> Result<()> {
     let keypos = table.keypos();
     let judge = |record: RecordPtr| -> Result<Option<NewRecord>> {
         let Some(term) = new(object(record, keypos)) else {
@@ -121,12 +128,8 @@ pub(super) fn replace(
         Ok(Some(new))
     };
     let mut found: Vec<RecordPtr> = Vec::new();
-    let view = match writer.view(data) {
-        Ok(view) => view,
-        Err(error) => return (0, Err(error)),
-    };
     scan.step(
-        &mut view.read_many(writer.pin),
+        &mut writer.view(data)?.read_many(writer.pin),
         (Pace::About(objects), BATCH),
         writer.pin,
         |object| {
@@ -134,21 +137,18 @@ pub(super) fn replace(
             false
         },
     );
-    let mut count = 0;
     for group in found.chunk_by(|a, b| table.table_type().is_bag() && same_key(*a, *b)) {
-        let done = with_data!(data, b => match group {
+        let done: ChangedObjects = with_data!(data, b => match group {
             [one] if !table.table_type().is_bag() => {
-                b.replace_found(*one, judge, writer).map(usize::from)
+                b.replace_found(*one, judge, writer)?.into_iter().collect()
             }
-            these => judged(&b.adopted(these, writer), judge)
-                .map(|pairs| b.replace_these(pairs, writer)),
+            these => b.replace_these(judged(&b.adopted(these, writer), judge)?, writer),
         });
-        match done.and_then(|more| writer.check().map(|()| more)) {
-            Ok(more) => count += more,
-            Err(error) => return (count, Err(error)),
-        }
+        writer.check()?;
+        let done = done.into_iter();
+        done.for_each(|record| replaced(object(record, keypos)));
     }
-    (count, Ok(()))
+    Ok(())
 }
 
 /// Returns the objects of one key that are to be replaced, each with its replacement.

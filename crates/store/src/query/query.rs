@@ -71,6 +71,7 @@ impl Query {
                 spec: spec.clone(),
                 machine: None,
                 verb: Verb::Select,
+                returning: false,
                 threads: 1,
                 limit: usize::MAX,
                 results: Vec::new(),
@@ -177,6 +178,26 @@ impl Query {
         Ok(self)
     }
 
+    /// Makes a query that deletes or replaces keep a value of each object that it has changed: [`Query::take`] returns
+    /// them. It then deletes whatever matches, and the value may be anything; of an object that is replaced it is what
+    /// has replaced it.
+    ///
+    /// ```
+    /// # use fyris::{MatchSpec, Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.insert_list(&[term!({1, :due}), term!({2, :later})])?;
+    /// let due = MatchSpec::new(&term!([{{:"$1", :due}, [], [:"$1"]}]))?;
+    /// let mut query = table.query(&due).deleting().returning();
+    /// query.run()?;
+    /// assert_eq!((query.take(), table.len()), (vec![term!(1)], 1));
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    pub fn returning(mut self) -> Query {
+        self.work.returning = true;
+        self
+    }
+
     /// Sets the number of threads that [`Query::run`] uses for selecting and counting without a limit; the results are
     /// the same, in the same order.
     ///
@@ -245,20 +266,31 @@ impl Query {
             self.read_step(objects)?;
             return Ok(!self.is_done());
         }
-        let Query { table, work, .. } = self;
-        match work.verb {
-            Verb::Delete if work.spec.is_catch_all_true() && table.is_live() => {
-                work.delete_all(table)
-            }
-            Verb::Delete => table.write(|data, writer| work.delete(table, data, objects, writer)),
-            _ => table.write(|data, writer| work.replace(table, data, objects, writer)),
-        }?;
-        Ok(!work.scan.is_done())
+        let mut results = std::mem::take(&mut self.work.results);
+        let done = self.change_step(objects, |object, value| {
+            results.push(value.unwrap_or_else(|| object.to_term()));
+        });
+        self.work.results = results;
+        done.map(|()| !self.is_done())
     }
 
-    /// A step of a select for a caller with terms of its own: visits about `objects` objects and shows `f` every one
-    /// that matches, with the value; `None` stands for the object itself, where the specification always asks for that.
-    /// Returns `false` when there is nothing left to do. `f` runs under a pin and outside of every lock.
+    fn change_step(
+        &mut self,
+        objects: usize,
+        f: impl FnMut(Object<'_>, Option<Term>),
+    ) -> Result<()> {
+        let Query { table, work, .. } = self;
+        let is_all = work.verb == Verb::Delete && work.spec.is_catch_all_true();
+        match is_all && table.is_live() && !work.returning {
+            true => work.delete_all(table),
+            false => table.write(|data, writer| work.change(table, data, objects, writer, f)),
+        }
+    }
+
+    /// A step of a select, or of a change that is [`returning`](Query::returning), for a caller with terms of its own:
+    /// visits about `objects` objects and shows `f` every one that matches, or was changed, with the value; `None`
+    /// stands for the object itself, where the specification always asks for that. Returns `false` when there is
+    /// nothing left to do. `f` runs under a pin and outside of every lock; it must not use the store.
     ///
     /// ```
     /// # use fyris::{MatchSpec, Options, Store, term};
@@ -281,9 +313,12 @@ impl Query {
         mut f: impl FnMut(Object<'_>, Option<Term>),
     ) -> Result<bool> {
         self.work.check_iteration(&self.table)?;
-        self.step_by(objects, |work, reader, pace, pin| {
-            work.show(reader, pace, pin, &mut f)
-        })?;
+        match self.work.verb {
+            Verb::Select | Verb::Count => self.step_by(objects, |work, reader, pace, pin| {
+                work.show(reader, pace, pin, &mut f)
+            }),
+            Verb::Delete | Verb::Replace => self.change_step(objects, f),
+        }?;
         Ok(!self.is_done())
     }
 

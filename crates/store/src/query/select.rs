@@ -212,6 +212,57 @@ impl Table {
         counted(self.query(spec).replacing()?)
     }
 
+    /// Deletes the objects that match and returns their values: [`Table::select`] and a deletion of what it returns, in
+    /// one atomic step for each object. Of several callers at once each object goes to one.
+    ///
+    /// # Consistency
+    ///
+    /// Each object is judged and deleted in one atomic step; the whole is not isolated. If the table goes away
+    /// half-way, or the right to write to it, what was taken until then is returned: it is nowhere else (invariant
+    /// TAKEN). The next call says what is wrong.
+    ///
+    /// ```
+    /// # use fyris::{MatchSpec, Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set())?;
+    /// table.insert_list(&[term!({1, :due, "wash"}), term!({2, :later, "cook"}), term!({3, :due, "eat"})])?;
+    /// let due = MatchSpec::new(&term!([{{:"_", :due, :"$1"}, [], [:"$1"]}]))?;
+    /// assert_eq!(table.select_take(&due)?, [term!("wash"), term!("eat")]);
+    /// assert_eq!(table.tab2list()?, [term!({2, :later, "cook"})]);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoSuchTable`]; [`Error::NoAccess`] without the right to write. Nothing was taken then.
+    pub fn select_take(&self, spec: &MatchSpec) -> Result<Vec<Term>> {
+        let mut query = self.query(spec).deleting().returning();
+        match query.run() {
+            Err(error) if !query.has_results() => Err(error),
+            _ => Ok(query.take()),
+        }
+    }
+
+    /// [`Table::select_replace`] that returns the new objects. In the order of [`Table::select`].
+    ///
+    /// ```
+    /// # use fyris::{MatchSpec, Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::ordered_set())?;
+    /// table.insert_list(&[term!({1, :due}), term!({2, :later}), term!({3, :due})])?;
+    /// let claim = MatchSpec::new(&term!([{{:"$1", :due}, [], [{{:"$1", :claimed}}]}]))?;
+    /// assert_eq!(table.select_replace_returning(&claim)?, [term!({1, :claimed}), term!({3, :claimed})]);
+    /// assert!(table.select_replace_returning(&claim)?.is_empty());
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Table::select_replace`].
+    pub fn select_replace_returning(&self, spec: &MatchSpec) -> Result<Vec<Term>> {
+        results(self.query(spec).replacing()?.returning())
+    }
+
     /// `match/2`: returns for every object that matches a list of the values of the pattern's variables, in the order
     /// of their numbers. Consistency as [`Table::select`].
     ///

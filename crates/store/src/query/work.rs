@@ -32,6 +32,8 @@ pub(super) struct Work {
     pub(super) machine: Option<Machine>,
     pub(super) scan: Scan,
     pub(super) verb: Verb,
+    /// Whether a change keeps the values of what it has changed.
+    pub(super) returning: bool,
     pub(super) threads: usize,
     pub(super) limit: usize,
     pub(super) results: Vec<Term>,
@@ -60,6 +62,7 @@ impl Work {
             machine: self.machine.clone(),
             scan,
             verb: self.verb,
+            returning: self.returning,
             threads: 1,
             limit: self.limit,
             results: Vec::new(),
@@ -193,36 +196,40 @@ impl Work {
         Ok(())
     }
 
-    pub(super) fn delete(
+    /// Deletes or replaces among the next objects of the scan; if it is to return anything, shows `f` what it has
+    /// changed with its value, as [`Work::show`] does.
+    pub(super) fn change(
         &mut self,
         table: &Table,
         data: &AnyTableData,
         objects: usize,
         writer: &Writer<'_>,
+        mut f: impl FnMut(Object<'_>, Option<Term>),
     ) -> Result<()> {
         let (spec, machine) = (&self.spec, machine_or_default(&self.machine));
-        let doomed = |object: Object<'_>| {
-            !rejects(spec, &object) && spec.matches_true(&object.view(), machine)
+        let (returning, whole, count) = (self.returning, spec.returns_object(), &mut self.count);
+        let changed = |object: Object<'_>| {
+            *count += 1;
+            if returning {
+                let value = (!whole).then(|| spec.run(&object.view(), machine));
+                f(object, value.flatten());
+            }
         };
-        self.count += change::delete(table, &mut self.scan, data, objects, writer, doomed)?;
-        Ok(())
-    }
-
-    pub(super) fn replace(
-        &mut self,
-        table: &Table,
-        data: &AnyTableData,
-        objects: usize,
-        writer: &Writer<'_>,
-    ) -> Result<()> {
-        let (spec, machine) = (&self.spec, machine_or_default(&self.machine));
-        let new = |object: Object<'_>| match rejects(spec, &object) {
-            true => None,
-            false => spec.run(&object.view(), machine),
+        let scan = &mut self.scan;
+        if self.verb == Verb::Replace {
+            // The value of what was replaced is what has replaced it.
+            let new = |object: Object<'_>| match rejects(spec, &object) {
+                true => None,
+                false => spec.run(&object.view(), machine),
+            };
+            return change::replace(table, scan, data, objects, writer, new, changed);
+        }
+        let doomed = |object: Object<'_>| match (rejects(spec, &object), returning) {
+            (true, _) => false,
+            (_, true) => spec.matches(&object.view(), machine),
+            (_, false) => spec.matches_true(&object.view(), machine),
         };
-        let (replaced, result) = change::replace(table, &mut self.scan, data, objects, writer, new);
-        self.count += replaced;
-        result
+        change::delete(table, scan, data, objects, writer, doomed, changed)
     }
 }
 

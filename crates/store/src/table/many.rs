@@ -1,15 +1,18 @@
-//! Looking up many keys at once.
+//! Looking up and taking many keys at once.
 
-use fyris_sync::reclaim::Guard;
+use fyris_sync::reclaim::{Guard, pin};
 use fyris_term::Term;
 use fyris_term::key::KeyBuf;
 
 use super::Table;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::ids::Right;
 use crate::keys::AsKey;
 use crate::ops::terms;
 use crate::record::{Object, newest};
 use crate::slot::Content;
+use crate::store::Store;
+use crate::transaction::{BatchOp, BatchReply};
 use crate::view::{ReadMany, View};
 
 /// Keys that are on their way from memory at a time.
@@ -63,6 +66,53 @@ impl Table {
             }
             Ok(all)
         })
+    }
+
+    /// Removes the objects with all of the keys and returns them, in the order of the keys, in one atomic and isolated
+    /// step: a [`Store::write_batch`] of [`Table::take`]. An empty list where there is none, and for a key that stands
+    /// there again. Works on every type of table.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let store = Store::new();
+    /// # let owner = store.owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.insert_list(&[term!({1, "one"}), term!({2, "two"}), term!({3, "three"})])?;
+    /// let taken = table.take_many(&[term!(3), term!(7), term!(1)])?;
+    /// assert_eq!(taken, [vec![term!({3, "three"})], vec![], vec![term!({1, "one"})]]);
+    /// assert_eq!(table.len(), 1);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Nothing was taken then. [`crate::Error::NoSuchTable`]; [`crate::Error::NoAccess`] without the right to write;
+    /// [`crate::Error::ReadOnly`] for a snapshot.
+    pub fn take_many(&self, keys: &[Term]) -> Result<Vec<Vec<Term>>> {
+        if self.part().is_some() {
+            // All of a transaction is one step.
+            return keys.iter().map(|key| self.take(key)).collect();
+        }
+        // Also for no keys.
+        self.check_writable()?;
+        self.live(Right::Write, &pin())?;
+        let store = self
+            .shared
+            .store
+            .upgrade()
+            .ok_or_else(|| self.shared.gone())?;
+        let takes: Vec<_> = keys.iter().map(|key| BatchOp::Take(self, key)).collect();
+        let replies = Store(store)
+            .write_batch(&takes)
+            .map_err(|error| match error {
+                Error::InBatch { why, .. } => *why,
+                other => other,
+            })?;
+        let objects = |reply| match reply {
+            BatchReply::Taken(objects) => objects,
+            _ => Vec::new(),
+        };
+        Ok(replies.into_iter().map(objects).collect())
     }
 
     /// Appends the object with each of the keys, borrowed, in the order of the keys, with their memory asked for

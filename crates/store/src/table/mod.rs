@@ -12,6 +12,7 @@ mod list;
 mod load;
 mod many;
 mod native_terms;
+mod places;
 mod prefix;
 mod range;
 mod rank;

@@ -15,6 +15,22 @@ use crate::slot::Content;
 use crate::table_data::{AnyTableData, with_data};
 use crate::view::{Live, View};
 
+/// What becomes of the object of a key.
+pub(crate) enum Swap {
+    /// It stays.
+    Keep,
+    /// It goes.
+    Remove,
+    /// This takes its place.
+    Put(NewRecord),
+}
+
+impl From<Option<NewRecord>> for Swap {
+    fn from(new: Option<NewRecord>) -> Swap {
+        new.map_or(Swap::Remove, Swap::Put)
+    }
+}
+
 impl Table {
     /// Replaces `old` by `new` if the table holds an object exactly equal (`=:=`) to `old`; says whether it did.
     /// One atomic and isolated step. For `set` and `ordered_set`.
@@ -86,17 +102,16 @@ impl Table {
             let old = seen.and_then(|seen| terms(seen, self.keypos(), buf, Some(key)).pop());
             let new = f(old);
             let record = new.as_ref().map(|new| record_of(new, self.keypos()));
-            Ok((record.transpose()?, new))
+            Ok((record.transpose()?.into(), new))
         })
     }
 
-    /// Lets `f` make a new object of what the key holds, and puts it in; `None` deletes. Returns what `f` returned
-    /// beside the object that is in the table now. As [`Table::upsert`], for a table with one object a key; an error of
-    /// `f` leaves the table as it was.
+    /// Lets `f` say what becomes of what the key holds, and does it. Returns what `f` returned beside. As
+    /// [`Table::upsert`], for a table with one object a key; an error of `f` leaves the table as it was.
     pub(crate) fn swap<R>(
         &self,
         key: &(impl AsKey + ?Sized),
-        mut f: impl FnMut(Option<Content>, &KeyBuf) -> Result<(Option<NewRecord>, R)>,
+        mut f: impl FnMut(Option<Content>, &KeyBuf) -> Result<(Swap, R)>,
     ) -> Result<R> {
         // Before `f` is shown what the live table holds.
         self.check_writable()?;
@@ -132,23 +147,26 @@ impl Table {
     fn swap_once<R>(
         &self,
         buf: &KeyBuf,
-        f: &mut impl FnMut(Option<Content>, &KeyBuf) -> Result<(Option<NewRecord>, R)>,
+        f: &mut impl FnMut(Option<Content>, &KeyBuf) -> Result<(Swap, R)>,
     ) -> Result<Option<R>> {
         let pin = pin();
         let (seen_in, seen) = self.seen(buf, &pin)?;
         // Not within the write, for which others may wait.
-        let (record, result) = f(seen, buf)?;
+        let (swap, result) = f(seen, buf)?;
+        if let Swap::Keep = swap {
+            return Ok(Some(result));
+        }
         let put = self.write_under(&pin, |data, writer| {
             // The table may have been emptied. While the pin lives no other content has the address.
             if !std::ptr::eq(data, seen_in) {
                 return Ok(false);
             }
-            with_data!(data, b => match record {
-                None => Ok(b.remove_if(b.key(buf), seen, writer)),
-                Some(record) if b.key_of(record.ptr()) != b.key(buf) => {
+            with_data!(data, b => match swap {
+                Swap::Put(record) if b.key_of(record.ptr()) != b.key(buf) => {
                     Err(Error::KeyUpdate(self.keypos()))
                 }
-                Some(record) => Ok(b.put_if(record, seen, writer)),
+                Swap::Put(record) => Ok(b.put_if(record, seen, writer)),
+                _ => Ok(b.remove_if(b.key(buf), seen, writer)),
             })
         })?;
         Ok(put.then_some(result))

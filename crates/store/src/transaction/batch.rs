@@ -53,6 +53,8 @@ pub enum BatchOp<'a> {
     Delete(&'a Table, &'a Term),
     /// As [`Table::delete_object`].
     DeleteObject(&'a Table, &'a Term),
+    /// As [`Table::take`].
+    Take(&'a Table, &'a Term),
     /// As [`Table::update_counter`], or with a default [`Table::update_counter_or`].
     UpdateCounter(&'a Table, &'a Term, &'a [CounterOp], Option<&'a Term>),
     /// As [`Table::update_element`], or with a default [`Table::update_element_or`].
@@ -110,6 +112,8 @@ pub enum BatchReply {
     Whether(bool),
     /// The new values, of [`BatchOp::UpdateCounter`].
     Counted(Vec<Term>),
+    /// The objects, of [`BatchOp::Take`].
+    Taken(Vec<Term>),
 }
 
 impl BatchOp<'_> {
@@ -119,6 +123,7 @@ impl BatchOp<'_> {
             | BatchOp::InsertNew(table, _)
             | BatchOp::Delete(table, _)
             | BatchOp::DeleteObject(table, _)
+            | BatchOp::Take(table, _)
             | BatchOp::UpdateCounter(table, ..)
             | BatchOp::UpdateElement(table, ..)
             | BatchOp::Check(table, ..) => table,
@@ -148,6 +153,7 @@ impl BatchOp<'_> {
             BatchOp::DeleteObject(_, object) => {
                 table.delete_object(object).map(|()| BatchReply::Done)
             }
+            BatchOp::Take(_, key) => table.take(key).map(BatchReply::Taken),
             BatchOp::UpdateCounter(_, key, ops, default) => match default {
                 Some(default) => table.update_counter_or(key, ops, default),
                 None => table.update_counter(key, ops),

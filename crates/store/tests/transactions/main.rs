@@ -7,6 +7,7 @@ mod batch;
 mod batch_model;
 mod handle;
 mod hold;
+mod places;
 mod races;
 mod random;
 mod serial;

@@ -17,6 +17,7 @@ use crate::table::Table;
 /// | `insert_new` | the same | whether it did |
 /// | `delete` | the key | `true` |
 /// | `delete_object` | the object | `true` |
+/// | `take` | the key | the list of its objects |
 /// | `update_counter` | the key, operations as for [`Table::update_counter_term`], perhaps a default | the new value, or the list of them |
 /// | `update_element` | the key, edits as for [`Table::update_element_term`], perhaps a default | whether it did |
 /// | `check` | the key, and `absent`, an object or a list of them; or the key only, for a snapshot | `true` |
@@ -41,6 +42,7 @@ enum BatchVerb {
     InsertNew(Vec<Term>),
     Delete(Term),
     DeleteObject(Term),
+    Take(Term),
     UpdateCounter(Term, (Vec<CounterOp>, bool), Option<Term>),
     UpdateElement(Term, Vec<(usize, Term)>, Option<Term>),
     Check(Term, Vec<Term>),
@@ -54,7 +56,7 @@ impl BatchArgs {
     ///
     /// assert!(BatchArgs::parse("insert", vec![term!({1, "one"})]).is_ok());
     /// assert!(BatchArgs::parse("insert", vec![term!(1)]).is_err());
-    /// assert!(BatchArgs::parse("take", vec![term!(1)]).is_err()); // no operation of batches
+    /// assert!(BatchArgs::parse("drain", vec![]).is_err()); // no operation of batches
     /// ```
     ///
     /// # Errors
@@ -69,6 +71,7 @@ impl BatchArgs {
             ("insert_new", (Some(objects), None, ..)) => BatchVerb::InsertNew(objects_of(objects)?),
             ("delete", (Some(key), None, ..)) => BatchVerb::Delete(key),
             ("delete_object", (Some(object), None, ..)) => BatchVerb::DeleteObject(object),
+            ("take", (Some(key), None, ..)) => BatchVerb::Take(key),
             ("update_counter", (Some(key), Some(ops), default, None)) => {
                 BatchVerb::UpdateCounter(key, CounterOp::parse_all(&ops)?, default)
             }
@@ -107,6 +110,7 @@ impl BatchArgs {
             BatchVerb::InsertNew(objects) => BatchOp::InsertNew(table, objects),
             BatchVerb::Delete(key) => BatchOp::Delete(table, key),
             BatchVerb::DeleteObject(object) => BatchOp::DeleteObject(table, object),
+            BatchVerb::Take(key) => BatchOp::Take(table, key),
             BatchVerb::UpdateCounter(key, (ops, _), default) => {
                 BatchOp::UpdateCounter(table, key, ops, default.as_ref())
             }
@@ -135,7 +139,7 @@ impl BatchArgs {
             (BatchVerb::UpdateCounter(_, (_, is_list), _), BatchReply::Counted(values)) => {
                 counter_reply(values, *is_list)
             }
-            (_, BatchReply::Counted(values)) => Term::list(values),
+            (_, BatchReply::Counted(values) | BatchReply::Taken(values)) => Term::list(values),
             (_, BatchReply::Whether(did)) => Term::from(did),
             (_, BatchReply::Done) => Term::from(true),
         }
