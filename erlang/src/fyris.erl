@@ -58,11 +58,12 @@
          is_compiled_ms/1, test_ms/2, fun2ms/1]).
 -export([tab2file/2, tab2file/3, file2tab/1, file2tab/2, tabfile_info/1,
          from_dets/2, to_dets/2, table/1, table/2, i/0, i/1, i/2, i/3]).
--export([open/2, put/3, range/3, range/4, prefix/2, prefix/3, seek/2, seek/3,
+-export([open/2, put/3, put_new/3, range/3, range/4, prefix/2, prefix/3, seek/2, seek/3,
          nth/2, rank/2, count_between/3,
          lookup_many/2, lookup_by/3, add_secondary/3, remove_secondary/2,
          delete_range/3, delete_range/4, take_range/3, take_range/4, drain/1, explain/2, compare_and_swap/3,
-         upsert/4, get_in/3]).
+         take_many/2, select_take/2, select_replace_returning/2, upsert/4, get_in/3, put_in/4, update_in/4, update_in/5,
+         delete_in/3]).
 -export([snapshot/1, release/1, snapshots/0, collect/0]).
 -export([transaction/1, transaction/2, within/2, abort/1, write_batch/1]).
 -export([subscribe/2, subscribe/3, unsubscribe/1, set_active/2]).
@@ -87,7 +88,8 @@
 -opaque transaction() :: reference().
 %% A transaction under way: {@link transaction/1}.
 -type batch_op() :: {insert | insert_new, table(), tuple() | [tuple()]} | {delete, table(), term()} |
-                    {delete_object, table(), tuple()} | {update_counter, table(), term(), update_op() | [update_op()]} |
+                    {delete_object, table(), tuple()} | {take, table(), term()} |
+                    {update_counter, table(), term(), update_op() | [update_op()]} |
                     {update_counter, table(), term(), update_op() | [update_op()], tuple()} |
                     {update_element, table(), term(), {pos_integer(), term()} | [{pos_integer(), term()}]} |
                     {check, table(), term(), tuple() | [tuple()] | absent | {unchanged, snapshot()}}.
@@ -501,6 +503,20 @@ insert(Table, Objects) ->
 -spec put(table(), Key :: term(), Value :: term()) -> true.
 put(Table, Key, Value) ->
     ?CALL(fyris_nif:put(Table, Key, Value), [Table, Key, Value]).
+
+%% @doc Inserts the pair of a key and a value as {@link put/3} does, if no object has the key. Returns whether it did.
+%%
+%% Atomic: of several callers one inserts its pair. Fails as {@link put/3}.
+%% ```
+%% > T = fyris:new(numbers, []).
+%% > fyris:put_new(T, 1, one).
+%% true
+%% > fyris:put_new(T, 1, uno).
+%% false
+%% '''
+-spec put_new(table(), Key :: term(), Value :: term()) -> boolean().
+put_new(Table, Key, Value) ->
+    ?CALL(fyris_nif:put_new(Table, Key, Value), [Table, Key, Value]).
 
 %% @doc Inserts an object, or all objects of a list in one step, if none of their keys is there. Returns whether it did.
 %%
@@ -1268,6 +1284,51 @@ select_delete(Table, Spec) ->
 select_replace(Table, Spec) ->
     ?CALL(query(fyris_nif:query(Table, Spec, select_replace)), [Table, Spec]).
 
+%% @doc Deletes the objects that match, and returns what a match specification makes of them: in an `ordered_set' in the
+%% order of their keys.
+%%
+%% Each object is deleted atomically, if it still matches, and goes to one of several callers; the call as a whole is not
+%% one step. If the table goes away half-way this is as in {@link take_range/3}.
+%%
+%% Fails with `badarg' if the match specification is malformed.
+%% ```
+%% > T = fyris:new(numbers, [ordered_set]).
+%% > fyris:insert(T, [{1, due}, {2, later}, {3, due}]).
+%% > fyris:select_take(T, [{{'$1', due}, [], ['$1']}]).
+%% [1,3]
+%% > fyris:tab2list(T).
+%% [{2,later}]
+%% '''
+-spec select_take(table(), match_spec()) -> [term()].
+select_take(Table, Spec) ->
+    ?CALL(lists:reverse(taken(fyris_nif:query(Table, Spec, select_take))), [Table, Spec]).
+
+taken({done, Result}) -> Result;
+taken({more, Query, Sofar}) -> taken(Query, Sofar).
+
+taken(Query, Sofar) ->
+    try fyris_nif:step(Query, Sofar) of
+        [more | More] -> taken(Query, More);
+        Result -> Result
+    catch
+        %% Objects that are out of the table are nowhere else.
+        error:_ when Sofar =/= [] -> Sofar
+    end.
+
+%% @doc Replaces as {@link select_replace/2} does, and returns the new objects: in an `ordered_set' in the order of their
+%% keys.
+%%
+%% Fails as {@link select_replace/2}.
+%% ```
+%% > T = fyris:new(jobs, [ordered_set]).
+%% > fyris:insert(T, [{1, due}, {2, later}, {3, due}]).
+%% > fyris:select_replace_returning(T, [{{'$1', due}, [], [{{'$1', claimed}}]}]).
+%% [{1,claimed},{3,claimed}]
+%% '''
+-spec select_replace_returning(table(), match_spec()) -> [tuple()].
+select_replace_returning(Table, Spec) ->
+    ?CALL(lists:reverse(query(fyris_nif:query(Table, Spec, select_replace_returning))), [Table, Spec]).
+
 %% @doc Deletes the objects that match a pattern. Returns `true'.
 %%
 %% Each object is deleted atomically; the pattern ``'_' '' empties the table in one step, as
@@ -1932,6 +1993,32 @@ lookup_slices(Table, Keys, Done) ->
         {Rest, Lists} -> lookup_slices(Table, Rest, Lists ++ Done)
     end.
 
+%% @doc Deletes the objects with all of these keys and returns them, in the order of the keys, in one atomic and isolated
+%% step: a {@link write_batch/1} of {@link take/2}.
+%%
+%% Fails with `badarg', and takes nothing, if the keys are no proper list.
+%% ```
+%% > T = fyris:new(numbers, []).
+%% > fyris:insert(T, [{1, one}, {2, two}, {3, three}]).
+%% > fyris:take_many(T, [3, 7, 1]).
+%% [[{3,three}],[],[{1,one}]]
+%% > fyris:tab2list(T).
+%% [{2,two}]
+%% '''
+-spec take_many(table(), [term()]) -> [[tuple()]].
+take_many(Table, Keys) ->
+    case ?CALL(take_all(resolve(Table), Keys), [Table, Keys]) of
+        {conflict, _, _} = Conflict -> exit({aborted, Conflict});
+        {ok, Taken} -> Taken
+    end.
+
+take_all(Table, Keys) ->
+    Takes = try [{take, Table, Key} || Key <- Keys]
+            catch error:{bad_generator, _} ->
+                    error({'$fyris_error', badarg, argument, <<"not a proper list">>})
+            end,
+    fyris_nif:write_batch(fyris_transaction:current(), Takes).
+
 %% @doc Returns the objects that have a value by a secondary index, in the order of their keys; of one key, in a bag, in
 %% the order of their insertion.
 %%
@@ -2503,6 +2590,93 @@ no_upsert() ->
 -spec get_in(table(), term(), [term()]) -> {ok, term()} | error.
 get_in(Table, Key, Path) ->
     ?CALL(fyris_nif:get_in(Table, Key, Path), [Table, Key, Path]).
+
+%% @doc Puts a value where a path leads to in the object with a key. Returns whether there is an object.
+%%
+%% Paths are those of {@link get_in/3}; a map need not have the last key of the path. The element in which the path ends
+%% is built, changed and stored anew, the others are copied as they are. Atomic and isolated. For a `set' or an
+%% `ordered_set'.
+%%
+%% Fails with `badarg', and changes nothing, if there is an object in which the path leads nowhere else; if it leads to
+%% the key, or is no proper list; if the table is a bag.
+%% ```
+%% > T = fyris:new(people, []).
+%% > fyris:insert(T, {joe, #{languages => [c, prolog]}}).
+%% > fyris:put_in(T, joe, [2, languages, 1], erlang).
+%% true
+%% > fyris:put_in(T, joe, [2, born], 1950).
+%% true
+%% > fyris:lookup(T, joe).
+%% [{joe,#{born := 1950,languages := [erlang,prolog]}}]
+%% '''
+-spec put_in(table(), term(), [term()], term()) -> boolean().
+put_in(Table, Key, Path, Value) ->
+    ?CALL(fyris_nif:put_in(Table, Key, Path, Value), [Table, Key, Path, Value]).
+
+%% @doc Puts what a fun makes of a part of the object with a key in its place. Returns `{ok, New}', or `error' if there
+%% is no object or the path leads nowhere.
+%%
+%% Atomic: when another process changes the part between, the fun is called again, with what is there then. The fun runs
+%% in the calling process. Otherwise as {@link put_in/4}.
+%%
+%% Fails as {@link put_in/4}, and as the fun does.
+%% ```
+%% > T = fyris:new(people, []).
+%% > fyris:insert(T, {joe, #{languages => [prolog]}}).
+%% > fyris:update_in(T, joe, [2, languages], fun(Old) -> [erlang | Old] end).
+%% {ok,[erlang,prolog]}
+%% > fyris:update_in(T, joe, [2, born], fun(Year) -> Year + 1 end).
+%% error
+%% '''
+-spec update_in(table(), term(), [term()], fun((term()) -> term())) -> {ok, term()} | error.
+update_in(Table, Key, Path, Fun) ->
+    ?CALL(update_part(Table, Key, Path, Fun, error), [Table, Key, Path, Fun]).
+
+%% @doc As {@link update_in/4}; puts `Init' into a map that does not have the last key of the path.
+%% ```
+%% > T = fyris:new(words, []).
+%% > fyris:insert(T, {counts, #{}}).
+%% > [fyris:update_in(T, counts, [2, W], fun(N) -> N + 1 end, 1) || W <- [to, be, to]].
+%% [{ok,1},{ok,1},{ok,2}]
+%% '''
+-spec update_in(table(), term(), [term()], fun((term()) -> term()), Init :: term()) -> {ok, term()} | error.
+update_in(Table, Key, Path, Fun, Init) ->
+    ?CALL(update_part(Table, Key, Path, Fun, {ok, Init}), [Table, Key, Path, Fun, Init]).
+
+update_part(Table, Key, Path, Fun, Init) ->
+    case fyris_nif:get_in(Table, Key, Path) of
+        {ok, Old} = Found -> swap_part(Table, Key, Path, Fun, Init, Found, Fun(Old));
+        error when Init =:= error -> error;
+        error -> swap_part(Table, Key, Path, Fun, Init, error, element(2, Init))
+    end.
+
+swap_part(Table, Key, Path, Fun, Init, Found, New) ->
+    case fyris_nif:swap_in(Table, Key, Path, Found, New) of
+        true -> {ok, New};
+        false ->
+            case Found =:= error andalso not fyris_nif:member(Table, Key) of
+                true -> error;
+                false -> update_part(Table, Key, Path, Fun, Init)
+            end
+    end.
+
+%% @doc Takes a part of the object with a key away: a key of a map with its value, or an element of a list. Returns
+%% `{ok, Part}', or `error' if there is no object or the path leads nowhere.
+%%
+%% Otherwise as {@link put_in/4}. Fails as that; with `badarg' also for an element of a tuple.
+%% ```
+%% > T = fyris:new(people, []).
+%% > fyris:insert(T, {joe, #{languages => [erlang, prolog]}}).
+%% > fyris:delete_in(T, joe, [2, languages, 2]).
+%% {ok,prolog}
+%% > fyris:delete_in(T, joe, [2, born]).
+%% error
+%% > fyris:lookup(T, joe).
+%% [{joe,#{languages := [erlang]}}]
+%% '''
+-spec delete_in(table(), term(), [term()]) -> {ok, term()} | error.
+delete_in(Table, Key, Path) ->
+    ?CALL(fyris_nif:delete_in(Table, Key, Path), [Table, Key, Path]).
 
 %% ---------------------------------------------------------------------------
 

@@ -69,7 +69,8 @@ argument_place(prefix) -> 2;
 argument_place(subscribe) -> 1;
 argument_place(Function)
   when Function =:= update_counter; Function =:= update_element; Function =:= lookup_element; Function =:= get_in;
-       Function =:= upsert -> 3;
+       Function =:= upsert; Function =:= put_in; Function =:= update_in; Function =:= delete_in -> 3;
+argument_place(take_many) -> 2;
 argument_place(_) -> general.
 
 place(badkey) -> 2;
@@ -158,9 +159,12 @@ guess(subscribe, [_ | _]) -> #{1 => <<"not a table or a proper list of tables">>
 guess(lookup_many, _) -> #{2 => <<"not a proper list of keys">>};
 guess(Function, _) when Function =:= lookup_by; Function =:= add_secondary; Function =:= remove_secondary ->
     #{2 => <<"not an atom">>};
-guess(get_in, [_, _, Path]) when not is_list(Path) ->
-    #{3 => <<"not a path, a list of a position and then keys of maps or positions">>};
-guess(get_in, _) -> #{3 => <<"not a proper list">>};
+guess(Function, [_, _, Path | _])
+  when Function =:= get_in; Function =:= put_in; Function =:= update_in; Function =:= delete_in ->
+    case is_list(Path) of
+        true -> #{3 => <<"not a proper list">>};
+        false -> #{3 => <<"not a path, a list of a position and then keys of maps or positions">>}
+    end;
 guess(write_batch, _) -> #{1 => <<"not a proper list of operations">>};
 guess(init_table, _) -> #{2 => <<"not a fun of one argument">>};
 guess(table, [_, _]) ->

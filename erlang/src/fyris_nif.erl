@@ -7,7 +7,7 @@
 
 -export([all/0, new/2, delete/1, rename/2, whereis/1, info/1, info/2,
          give_away/3, setopts/2, safe_fixtable/2]).
--export([insert/2, insert_new/2, put/3, delete/2, delete_object/2,
+-export([insert/2, insert_new/2, put/3, put_new/3, delete/2, delete_object/2,
          delete_all_objects/1, take/2, update_counter/3, update_counter/4,
          update_element/3, update_element/4]).
 -export([lookup/2, lookup_element/3, lookup_element/4, member/2]).
@@ -17,7 +17,8 @@
 -export([query/3, query_by/3, step/2, chunk/4, chunk_next/1, chunk_step/1, is_place/1, repair/3]).
 -export([match_spec_compile/1, is_compiled_ms/1, run_spec/3, test_ms/2]).
 -export([open/2, range/5, prefix/4, range_slice/4, seek/3, nth/2, rank/2, count_between/3, lookup_some/2,
-         take_slice/3, drain/1, add_secondary/3, remove_secondary/2, compare_and_swap/3, get_in/3, explain/2]).
+         take_slice/3, drain/1, add_secondary/3, remove_secondary/2, compare_and_swap/3, get_in/3, put_in/4,
+         delete_in/3, swap_in/5, explain/2]).
 -export([snapshot/1, release/1, snapshots/0, collect/0]).
 -export([transaction/1, transaction_again/1, transaction_table/2, transaction_begin_nested/1, transaction_end_nested/2,
          transaction_has_conflict/1, transaction_commit/1, transaction_abort/1, write_batch/2]).
@@ -138,6 +139,7 @@ safe_fixtable(_, _) -> ?STUB.
 insert(_, _) -> ?STUB.
 insert_new(_, _) -> ?STUB.
 put(_, _, _) -> ?STUB.
+put_new(_, _, _) -> ?STUB.
 delete(_, _) -> ?STUB.
 delete_object(_, _) -> ?STUB.
 delete_all_objects(_) -> ?STUB.
@@ -193,6 +195,9 @@ add_secondary(_, _, _) -> ?STUB.
 remove_secondary(_, _) -> ?STUB.
 compare_and_swap(_, _, _) -> ?STUB.
 get_in(_, _, _) -> ?STUB.
+put_in(_, _, _, _) -> ?STUB.
+delete_in(_, _, _) -> ?STUB.
+swap_in(_, _, _, _, _) -> ?STUB.
 explain(_, _) -> ?STUB.
 snapshot(_) -> ?STUB.
 release(_) -> ?STUB.

@@ -218,6 +218,105 @@ get_in_test() ->
     ?assertEqual(error, fyris:get_in(T, joe, [2, nope])),
     ?assertEqual(error, fyris:get_in(T, mike, [2])).
 
+parts_are_changed_test() ->
+    T = fyris:new(t, []),
+    fyris:insert(T, {joe, #{lang => [c, prolog]}, {a, {b}}}),
+    ?assert(fyris:put_in(T, joe, [2, lang, 1], erlang)),
+    ?assert(fyris:put_in(T, joe, [3, 2, 1], new)),
+    ?assert(fyris:put_in(T, joe, [2, an_atom_that_is_new_here], <<"x">>)),
+    ?assertEqual(false, fyris:put_in(T, mike, [2], 1)),
+    ?assertEqual([{joe, #{lang => [erlang, prolog], an_atom_that_is_new_here => <<"x">>}, {a, {new}}}], fyris:lookup(T, joe)),
+    ?assertEqual({ok, <<"x">>}, fyris:delete_in(T, joe, [2, an_atom_that_is_new_here])),
+    ?assertEqual(error, fyris:delete_in(T, joe, [2, list_to_atom("never_" ++ "seen_before")])),
+    ?assertEqual(error, fyris:delete_in(T, mike, [2, lang])),
+    ?assertEqual({ok, 2}, fyris:update_in(T, joe, [2, lang], fun length/1)),
+    ?assertEqual(error, fyris:update_in(T, joe, [2, none], fun length/1)),
+    ?assertEqual(error, fyris:update_in(T, mike, [2, none], fun length/1, 1)),
+    ?assertEqual({ok, 7}, fyris:update_in(T, joe, [2, seven], fun length/1, 7)),
+    ?assertEqual([{joe, #{lang => 2, seven => 7}, {a, {new}}}], fyris:lookup(T, joe)),
+    ?assertError(oops, fyris:update_in(T, joe, [2, lang], fun(_) -> error(oops) end)),
+    [?assertError(badarg, fyris:put_in(T, joe, Path, 1)) || Path <- [[], [1], [4], [x], [2, lang, 1], [3, 3], [3 | 1], 3]],
+    [?assertError(badarg, fyris:delete_in(T, joe, Path)) || Path <- [[], [1], [2], [3, 1], [3 | 1], x]],
+    ?assertError(badarg, fyris:update_in(T, joe, [2, lang, 1], fun(X) -> X end, 1)),
+    ?assertEqual([{joe, #{lang => 2, seven => 7}, {a, {new}}}], fyris:lookup(T, joe)),
+    ?assertError(badarg, fyris:put_in(fyris:new(t, [bag]), joe, [2], 1)).
+
+%% What was put in by a path is held as long as it is there, and what is taken away is still good.
+parts_hold_resources_test() ->
+    T = fyris:new(t, []),
+    fyris:insert(T, {k, #{}, []}),
+    [begin
+         fyris:put_in(T, k, [2, N], counters:new(1, [])),
+         {ok, Counter} = fyris:get_in(T, k, [2, N]),
+         ok = counters:add(Counter, 1, N)
+     end || N <- lists:seq(1, 100)],
+    erlang:garbage_collect(),
+    [begin
+         {ok, Counter} = fyris:delete_in(T, k, [2, N]),
+         ?assertEqual(N, counters:get(Counter, 1))
+     end || N <- lists:seq(1, 100)],
+    fyris:insert(T, [{N, counters:new(1, [])} || N <- lists:seq(1, 5000)]),
+    erlang:garbage_collect(),
+    Taken = fyris:select_take(T, [{{'_', '$1'}, [], ['$1']}]),
+    ?assertEqual(lists:duplicate(5000, 0), [counters:get(Counter, 1) || Counter <- Taken]),
+    fyris:insert(T, [{N, counters:new(1, [])} || N <- lists:seq(1, 100)]),
+    erlang:garbage_collect(),
+    Many = fyris:take_many(T, lists:seq(1, 100)),
+    ?assertEqual(lists:duplicate(100, 0), [counters:get(Counter, 1) || [{_, Counter}] <- Many]).
+
+no_change_of_a_part_is_lost_test() ->
+    T = fyris:new(t, [public]),
+    fyris:insert(T, {k, #{}}),
+    Add = fun(Part) -> fyris:update_in(T, k, [2, Part], fun(N) -> N + 1 end, 1) end,
+    Workers = [spawn_monitor(fun() -> [begin Add(all), Add(Part) end || _ <- lists:seq(1, 500)] end) || Part <- [1, 2, 3]],
+    [receive {'DOWN', Ref, process, Pid, Reason} -> ?assertEqual(normal, Reason) end || {Pid, Ref} <- Workers],
+    ?assertEqual([{k, #{1 => 500, 2 => 500, 3 => 500, all => 1500}}], fyris:lookup(T, k)).
+
+%% In more than one slice, in every type of table: what is taken is what a select would have returned.
+changes_return_what_they_changed_test() ->
+    [begin
+         T = fyris:new(t, [Type, public]),
+         InOrder = fun(List) when Type =:= ordered_set -> List; (List) -> lists:sort(List) end,
+         fyris:insert(T, [{N div 2, N rem 7, N} || N <- lists:seq(1, 10000)]),
+         Spec = [{{'$1', '$2', '$3'}, [{'<', '$2', 3}], [{{'$1', '$3'}}]}],
+         Size = fyris:info(T, size),
+         All = fyris:select(T, Spec),
+         ?assertEqual(InOrder(All), InOrder(fyris:select_take(T, Spec))),
+         ?assertEqual({Size - length(All), []}, {fyris:info(T, size), fyris:select(T, Spec)}),
+         More = [{{'$1', '$2', '$3'}, [{'>', '$2', 4}], [{{'$1', '$2', {{new, '$3'}}}}]}],
+         case Type of
+             bag -> ?assertError(badarg, fyris:select_replace_returning(T, More));
+             _ ->
+                 New = fyris:select(T, More),
+                 ?assertEqual(InOrder(New), InOrder(fyris:select_replace_returning(T, More))),
+                 ?assertEqual(New, fyris:match_object(T, {'_', '_', {new, '_'}}))
+         end,
+         Mine = [spawn_monitor(fun() -> exit({taken, fyris:select_take(T, [{'$1', [], ['$1']}])}) end) || _ <- [1, 2, 3]],
+         Rest = lists:sort(fyris:tab2list(T)),
+         Got = [receive {'DOWN', Ref, process, Pid, {taken, Taken}} -> Taken end || {Pid, Ref} <- Mine],
+         ?assertEqual(0, fyris:info(T, size)),
+         ?assertEqual(length(lists:append(Got)), length(lists:usort(lists:append(Got)))),
+         ?assert(Rest -- lists:append(Got) =:= [])
+     end || Type <- [set, ordered_set, bag, duplicate_bag]].
+
+many_are_taken_as_one_test() ->
+    T = fyris:new(t, [public]),
+    Keys = lists:seq(1, 8),
+    Taker = fun Loop(0, Wholes) -> exit({wholes, Wholes});
+                Loop(N, Wholes) ->
+                    case length([x || [_] <- fyris:take_many(T, Keys)]) of
+                        0 -> Loop(N - 1, Wholes);
+                        8 -> Loop(N - 1, Wholes + 1)
+                    end
+            end,
+    Takers = [spawn_monitor(fun() -> Taker(300, 0) end) || _ <- [1, 2]],
+    Put = length([x || _ <- lists:seq(1, 300), fyris:insert_new(T, [{K, 1} || K <- Keys])]),
+    Wholes = [receive {'DOWN', Ref, process, Pid, {wholes, N}} -> N end || {Pid, Ref} <- Takers],
+    ?assertEqual(Put, lists:sum(Wholes) + fyris:info(T, size) div 8),
+    ?assertError(badarg, fyris:take_many(T, [1 | 2])),
+    ?assertError(badarg, fyris:take_many(no_such_table, [1])),
+    ?assertError(badarg, fyris:take_many(T, 1)).
+
 explain_test() ->
     T = ordered(),
     #{kind := Kind, size := 2000, estimated := N} =

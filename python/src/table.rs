@@ -16,6 +16,7 @@ use crate::view::{Part, View, Walk};
 mod dict;
 mod ets;
 mod ordered;
+mod places;
 mod query;
 
 pub(crate) use query::{described, spec_of};

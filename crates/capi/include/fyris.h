@@ -124,6 +124,11 @@ typedef struct fyris_term fyris_term;
 #define FYRIS_CHECK 7
 
 /**
+ * Takes the objects with `key` out, as `fyris_table_take`. The reply is the list of them.
+ */
+#define FYRIS_TAKE 8
+
+/**
  * `from` does not count.
  */
 #define FYRIS_FROM_EXCLUDED 1
@@ -678,7 +683,7 @@ typedef int32_t (*fyris_decide)(void *context,
  */
 typedef struct fyris_write_op {
   /**
-   * The operation: one of FYRIS_INSERT to FYRIS_CHECK.
+   * The operation: one of FYRIS_INSERT to FYRIS_TAKE.
    */
   int32_t what;
   /**
@@ -1664,6 +1669,34 @@ enum fyris_code fyris_table_select_replace(const struct fyris_table *handle,
                                            struct fyris_error *err);
 
 /**
+ * As `fyris_table_select_delete`, of the objects for which the specification returns anything; gives what it returned:
+ * a list, in the order of `fyris_table_select`. Each object is judged and removed in one atomic step, and goes to one
+ * of several callers.
+ *
+ * Fails as `fyris_table_select`.
+ *
+ * Threads: any.
+ */
+FYRIS_MUST_USE
+enum fyris_code fyris_table_select_take(const struct fyris_table *handle,
+                                        const fyris_term *spec,
+                                        fyris_term **values,
+                                        struct fyris_error *err);
+
+/**
+ * As `fyris_table_select_replace`; gives the new objects: a list, in the order of `fyris_table_select`.
+ *
+ * Fails as `fyris_table_select_replace`.
+ *
+ * Threads: any.
+ */
+FYRIS_MUST_USE
+enum fyris_code fyris_table_select_replace_returning(const struct fyris_table *handle,
+                                                     const fyris_term *spec,
+                                                     fyris_term **objects,
+                                                     struct fyris_error *err);
+
+/**
  * What the variables of a pattern stand for in the objects that match, like `ets:match/2`: a list of lists, in the
  * order of the variables' numbers.
  *
@@ -1812,8 +1845,23 @@ enum fyris_code fyris_table_lookup(const struct fyris_table *handle,
                                    struct fyris_error *err);
 
 /**
- * A part of the object with a key, without the rest: `path` is a list of a position, from 1, and then of keys of maps and
- * positions. NULL if there is no such part; in the bags it is one of the newest object.
+ * The objects with each of the keys of a list: a list of lists, in the order of the keys, where there is none an empty
+ * one. Each key is looked up at a moment of its own, but of every list that was inserted at once all is seen or
+ * nothing.
+ *
+ * Fails with FYRIS_E_ARGUMENT (`keys` is no list), FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
+ *
+ * Threads: any.
+ */
+FYRIS_MUST_USE
+enum fyris_code fyris_table_lookup_many(const struct fyris_table *handle,
+                                        const fyris_term *keys,
+                                        fyris_term **objects,
+                                        struct fyris_error *err);
+
+/**
+ * A part of the object with a key, without the rest: `path` is a list of a position, from 1, and then of keys of maps
+ * and positions. NULL if there is no such part; in the bags it is one of the newest object.
  *
  * Fails with FYRIS_E_ARGUMENT (the path is no list), FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
  *
@@ -2496,6 +2544,53 @@ enum fyris_code fyris_table_take(const struct fyris_table *handle,
                                  const fyris_term *key,
                                  fyris_term **objects,
                                  struct fyris_error *err);
+
+/**
+ * Removes the objects with all keys of a list and returns them: a list of lists, in the order of the keys. One atomic
+ * and isolated step.
+ *
+ * Fails with FYRIS_E_ARGUMENT (`keys` is no list), FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS, FYRIS_E_READ_ONLY; then none is
+ * removed.
+ *
+ * Threads: any.
+ */
+FYRIS_MUST_USE
+enum fyris_code fyris_table_take_many(const struct fyris_table *handle,
+                                      const fyris_term *keys,
+                                      fyris_term **objects,
+                                      struct fyris_error *err);
+
+/**
+ * Puts a value in the place of a part of the object with a key: `path` as for `fyris_table_get_in`; a map need not have
+ * the last key of the path. One atomic step. `found`, which may be NULL, says whether there is an object.
+ *
+ * Fails with FYRIS_E_ARGUMENT (the path is no list, leads nowhere or to the key), FYRIS_E_TYPE (a bag), FYRIS_E_LIMIT,
+ * FYRIS_E_NOT_UNIQUE, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
+ *
+ * Threads: any.
+ */
+FYRIS_MUST_USE
+enum fyris_code fyris_table_put_in(const struct fyris_table *handle,
+                                   const fyris_term *key,
+                                   const fyris_term *path,
+                                   const fyris_term *value,
+                                   bool *found,
+                                   struct fyris_error *err);
+
+/**
+ * Takes a part of the object with a key away, and gives it, or NULL if there is none: a key of a map with its value, or
+ * an element of a list; `path` as for `fyris_table_get_in`. One atomic step. `part` may be NULL.
+ *
+ * Fails as `fyris_table_put_in`; FYRIS_E_ARGUMENT for an element of a tuple.
+ *
+ * Threads: any.
+ */
+FYRIS_MUST_USE
+enum fyris_code fyris_table_delete_in(const struct fyris_table *handle,
+                                      const fyris_term *key,
+                                      const fyris_term *path,
+                                      fyris_term **part,
+                                      struct fyris_error *err);
 
 /**
  * Adds `increment` to the integer at `position` (from 1; 0 for the element behind the key) and says what it is then,

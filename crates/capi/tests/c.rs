@@ -179,6 +179,11 @@ fn ranges_are_read_and_taken() {
 }
 
 #[test]
+fn parts_and_what_was_changed_are_answered() {
+    assert_eq!(said_by("tests/c/places.c"), "places: all good\n");
+}
+
+#[test]
 fn secondary_indexes_find_objects() {
     assert_eq!(said_by("tests/c/secondary.c"), "secondary: all good\n");
 }

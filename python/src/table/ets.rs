@@ -9,7 +9,7 @@ use crate::convert::{from_term, from_terms, to_term};
 use crate::errors;
 
 /// The terms of the values of an iterable.
-fn terms(values: &Bound<'_, PyAny>) -> PyResult<Vec<Term>> {
+pub(super) fn terms(values: &Bound<'_, PyAny>) -> PyResult<Vec<Term>> {
     values.try_iter()?.map(|value| to_term(&value?)).collect()
 }
 

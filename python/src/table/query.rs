@@ -26,7 +26,7 @@ pub(crate) fn spec_of(spec: &Bound<'_, PyAny>) -> PyResult<MatchSpec> {
 
 impl Table {
     /// Runs a query without the interpreter's lock.
-    fn query<T: Send>(
+    pub(super) fn query<T: Send>(
         &self,
         py: Python<'_>,
         run: impl FnOnce(&Store) -> fyris::Result<T> + Send,

@@ -27,11 +27,13 @@ pub const FYRIS_UPDATE_ELEMENT: i32 = 6;
 /// Lets the batch happen only if `key` held exactly `value`, an object or a list of objects in any order, before it; no
 /// object, if `value` is NULL; what it holds in `snapshot`, if that is not NULL. The reply is `true`.
 pub const FYRIS_CHECK: i32 = 7;
+/// Takes the objects with `key` out, as `fyris_table_take`. The reply is the list of them.
+pub const FYRIS_TAKE: i32 = 8;
 
 /// An operation of `fyris_store_write_batch`. What it has no use for is NULL. All of it stays yours.
 #[repr(C)]
 pub struct fyris_write_op {
-    /// The operation: one of FYRIS_INSERT to FYRIS_CHECK.
+    /// The operation: one of FYRIS_INSERT to FYRIS_TAKE.
     pub what: i32,
     /// The table.
     pub table: *const fyris_table,
@@ -132,6 +134,7 @@ unsafe fn read<'a>(op: &fyris_write_op) -> Outcome<(BatchArgs, &'a Table, Option
         FYRIS_INSERT_NEW => ("insert_new", vec![value()?]),
         FYRIS_DELETE => ("delete", vec![key()?]),
         FYRIS_DELETE_OBJECT => ("delete_object", vec![value()?]),
+        FYRIS_TAKE => ("take", vec![key()?]),
         FYRIS_UPDATE_COUNTER => ("update_counter", vec![key()?, value()?]),
         FYRIS_UPDATE_ELEMENT => ("update_element", vec![key()?, value()?]),
         FYRIS_CHECK if op.value.is_null() => ("check", vec![key()?]),

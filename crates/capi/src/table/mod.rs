@@ -22,7 +22,7 @@ use ::fyris_term::Term;
 use fyris::{Store, Table};
 
 use crate::args::{Out, handle};
-use crate::error::Outcome;
+use crate::error::{Failure, Outcome, fyris_code};
 use crate::term::fyris_term;
 
 pub use batch::*;
@@ -71,6 +71,17 @@ unsafe fn term<'a>(pointer: *const fyris_term, name: &str) -> Outcome<&'a Term> 
     Ok(&unsafe { handle(pointer, name) }?.0)
 }
 
+/// Returns the terms of a list.
+fn in_list<'t>(list: &'t Term, name: &str) -> Outcome<&'t [Term]> {
+    match list {
+        Term::List(terms) => Ok(terms),
+        other => {
+            let text = format!("{}: {name} is no list", other.brief(60));
+            Err(Failure::new(fyris_code::FYRIS_E_ARGUMENT, text))
+        }
+    }
+}
+
 /// Returns the place for an answer.
 fn place<T>(pointer: *mut T) -> Outcome<Out<T>> {
     Out::new(pointer, "the place for the answer")
@@ -79,4 +90,22 @@ fn place<T>(pointer: *mut T) -> Outcome<Out<T>> {
 /// Makes a handle of an answer.
 fn boxed(term: Term) -> *mut fyris_term {
     Box::into_raw(Box::new(fyris_term(term)))
+}
+
+/// Gives a list of what `find` returns for a table.
+///
+/// # Safety
+///
+/// HANDLE: the table; OUT: the list.
+unsafe fn listed(
+    handle: *const fyris_table,
+    list: *mut *mut fyris_term,
+    find: impl FnOnce(&Table) -> fyris::Result<Vec<Term>>,
+) -> Outcome {
+    let out = place(list)?;
+    // SAFETY: HANDLE: the table.
+    let found = find(unsafe { table(handle) }?)?;
+    // SAFETY: OUT.
+    unsafe { out.put(boxed(Term::list(found))) };
+    Ok(())
 }

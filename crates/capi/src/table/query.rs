@@ -3,7 +3,7 @@
 use ::fyris_term::{Map, Term};
 use fyris::{Continuation, MatchSpec, Table};
 
-use super::{boxed, fyris_table, place, table, term};
+use super::{boxed, fyris_table, listed, place, table, term};
 use crate::args::handle_mut;
 use crate::error::{Outcome, call, free, fyris_code, fyris_error, make};
 use crate::term::fyris_term;
@@ -202,6 +202,50 @@ pub unsafe extern "C" fn fyris_table_select_replace(
     })
 }
 
+/// As `fyris_table_select_delete`, of the objects for which the specification returns anything; gives what it returned:
+/// a list, in the order of `fyris_table_select`. Each object is judged and removed in one atomic step, and goes to one
+/// of several callers.
+///
+/// Fails as `fyris_table_select`.
+///
+/// Threads: any.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_table_select_take(
+    handle: *const fyris_table,
+    spec: *const fyris_term,
+    values: *mut *mut fyris_term,
+    err: *mut fyris_error,
+) -> fyris_code {
+    // SAFETY: HANDLE: the table and the specification; OUT: the values.
+    call(err, || unsafe {
+        let spec = spec_of(spec)?;
+        listed(handle, values, |table| table.select_take(&spec))
+    })
+}
+
+/// As `fyris_table_select_replace`; gives the new objects: a list, in the order of `fyris_table_select`.
+///
+/// Fails as `fyris_table_select_replace`.
+///
+/// Threads: any.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_table_select_replace_returning(
+    handle: *const fyris_table,
+    spec: *const fyris_term,
+    objects: *mut *mut fyris_term,
+    err: *mut fyris_error,
+) -> fyris_code {
+    // SAFETY: HANDLE: the table and the specification; OUT: the objects.
+    call(err, || unsafe {
+        let spec = spec_of(spec)?;
+        listed(handle, objects, |table| {
+            table.select_replace_returning(&spec)
+        })
+    })
+}
+
 /// What the variables of a pattern stand for in the objects that match, like `ets:match/2`: a list of lists, in the
 /// order of the variables' numbers.
 ///
@@ -216,14 +260,10 @@ pub unsafe extern "C" fn fyris_table_match(
     bindings: *mut *mut fyris_term,
     err: *mut fyris_error,
 ) -> fyris_code {
-    call(err, || {
-        let out = place(bindings)?;
-        // SAFETY: HANDLE: the table and the pattern.
-        let (table, pattern) = unsafe { (table(handle)?, term(pattern, "the pattern")?) };
-        let found = Term::list(table.match_pattern(pattern)?);
-        // SAFETY: OUT.
-        unsafe { out.put(boxed(found)) };
-        Ok(())
+    // SAFETY: HANDLE: the table and the pattern; OUT: the bindings.
+    call(err, || unsafe {
+        let pattern = term(pattern, "the pattern")?;
+        listed(handle, bindings, |table| table.match_pattern(pattern))
     })
 }
 
@@ -240,14 +280,10 @@ pub unsafe extern "C" fn fyris_table_match_object(
     objects: *mut *mut fyris_term,
     err: *mut fyris_error,
 ) -> fyris_code {
-    call(err, || {
-        let out = place(objects)?;
-        // SAFETY: HANDLE: the table and the pattern.
-        let (table, pattern) = unsafe { (table(handle)?, term(pattern, "the pattern")?) };
-        let found = Term::list(table.match_object(pattern)?);
-        // SAFETY: OUT.
-        unsafe { out.put(boxed(found)) };
-        Ok(())
+    // SAFETY: HANDLE: the table and the pattern; OUT: the objects.
+    call(err, || unsafe {
+        let pattern = term(pattern, "the pattern")?;
+        listed(handle, objects, |table| table.match_object(pattern))
     })
 }
 

@@ -5,7 +5,7 @@ use std::ops::Bound;
 use ::fyris_term::Term;
 use fyris::{Prefix, RangeOptions};
 
-use super::{boxed, fyris_table, place, table, term};
+use super::{boxed, fyris_table, listed, place, table, term};
 use crate::error::fyris_code::*;
 use crate::error::{Failure, Outcome, call, fyris_code, fyris_error};
 use crate::term::fyris_term;
@@ -82,22 +82,28 @@ unsafe fn ends(
     }
 }
 
-/// Gives a list of what `find` returns for a table.
+/// Gives a list of what `find` returns for a range of a table.
 ///
 /// # Safety
 ///
-/// HANDLE: the table; OUT: the list.
-unsafe fn listed(
+/// HANDLE: the table; HANDLE, or NULL: the keys; OUT: the list.
+unsafe fn ranged(
     handle: *const fyris_table,
+    (from, to): (*const fyris_term, *const fyris_term),
+    (flags, limit): (u32, usize),
     list: *mut *mut fyris_term,
-    find: impl FnOnce(&fyris::Table) -> fyris::Result<Vec<Term>>,
+    find: impl FnOnce(
+        &fyris::Table,
+        (Bound<Term>, Bound<Term>),
+        RangeOptions,
+    ) -> fyris::Result<Vec<Term>>,
 ) -> Outcome {
-    let out = place(list)?;
-    // SAFETY: HANDLE: the table.
-    let found = find(unsafe { table(handle) }?)?;
-    // SAFETY: OUT.
-    unsafe { out.put(boxed(Term::list(found))) };
-    Ok(())
+    known(flags, ENDS | FORM)?;
+    // SAFETY: as promised.
+    unsafe {
+        let ends = ends(from, to, flags)?;
+        listed(handle, list, |table| find(table, ends, form(flags, limit)))
+    }
 }
 
 /// The objects of an `ordered_set` with keys from `from` to `to`, a list in order, which may be empty. NULL is an open
@@ -118,15 +124,15 @@ pub unsafe extern "C" fn fyris_table_range(
     objects: *mut *mut fyris_term,
     err: *mut fyris_error,
 ) -> fyris_code {
-    call(err, || {
-        known(flags, ENDS | FORM)?;
-        // SAFETY: HANDLE: the table and the keys; OUT: the objects.
-        unsafe {
-            let ends = ends(from, to, flags)?;
-            listed(handle, objects, |table| {
-                table.range(ends, form(flags, limit))
-            })
-        }
+    // SAFETY: HANDLE: the table and the keys; OUT: the objects.
+    call(err, || unsafe {
+        ranged(
+            handle,
+            (from, to),
+            (flags, limit),
+            objects,
+            fyris::Table::range,
+        )
     })
 }
 
@@ -174,15 +180,15 @@ pub unsafe extern "C" fn fyris_table_take_range(
     objects: *mut *mut fyris_term,
     err: *mut fyris_error,
 ) -> fyris_code {
-    call(err, || {
-        known(flags, ENDS | FORM)?;
-        // SAFETY: HANDLE: the table and the keys; OUT: the objects.
-        unsafe {
-            let ends = ends(from, to, flags)?;
-            listed(handle, objects, |table| {
-                table.take_range(ends, form(flags, limit))
-            })
-        }
+    // SAFETY: HANDLE: the table and the keys; OUT: the objects.
+    call(err, || unsafe {
+        ranged(
+            handle,
+            (from, to),
+            (flags, limit),
+            objects,
+            fyris::Table::take_range,
+        )
     })
 }
 

@@ -5,7 +5,7 @@ use std::ffi::{c_char, c_void};
 use ::fyris_term::Term;
 use fyris::InfoValue;
 
-use super::{boxed, fyris_table, place, table, term};
+use super::{boxed, fyris_table, in_list, listed, place, table, term};
 use crate::args::{bytes, text};
 use crate::error::fyris_code::*;
 use crate::error::{Failure, call, fyris_code, fyris_error};
@@ -24,19 +24,40 @@ pub unsafe extern "C" fn fyris_table_lookup(
     objects: *mut *mut fyris_term,
     err: *mut fyris_error,
 ) -> fyris_code {
-    call(err, || {
-        let out = place(objects)?;
-        // SAFETY: HANDLE: the table and the key.
-        let (table, key) = unsafe { (table(handle)?, term(key, "the key")?) };
-        let found = Term::list(table.lookup(key)?);
-        // SAFETY: OUT.
-        unsafe { out.put(boxed(found)) };
-        Ok(())
+    // SAFETY: HANDLE: the table and the key; OUT: the objects.
+    call(err, || unsafe {
+        let key = term(key, "the key")?;
+        listed(handle, objects, |table| table.lookup(key))
     })
 }
 
-/// A part of the object with a key, without the rest: `path` is a list of a position, from 1, and then of keys of maps and
-/// positions. NULL if there is no such part; in the bags it is one of the newest object.
+/// The objects with each of the keys of a list: a list of lists, in the order of the keys, where there is none an empty
+/// one. Each key is looked up at a moment of its own, but of every list that was inserted at once all is seen or
+/// nothing.
+///
+/// Fails with FYRIS_E_ARGUMENT (`keys` is no list), FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
+///
+/// Threads: any.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_table_lookup_many(
+    handle: *const fyris_table,
+    keys: *const fyris_term,
+    objects: *mut *mut fyris_term,
+    err: *mut fyris_error,
+) -> fyris_code {
+    // SAFETY: HANDLE: the table and the keys; OUT: the objects.
+    call(err, || unsafe {
+        let keys = in_list(term(keys, "the keys")?, "what names the keys")?;
+        listed(handle, objects, |table| {
+            let found = table.lookup_many(keys)?.into_iter();
+            Ok(found.map(Term::list).collect())
+        })
+    })
+}
+
+/// A part of the object with a key, without the rest: `path` is a list of a position, from 1, and then of keys of maps
+/// and positions. NULL if there is no such part; in the bags it is one of the newest object.
 ///
 /// Fails with FYRIS_E_ARGUMENT (the path is no list), FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
 ///
@@ -54,16 +75,13 @@ pub unsafe extern "C" fn fyris_table_get_in(
         let out = place(part)?;
         // SAFETY: HANDLE: the table and the terms.
         let (table, key, path) = unsafe {
-            let path = term(path, "the path")?;
-            (table(handle)?, term(key, "the key")?, path)
+            (
+                table(handle)?,
+                term(key, "the key")?,
+                term(path, "the path")?,
+            )
         };
-        let Term::List(path) = path else {
-            return Err(Failure::new(
-                FYRIS_E_ARGUMENT,
-                format!("{}: the path is no list", path.brief(60)),
-            ));
-        };
-        let found = table.get_in(key, path)?;
+        let found = table.get_in(key, in_list(path, "the path")?)?;
         // SAFETY: OUT.
         unsafe { out.put(found.map_or(std::ptr::null_mut(), boxed)) };
         Ok(())
@@ -87,16 +105,13 @@ pub unsafe extern "C" fn fyris_table_lookup_by(
     objects: *mut *mut fyris_term,
     err: *mut fyris_error,
 ) -> fyris_code {
-    call(err, || {
-        let out = place(objects)?;
-        // SAFETY: HANDLE: the table and the value.
-        let (table, value) = unsafe { (table(handle)?, term(value, "the value")?) };
-        // SAFETY: TEXT: the name of the index.
-        let index = unsafe { text(index, "the name of the index")? };
-        let found = Term::list(table.lookup_by(index, value)?);
-        // SAFETY: OUT.
-        unsafe { out.put(boxed(found)) };
-        Ok(())
+    // SAFETY: HANDLE: the table and the value; TEXT: the name of the index; OUT: the objects.
+    call(err, || unsafe {
+        let (value, index) = (
+            term(value, "the value")?,
+            text(index, "the name of the index")?,
+        );
+        listed(handle, objects, |table| table.lookup_by(index, value))
     })
 }
 

@@ -5,7 +5,7 @@ use std::ffi::{c_char, c_void};
 use ::fyris_term::Term;
 use fyris::{CounterOp, SecondaryIndex};
 
-use super::{boxed, fyris_table, place, table, term};
+use super::{boxed, fyris_table, in_list, listed, place, table, term};
 use crate::args::{array, bytes, text};
 use crate::error::fyris_code::*;
 use crate::error::{Failure, Outcome, call, fyris_code, fyris_error};
@@ -179,13 +179,99 @@ pub unsafe extern "C" fn fyris_table_take(
     objects: *mut *mut fyris_term,
     err: *mut fyris_error,
 ) -> fyris_code {
+    // SAFETY: HANDLE: the table and the key; OUT: the objects.
+    call(err, || unsafe {
+        let key = term(key, "the key")?;
+        listed(handle, objects, |table| table.take(key))
+    })
+}
+
+/// Removes the objects with all keys of a list and returns them: a list of lists, in the order of the keys. One atomic
+/// and isolated step.
+///
+/// Fails with FYRIS_E_ARGUMENT (`keys` is no list), FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS, FYRIS_E_READ_ONLY; then none is
+/// removed.
+///
+/// Threads: any.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_table_take_many(
+    handle: *const fyris_table,
+    keys: *const fyris_term,
+    objects: *mut *mut fyris_term,
+    err: *mut fyris_error,
+) -> fyris_code {
+    // SAFETY: HANDLE: the table and the keys; OUT: the objects.
+    call(err, || unsafe {
+        let keys = in_list(term(keys, "the keys")?, "what names the keys")?;
+        listed(handle, objects, |table| {
+            let taken = table.take_many(keys)?.into_iter();
+            Ok(taken.map(Term::list).collect())
+        })
+    })
+}
+
+/// Puts a value in the place of a part of the object with a key: `path` as for `fyris_table_get_in`; a map need not have
+/// the last key of the path. One atomic step. `found`, which may be NULL, says whether there is an object.
+///
+/// Fails with FYRIS_E_ARGUMENT (the path is no list, leads nowhere or to the key), FYRIS_E_TYPE (a bag), FYRIS_E_LIMIT,
+/// FYRIS_E_NOT_UNIQUE, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
+///
+/// Threads: any.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_table_put_in(
+    handle: *const fyris_table,
+    key: *const fyris_term,
+    path: *const fyris_term,
+    value: *const fyris_term,
+    found: *mut bool,
+    err: *mut fyris_error,
+) -> fyris_code {
     call(err, || {
-        let out = place(objects)?;
-        // SAFETY: HANDLE: the table and the key.
-        let (table, key) = unsafe { (table(handle)?, term(key, "the key")?) };
-        let taken = Term::list(table.take(key)?);
-        // SAFETY: OUT.
-        unsafe { out.put(boxed(taken)) };
+        // SAFETY: HANDLE: the table and the terms.
+        let (table, key, path, value) = unsafe {
+            let (path, value) = (term(path, "the path")?, term(value, "the value")?);
+            (table(handle)?, term(key, "the key")?, path, value)
+        };
+        let is_there = table.put_in(key, in_list(path, "the path")?, value)?;
+        if let Ok(out) = place(found) {
+            // SAFETY: OUT.
+            unsafe { out.put(is_there) };
+        }
+        Ok(())
+    })
+}
+
+/// Takes a part of the object with a key away, and gives it, or NULL if there is none: a key of a map with its value, or
+/// an element of a list; `path` as for `fyris_table_get_in`. One atomic step. `part` may be NULL.
+///
+/// Fails as `fyris_table_put_in`; FYRIS_E_ARGUMENT for an element of a tuple.
+///
+/// Threads: any.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fyris_table_delete_in(
+    handle: *const fyris_table,
+    key: *const fyris_term,
+    path: *const fyris_term,
+    part: *mut *mut fyris_term,
+    err: *mut fyris_error,
+) -> fyris_code {
+    call(err, || {
+        // SAFETY: HANDLE: the table and the terms.
+        let (table, key, path) = unsafe {
+            (
+                table(handle)?,
+                term(key, "the key")?,
+                term(path, "the path")?,
+            )
+        };
+        let old = table.delete_in(key, in_list(path, "the path")?)?;
+        if let Ok(out) = place(part) {
+            // SAFETY: OUT.
+            unsafe { out.put(old.map_or(std::ptr::null_mut(), boxed)) };
+        }
         Ok(())
     })
 }

@@ -1,18 +1,7 @@
 /* Atoms: what makes none, and a table of atoms that is full. */
-#include <fyris.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include "check.h"
 #include <string.h>
 
-static fyris_error err;
-
-static void expect(int line, int good) {
-  if (!good) {
-    fprintf(stderr, "atoms.c:%d: last error %d: %.*s\n", line, err.code, FYRIS_ERROR_TEXT, err.text);
-    exit(1);
-  }
-}
-#define EXPECT(good) expect(__LINE__, (good))
 #define FAILS(made, wanted) EXPECT((made) == NULL && err.code == (wanted))
 
 /* The same name in external format. */

@@ -1,25 +1,8 @@
 /* Batches: what each operation does and answers, checks, and that a failure leaves nothing; compare and swap. */
-#include <fyris.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include "check.h"
 #include <string.h>
 
-static fyris_error err;
-
-static void expect(int line, int good) {
-  if (!good) {
-    fprintf(stderr, "batch.c:%d: last error %d: %.*s\n", line, err.code, FYRIS_ERROR_TEXT, err.text);
-    exit(1);
-  }
-}
-#define EXPECT(good) expect(__LINE__, (good))
 #define LENGTH(array) (sizeof(array) / sizeof(array)[0])
-
-static fyris_term *parse(const char *text) {
-  fyris_term *term = fyris_term_parse(text, &err);
-  EXPECT(term != NULL);
-  return term;
-}
 
 static int says(fyris_term *term, const char *wanted) {
   fyris_term *expected = parse(wanted);

@@ -1,18 +1,6 @@
 /* Tables on indexes from libraries: library.c MAP UNORDERED_MAP, the two examples. */
-#include <fyris.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include "check.h"
 #include <string.h>
-
-static fyris_error err;
-
-static void expect(int line, int good) {
-  if (!good) {
-    fprintf(stderr, "library.c:%d: last error %d: %.*s\n", line, err.code, FYRIS_ERROR_TEXT, err.text);
-    exit(1);
-  }
-}
-#define EXPECT(good) expect(__LINE__, (good))
 
 static fyris_table *table_on(const fyris_store *store, const char *type, const char *path) {
   char options[4096];

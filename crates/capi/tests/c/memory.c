@@ -1,23 +1,11 @@
 /* Large requests for which there is no memory: told, and nothing is lost. */
-#include <fyris.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include "check.h"
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #define SIZE ((size_t)64 << 20)
 #define OBJECTS 200000
-
-static fyris_error err;
-
-static void expect(int line, int good) {
-  if (!good) {
-    fprintf(stderr, "memory.c:%d: last error %d: %.*s\n", line, err.code, FYRIS_ERROR_TEXT, err.text);
-    exit(1);
-  }
-}
-#define EXPECT(good) expect(__LINE__, (good))
 
 static size_t address_space(void) {
   FILE *file = fopen("/proc/self/statm", "r");

@@ -1,19 +1,8 @@
 /* Nonsense, and what is said to it. */
-#include <fyris.h>
+#include "check.h"
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-static fyris_error err;
-
-static void expect(int line, int good) {
-  if (!good) {
-    fprintf(stderr, "misuse.c:%d: last error %d: %.*s\n", line, err.code, FYRIS_ERROR_TEXT, err.text);
-    exit(1);
-  }
-}
-#define EXPECT(good) expect(__LINE__, (good))
 #define SAYS(call, wanted) (memset(&err, 0x55, sizeof err), (call) == (wanted) && err.code == (wanted))
 #define NOTHING(make, wanted) (memset(&err, 0x55, sizeof err), (make) == NULL && err.code == (wanted))
 
@@ -209,12 +198,6 @@ static void types(void) {
   fyris_term_free(b);
   fyris_term_free(key_d);
   fyris_term_free(map);
-}
-
-static fyris_term *parse(const char *text) {
-  fyris_term *term = fyris_term_parse(text, &err);
-  EXPECT(term != NULL);
-  return term;
 }
 
 /* Every index can be chosen by its name, and the locks of those that have some. */

@@ -1,41 +1,8 @@
 /* Ranges of keys, prefixes and parts of objects. */
-#include <fyris.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include "check.h"
 #include <string.h>
 
-static fyris_error err;
-
-static void expect(int line, int good) {
-  if (!good) {
-    fprintf(stderr, "range.c:%d: last error %d: %.*s\n", line, err.code, FYRIS_ERROR_TEXT, err.text);
-    exit(1);
-  }
-}
-#define EXPECT(good) expect(__LINE__, (good))
 #define SAYS(call, wanted) (err.code = FYRIS_OK, (call) == (wanted) && err.code == (wanted))
-
-static fyris_term *parse(const char *text) {
-  fyris_term *term = fyris_term_parse(text, &err);
-  EXPECT(term != NULL);
-  return term;
-}
-
-static void insert(fyris_table *table, const char *object) {
-  fyris_term *term = parse(object);
-  EXPECT(fyris_table_insert(table, term, &err) == FYRIS_OK);
-  fyris_term_free(term);
-}
-
-/* Is the term, which is freed, what the text says? NULL is said by NULL. */
-static int is(fyris_term *term, const char *text) {
-  if (text == NULL || term == NULL) return term == NULL && text == NULL;
-  fyris_term *wanted = parse(text);
-  int same = fyris_term_equal(term, wanted);
-  fyris_term_free(wanted);
-  fyris_term_free(term);
-  return same;
-}
 
 typedef enum fyris_code (*range_function)(const fyris_table *, const fyris_term *, const fyris_term *, uint32_t,
                                           size_t, fyris_term **, fyris_error *);
@@ -47,21 +14,21 @@ static int gives(range_function find, const fyris_table *table, const char *from
   EXPECT(find(table, first, last, flags, limit, &found, &err) == FYRIS_OK);
   fyris_term_free(first);
   fyris_term_free(last);
-  return is(found, wanted);
+  return same(found, wanted);
 }
 
 static int begins(const fyris_table *table, const char *prefix, uint32_t flags, size_t limit, const char *wanted) {
   fyris_term *begin = parse(prefix), *found = NULL;
   EXPECT(fyris_table_prefix(table, begin, flags, limit, &found, &err) == FYRIS_OK);
   fyris_term_free(begin);
-  return is(found, wanted);
+  return same(found, wanted);
 }
 
 static int seeks(const fyris_table *table, const char *key, uint32_t flags, const char *wanted) {
   fyris_term *at = parse(key), *found = NULL;
   EXPECT(fyris_table_seek(table, at, flags, &found, &err) == FYRIS_OK);
   fyris_term_free(at);
-  return is(found, wanted);
+  return same(found, wanted);
 }
 
 static int has(const fyris_table *table, const char *key, const char *path, const char *wanted) {
@@ -69,7 +36,7 @@ static int has(const fyris_table *table, const char *key, const char *path, cons
   EXPECT(fyris_table_get_in(table, at, steps, &found, &err) == FYRIS_OK);
   fyris_term_free(at);
   fyris_term_free(steps);
-  return is(found, wanted);
+  return same(found, wanted);
 }
 
 int main(void) {
@@ -107,7 +74,7 @@ int main(void) {
   EXPECT(gives(fyris_table_take_range, table, "1", "9", FYRIS_REVERSE, 1, "[{5}]"));
   EXPECT(fyris_table_delete_range(table, key, NULL, 0, &count, &err) == FYRIS_OK && count == 9);
   insert(set, "{1, one}");
-  EXPECT(fyris_table_drain(set, &found, &err) == FYRIS_OK && is(found, "[{1, one}]"));
+  EXPECT(fyris_table_drain(set, &found, &err) == FYRIS_OK && same(found, "[{1, one}]"));
   EXPECT(fyris_table_size(set, &count, &err) == FYRIS_OK && count == 0);
 
   fyris_term_free(key);

@@ -1,31 +1,8 @@
 /* Secondary indexes: objects are found by an element, a path, and expressions. */
-#include <fyris.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include "check.h"
 #include <string.h>
 
-static fyris_error err;
-
-static void expect(int line, int good) {
-  if (!good) {
-    fprintf(stderr, "secondary.c:%d: last error %d: %.*s\n", line, err.code, FYRIS_ERROR_TEXT, err.text);
-    exit(1);
-  }
-}
-#define EXPECT(good) expect(__LINE__, (good))
 #define SAYS(call, wanted) (err.code = FYRIS_OK, (call) == (wanted) && err.code == (wanted))
-
-static fyris_term *parse(const char *text) {
-  fyris_term *term = fyris_term_parse(text, &err);
-  EXPECT(term != NULL);
-  return term;
-}
-
-static void insert(fyris_table *table, const char *object) {
-  fyris_term *term = parse(object);
-  EXPECT(fyris_table_insert(table, term, &err) == FYRIS_OK);
-  fyris_term_free(term);
-}
 
 /* Does the index find these objects, and no others? */
 static int finds(const fyris_table *table, const char *index, const char *value, const char *objects) {

@@ -1,17 +1,5 @@
 /* Snapshots: of one table, and of several at one moment. */
-#include <fyris.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-static fyris_error err;
-
-static void expect(int line, int good) {
-  if (!good) {
-    fprintf(stderr, "snapshot.c:%d: last error %d: %.*s\n", line, err.code, FYRIS_ERROR_TEXT, err.text);
-    exit(1);
-  }
-}
-#define EXPECT(good) expect(__LINE__, (good))
+#include "check.h"
 
 static fyris_code put(fyris_table *table, int key, int value) {
   fyris_term *pair[] = {fyris_term_int(key), fyris_term_int(value)};

@@ -488,6 +488,21 @@ impl Session {
             .ok_or_else(|| Session::usage("an argument is missing", usage))
     }
 
+    /// Takes the last argument, which is a list.
+    pub(crate) fn last_list(
+        &self,
+        args: &mut Vec<Term>,
+        usage: &'static str,
+    ) -> Result<Vec<Term>, ShellError> {
+        match self.last(args, usage)? {
+            Term::List(list) => Ok(list.into_vec()),
+            other => {
+                let text = format!("expected a list, found {}", other.brief(60));
+                Err(Session::usage(text, usage))
+            }
+        }
+    }
+
     /// Reads `[TABLE] NAME`, with the name of a secondary index.
     pub(crate) fn table_and_secondary(
         &self,

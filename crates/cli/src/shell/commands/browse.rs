@@ -117,17 +117,11 @@ pub(crate) fn lookup(session: &mut Session, args: Vec<Term>) -> Result<(), Shell
 }
 
 /// Runs `lookup_many [TABLE] [KEY, ...]`.
-pub(crate) fn lookup_many(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
+pub(crate) fn lookup_many(session: &mut Session, mut args: Vec<Term>) -> Result<(), ShellError> {
     const USAGE: &str = "lookup_many [TABLE] [KEY, ...]";
-    let (table, keys) = session.table_and_one(args, USAGE)?;
-    let Term::List(keys) = keys else {
-        return Err(Session::usage(
-            format!("expected a list of keys, found {keys}"),
-            USAGE,
-        ));
-    };
-    let objects = table.lookup_many(&keys)?.concat();
-    session.show_objects(objects)
+    let keys = session.last_list(&mut args, USAGE)?;
+    let table = session.table_alone(args, USAGE)?;
+    session.show_objects(table.lookup_many(&keys)?.concat())
 }
 
 /// Runs `lookup_by [TABLE] NAME VALUE`.

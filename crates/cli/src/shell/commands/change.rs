@@ -77,6 +77,34 @@ pub(crate) fn update_element(session: &mut Session, mut args: Vec<Term>) -> Resu
     session.display().line(found)
 }
 
+/// Runs `put_in [TABLE] KEY PATH VALUE`.
+pub(crate) fn put_in(session: &mut Session, mut args: Vec<Term>) -> Result<(), ShellError> {
+    const USAGE: &str = "put_in [TABLE] KEY PATH VALUE";
+    let value = session.last(&mut args, USAGE)?;
+    let path = session.last_list(&mut args, USAGE)?;
+    let (table, key) = session.table_and_one(args, USAGE)?;
+    session.display().line(table.put_in(&key, &path, &value)?)
+}
+
+/// Runs `delete_in [TABLE] KEY PATH`.
+pub(crate) fn delete_in(session: &mut Session, mut args: Vec<Term>) -> Result<(), ShellError> {
+    const USAGE: &str = "delete_in [TABLE] KEY PATH";
+    let path = session.last_list(&mut args, USAGE)?;
+    let (table, key) = session.table_and_one(args, USAGE)?;
+    match table.delete_in(&key, &path)? {
+        Some(part) => session.display().term(&part),
+        None => session.display().line("nothing there"),
+    }
+}
+
+/// Runs `take_many [TABLE] [KEY, ...]`.
+pub(crate) fn take_many(session: &mut Session, mut args: Vec<Term>) -> Result<(), ShellError> {
+    const USAGE: &str = "take_many [TABLE] [KEY, ...]";
+    let keys = session.last_list(&mut args, USAGE)?;
+    let table = session.table_alone(args, USAGE)?;
+    session.show_objects(table.take_many(&keys)?.concat())
+}
+
 /// Runs `update_counter [TABLE] KEY INCR [DEFAULT]`.
 pub(crate) fn update_counter(session: &mut Session, mut args: Vec<Term>) -> Result<(), ShellError> {
     const USAGE: &str = "update_counter [TABLE] KEY INCR [DEFAULT]";

@@ -367,6 +367,13 @@ pub(crate) static VERBS: &[Verb] = &[
         handler: Terms(change::take),
     },
     Verb {
+        name: "take_many",
+        also: &[],
+        usage: "take_many [TABLE] [KEY, ...]",
+        help: "Delete the objects with all of the keys in one step and show them.",
+        handler: Terms(change::take_many),
+    },
+    Verb {
         name: "delete_range",
         also: &[],
         usage: "delete_range [TABLE] [from KEY | above KEY] [to KEY | below KEY]",
@@ -400,6 +407,20 @@ pub(crate) static VERBS: &[Verb] = &[
         usage: "update_element [TABLE] KEY {POS, VALUE}",
         help: "Change elements of the object with KEY; a list of pairs changes several. POS is a number, or the name of a column: `update_element people 7 {age, 32}`, and `{'first name', ...}` where it takes quotes.",
         handler: Terms(change::update_element),
+    },
+    Verb {
+        name: "put_in",
+        also: &[],
+        usage: "put_in [TABLE] KEY PATH VALUE",
+        help: "Put VALUE in the place of a part of the object with KEY. PATH begins with the position of an element, from 1; then come keys of maps and positions: `put_in people 7 [3, tags, 1] admin`. A map need not have the last key.",
+        handler: Terms(change::put_in),
+    },
+    Verb {
+        name: "delete_in",
+        also: &[],
+        usage: "delete_in [TABLE] KEY PATH",
+        help: "Take a part of the object with KEY away, a key of a map or an element of a list, and show it. PATH is that of `put_in`.",
+        handler: Terms(change::delete_in),
     },
     Verb {
         name: "update_counter",

@@ -144,6 +144,62 @@ defmodule Fyris.Verbs.Objects do
         end
       end
 
+      defbang put_in_object(table :: table, key :: key, path :: [term], value :: term) :: boolean,
+              """
+              Puts a value where a path of `get_in_object/3` leads to; a map need not have the last key. Returns whether
+              there is an object. A path that leads nowhere else, or to the key, is an error, as is a bag. Atomic.
+              """,
+              [
+                ~S|table = Fyris.new!()|,
+                ~S|Fyris.insert!(table, {:joe, %{age: 41}})|,
+                ~S|Fyris.put_in_object!(table, :joe, [2, :name], "Joe")|,
+                ~S|Fyris.lookup!(table, :joe)|,
+                ~S|[{:joe, %{age: 41, name: "Joe"}}]|
+              ] do
+        :fyris.put_in(id(table), key, path, value)
+      end
+
+      defbang update_in_object(
+                table :: table,
+                key :: key,
+                path :: [term],
+                default :: term,
+                fun :: (term -> term)
+              ) :: term | nil,
+              """
+              Puts `fun` of a part of an object in its place, or the default into a map that does not have the last key
+              of the path; returns the new part, `nil` if there is no object. Atomic: `fun` is called again when another
+              writer comes between, so it should do nothing else. Otherwise as `put_in_object/4`.
+              """,
+              [
+                ~S|table = Fyris.new!()|,
+                ~S|Fyris.insert!(table, {:joe, %{age: 41}})|,
+                ~S|Fyris.update_in_object!(table, :joe, [2, :age], 0, &(&1 + 1))|,
+                ~S|42|
+              ] do
+        case :fyris.update_in(id(table), key, path, fun, default) do
+          {:ok, part} -> part
+          :error -> nil
+        end
+      end
+
+      defbang delete_in_object(table :: table, key :: key, path :: [term]) :: term | nil,
+              """
+              Takes a part of an object away, a key of a map with its value or an element of a list, and returns it;
+              `nil` if there is none. An element of a tuple is an error. Otherwise as `put_in_object/4`.
+              """,
+              [
+                ~S|table = Fyris.new!()|,
+                ~S|Fyris.insert!(table, {:joe, %{age: 41, name: "Joe"}})|,
+                ~S|Fyris.delete_in_object!(table, :joe, [2, :age])|,
+                ~S|41|
+              ] do
+        case :fyris.delete_in(id(table), key, path) do
+          {:ok, part} -> part
+          :error -> nil
+        end
+      end
+
       defbang delete(table :: table, key :: key) :: :ok,
               """
               Deletes the objects with a key, if there are any. Linearizable. O(1) on average, O(log n) in an
@@ -181,6 +237,20 @@ defmodule Fyris.Verbs.Objects do
                 ~S|[{:a, 1}]|
               ] do
         :fyris.take(id(table), key)
+      end
+
+      defbang take_many(table :: table, keys :: [key]) :: [[object]],
+              """
+              Takes the objects with all of these keys out and returns a list for each key, in one atomic and isolated
+              step.
+              """,
+              [
+                ~S|table = Fyris.new!()|,
+                ~S|Fyris.insert!(table, [{:a, 1}, {:b, 2}])|,
+                ~S|Fyris.take_many!(table, [:b, :c])|,
+                ~S|[[{:b, 2}], []]|
+              ] do
+        :fyris.take_many(id(table), keys)
       end
 
       defbang clear(table :: table) :: :ok,

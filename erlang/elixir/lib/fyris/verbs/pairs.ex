@@ -87,15 +87,7 @@ defmodule Fyris.Verbs.Pairs do
                 ~S|Fyris.put_new!(table, :joe, 2)|,
                 ~S|false|
               ] do
-        table = id(table)
-
-        if :fyris.info(table, :type) in [:bag, :duplicate_bag] do
-          details = %{1 => "put_new does not work on a bag"}
-          raise %Fyris.Error{reason: :badarg, function: :insert_new, arity: 2, details: details}
-        end
-
-        pair = if :fyris.info(table, :keypos) == 2, do: {value, key}, else: {key, value}
-        :fyris.insert_new(table, pair)
+        :fyris.put_new(id(table), key, value)
       end
 
       @doc """

@@ -198,6 +198,35 @@ defmodule Fyris.Verbs.Queries do
         :fyris.select_replace(id(table), spec)
       end
 
+      defbang select_replace_returning(table :: table, spec :: :ets.match_spec()) :: [object],
+              """
+              Replaces objects as `select_replace/2` does, and returns the new ones, in an `:ordered_set` in the order of
+              their keys.
+              """,
+              [
+                ~S|table = Fyris.new!(type: :ordered_set)|,
+                ~S|Fyris.insert!(table, [{1, :due}, {2, :later}, {3, :due}])|,
+                ~S|Fyris.select_replace_returning!(table, [{{:"$1", :due}, [], [{{:"$1", :claimed}}]}])|,
+                ~S|[{1, :claimed}, {3, :claimed}]|
+              ] do
+        :fyris.select_replace_returning(id(table), spec)
+      end
+
+      defbang select_take(table :: table, spec :: :ets.match_spec()) :: [term],
+              """
+              Deletes the objects that match, and returns what a match specification makes of them, in an `:ordered_set`
+              in the order of their keys. Each is deleted atomically, and goes to one of several callers; the whole is not one step. If the table
+              goes away half-way, what was taken until then is returned.
+              """,
+              [
+                ~S|table = Fyris.new!(type: :ordered_set)|,
+                ~S|Fyris.insert!(table, [{1, :due}, {2, :later}, {3, :due}])|,
+                ~S|Fyris.select_take!(table, [{{:"$1", :due}, [], [:"$1"]}])|,
+                ~S|[1, 3]|
+              ] do
+        :fyris.select_take(id(table), spec)
+      end
+
       defbang count(table :: table, spec :: :ets.match_spec()) :: non_neg_integer,
               """
               Returns the number of objects of which a match specification says `true`; visits those that `select/3`

@@ -180,11 +180,12 @@ fn run(
                 .on(table, snapshot.map(|snapshot| -> &Table { snapshot }))
         });
         let ops: Vec<BatchOp<'_>> = ops.collect();
-        Ok(write(&ops))
+        let replies = write(&ops);
+        // What was taken may be the last to hold what it refers to, which lives as long as the pin.
+        Ok(replies.map(|done| done.map(|replies| reply(env, &given, replies))))
     });
     match done {
-        Ok(Ok(None)) => Ok(None),
-        Ok(Ok(Some(replies))) => Ok(Some(reply(env, &given, replies))),
+        Ok(Ok(done)) => Ok(done),
         Ok(Err(Error::CheckFailed { at })) => failed(env, operations, at).map(Some),
         Ok(Err(error)) => Err(error.into()),
         Err(fail) => Err(of_table(env, &given, fail)),

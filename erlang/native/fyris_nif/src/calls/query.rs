@@ -55,6 +55,8 @@ pub(super) enum Verb {
     Delete,
     MatchDelete,
     Replace,
+    Take,
+    ReplaceReturning,
     LookupBy,
 }
 
@@ -70,6 +72,8 @@ impl Verb {
             "select_delete" => Verb::Delete,
             "match_delete" => Verb::MatchDelete,
             "select_replace" => Verb::Replace,
+            "select_take" => Verb::Take,
+            "select_replace_returning" => Verb::ReplaceReturning,
             _ => return Err(BAD),
         })
     }
@@ -85,14 +89,19 @@ impl Verb {
     }
 
     fn writes(self) -> bool {
-        matches!(self, Verb::Delete | Verb::MatchDelete | Verb::Replace)
+        matches!(self, Verb::Delete | Verb::MatchDelete | Verb::Replace) || self.returns_changed()
+    }
+
+    /// Returns whether it changes objects and returns them.
+    fn returns_changed(self) -> bool {
+        matches!(self, Verb::Take | Verb::ReplaceReturning)
     }
 
     fn is_list(self) -> bool {
         matches!(
             self,
             Verb::Select | Verb::Reverse | Verb::Match | Verb::MatchObject | Verb::LookupBy
-        )
+        ) || self.returns_changed()
     }
 
     /// Returns the percentage of a process's time slice that a slice takes.
@@ -114,6 +123,8 @@ impl Verb {
             Verb::Count => query.counting(),
             Verb::Delete | Verb::MatchDelete => query.deleting(),
             Verb::Replace => query.replacing()?,
+            Verb::Take => query.deleting().returning(),
+            Verb::ReplaceReturning => query.replacing()?.returning(),
             _ if back => query.reverse().newest_first(),
             _ => query.newest_first(),
         })
@@ -235,7 +246,8 @@ fn consume(env: Env, verb: Verb, visited: usize, more: bool) {
     env.consume(verb.percent() * share / SLICE);
 }
 
-/// Runs one slice of a query for values, which become terms of the machine as they are found.
+/// Runs one slice of a query for values, which become terms of the machine as they are found. One that cannot go on
+/// returns what it has taken out until then: it is nowhere else.
 fn list_slice(env: Env, query: &mut Query, verb: Verb, tail: Term) -> Result<(bool, Term), Fail> {
     let before = query.visited();
     let mut found: Vec<Term> = Vec::new();
@@ -245,7 +257,11 @@ fn list_slice(env: Env, query: &mut Query, verb: Verb, tail: Term) -> Result<(bo
                 None => object.build(None, maker, stack),
                 Some(value) => term::make(env, &value),
             });
-        })?;
+        });
+        let more = match more {
+            Err(_) if verb == Verb::Take && !found.is_empty() => false,
+            more => more?,
+        };
         let push = |tail, &value: &Term| maker.cell(value, tail);
         Ok::<_, Fail>((more, found.iter().fold(tail, push)))
     })?;

@@ -3,7 +3,7 @@
 use std::ops::Bound;
 use std::sync::Mutex;
 
-use fyris::{Error, Object, Options, Prefix, RangeCursor, RangeOptions, Table};
+use fyris::{Error, LocalGuard, Object, Options, Prefix, RangeCursor, RangeOptions, Table};
 use fyris_term::Term as Owned;
 use fyris_term::key::KeyBuf;
 use fyris_term::value::Build;
@@ -48,6 +48,24 @@ pub(super) fn open(env: Env, args: &[Term]) -> Reply {
 
 /// Implements `put(Table, Key, Value)`: inserts the pair of a key and a value in a table in which a key has one.
 pub(super) fn put(env: Env, args: &[Term]) -> Reply {
+    put_pair(env, args, "put", |table, pair, pin| {
+        table.insert_object(pair, pin).map(|()| true)
+    })
+}
+
+/// Implements `put_new(Table, Key, Value)`: as [`put`], if the key is not there; returns whether it did.
+pub(super) fn put_new(env: Env, args: &[Term]) -> Reply {
+    put_pair(env, args, "put_new", |table, pair, _| {
+        table.insert_new_object(pair)
+    })
+}
+
+fn put_pair(
+    env: Env,
+    args: &[Term],
+    operation: &'static str,
+    insert: impl FnOnce(&Table, &MachineObject, &LocalGuard) -> Result<bool, Error>,
+) -> Reply {
     let &[table, key, value] = args else {
         return Err(BAD);
     };
@@ -62,11 +80,10 @@ pub(super) fn put(env: Env, args: &[Term]) -> Reply {
         };
         let found = table.table_type();
         if found.is_bag() {
-            let operation = "put";
             return Err(Error::WrongType { operation, found }.into());
         }
-        table.insert_object(&MachineObject::new(env, env.make_tuple(&pair)), pin)?;
-        Ok(atom::r#true(env))
+        let pair = MachineObject::new(env, env.make_tuple(&pair));
+        Ok(atom::boolean(env, insert(table, &pair, pin)?))
     })
 }
 
@@ -347,6 +364,64 @@ pub(super) fn get_in(env: Env, args: &[Term]) -> Reply {
                 })
             });
             Ok(found.unwrap_or_else(|| atom::error(env)))
+        })
+    })
+}
+
+/// Reads a path that may lead to what is not there yet.
+fn new_path(env: Env, list: Term) -> Result<Vec<Owned>, Fail> {
+    let mut elements = env.elements(list);
+    let path = elements.by_ref().map(|step| term::read(env, step));
+    let path = path.collect::<Result<_, _>>()?;
+    elements.are_all().then_some(path).ok_or(BAD)
+}
+
+/// Implements `put_in/4`: returns whether there is an object.
+pub(super) fn put_in(env: Env, args: &[Term]) -> Reply {
+    let (read, _offered) =
+        term::offer(|| Ok::<_, Fail>((new_path(env, args[2])?, term::read(env, args[3])?)));
+    let (path, value) = read?;
+    tables::with(env, args[0], |table, _| {
+        super::with_key(env, args[1], |key| {
+            Ok(atom::boolean(env, table.put_in(key, &path, &value)?))
+        })
+    })
+}
+
+/// Implements `delete_in/3`: returns `{ok, Part}` or `error`.
+pub(super) fn delete_in(env: Env, args: &[Term]) -> Reply {
+    let path = path(env, args[2])?;
+    tables::with(env, args[0], |table, _| {
+        super::with_key(env, args[1], |key| {
+            let Some(path) = &path else {
+                table.member(key)?;
+                return Ok(atom::error(env));
+            };
+            Ok(match table.delete_in(key, path)? {
+                Some(part) => env.make_tuple(&[atom::ok(env), term::make(env, &part)]),
+                None => atom::error(env),
+            })
+        })
+    })
+}
+
+/// Implements `swap_in(Table, Key, Path, Found, New)`: puts `New` where a path leads to if that still holds what
+/// [`get_in`] returned; returns whether it did, `false` also if there is no object.
+pub(super) fn swap_in(env: Env, args: &[Term]) -> Reply {
+    let (read, _offered) = term::offer(|| {
+        let found = env.tuple(args[3]).and_then(|found| found.get(1));
+        let found = found.map(|&part| term::read(env, part)).transpose()?;
+        Ok::<_, Fail>((new_path(env, args[2])?, found, term::read(env, args[4])?))
+    });
+    let (path, found, new) = read?;
+    tables::with(env, args[0], |table, _| {
+        super::with_key(env, args[1], |key| {
+            let mut done = false;
+            table.update_in(key, &path, |part| {
+                done = part == found;
+                if done { Some(new.clone()) } else { part }
+            })?;
+            Ok(atom::boolean(env, done))
         })
     })
 }
