@@ -1757,8 +1757,8 @@ enum fyris_code fyris_table_range(const struct fyris_table *handle,
                                   struct fyris_error *err);
 
 /**
- * The objects of an `ordered_set` whose keys begin alike, as `fyris_table_range` gives them. `prefix` is `{a, b, '_'}`,
- * tuples of this size that begin so, `[a, b | '_']`, or a binary; `flags` are FYRIS_REVERSE and FYRIS_KEYS.
+ * The objects of an `ordered_set` whose keys begin alike, as `fyris_table_range` gives them. `prefix` is `{a, b,
+ * '_'}`, tuples of this size that begin so, `[a, b | '_']`, or a binary; `flags` are FYRIS_REVERSE and FYRIS_KEYS.
  *
  * Fails as `fyris_table_range`; FYRIS_E_ARGUMENT also if that is no prefix.
  *
@@ -1961,8 +1961,8 @@ enum fyris_code fyris_table_size(const struct fyris_table *handle,
 /**
  * Returns a snapshot of the table: a handle that reads the table as it is at this moment, with all writes that have
  * returned, by every function that reads one, while others write and do not wait. Whatever becomes of the table, the
- * snapshot lasts until `fyris_table_release`, until its handle is freed, or until the handle of the store is freed that
- * the table's handle came from.
+ * snapshot lasts until `fyris_table_release`, until its handle is freed, or until the handle of the store is freed
+ * that the table's handle came from.
  *
  * What writes to it fails with FYRIS_E_READ_ONLY.
  *
@@ -1978,7 +1978,8 @@ struct fyris_table *fyris_table_snapshot(const struct fyris_table *handle,
  * Puts snapshots of `count` tables of the store, all of one moment, into `snapshots`, which has room for as many
  * handles.
  *
- * Fails as `fyris_table_snapshot` for any of the tables; FYRIS_E_ARGUMENT for one of another store. Then there is none.
+ * Fails as `fyris_table_snapshot` for any of the tables; FYRIS_E_ARGUMENT for one of another store. Then there is
+ * none.
  *
  * Threads: any.
  */
@@ -2549,8 +2550,8 @@ enum fyris_code fyris_table_take(const struct fyris_table *handle,
  * Removes the objects with all keys of a list and returns them: a list of lists, in the order of the keys. One atomic
  * and isolated step.
  *
- * Fails with FYRIS_E_ARGUMENT (`keys` is no list), FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS, FYRIS_E_READ_ONLY; then none is
- * removed.
+ * Fails with FYRIS_E_ARGUMENT (`keys` is no list), FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS, FYRIS_E_READ_ONLY; then none
+ * is removed.
  *
  * Threads: any.
  */
@@ -2561,8 +2562,8 @@ enum fyris_code fyris_table_take_many(const struct fyris_table *handle,
                                       struct fyris_error *err);
 
 /**
- * Puts a value in the place of a part of the object with a key: `path` as for `fyris_table_get_in`; a map need not have
- * the last key of the path. One atomic step. `found`, which may be NULL, says whether there is an object.
+ * Puts a value in the place of a part of the object with a key: `path` as for `fyris_table_get_in`; a map need not
+ * have the last key of the path. One atomic step. `found`, which may be NULL, says whether there is an object.
  *
  * Fails with FYRIS_E_ARGUMENT (the path is no list, leads nowhere or to the key), FYRIS_E_TYPE (a bag), FYRIS_E_LIMIT,
  * FYRIS_E_NOT_UNIQUE, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
@@ -2578,8 +2579,8 @@ enum fyris_code fyris_table_put_in(const struct fyris_table *handle,
                                    struct fyris_error *err);
 
 /**
- * Takes a part of the object with a key away, and gives it, or NULL if there is none: a key of a map with its value, or
- * an element of a list; `path` as for `fyris_table_get_in`. One atomic step. `part` may be NULL.
+ * Takes a part of the object with a key away, and gives it, or NULL if there is none: a key of a map with its value,
+ * or an element of a list; `path` as for `fyris_table_get_in`. One atomic step. `part` may be NULL.
  *
  * Fails as `fyris_table_put_in`; FYRIS_E_ARGUMENT for an element of a tuple.
  *

@@ -273,8 +273,8 @@ impl MatchSpec {
     }
 
     /// Returns bytes that the values of every matching object begin with, in whole terms and headers of terms, if the
-    /// head names the key: for a bag, which finds the objects of a key by these. O(size of the head). Empty bytes do not
-    /// mean that there are none.
+    /// head names the key: for a bag, which finds the objects of a key by these. O(size of the head). Empty bytes do
+    /// not mean that there are none.
     pub fn prefix(&self, keypos: usize) -> Vec<u8> {
         plan::prefix(&self.program, keypos)
     }

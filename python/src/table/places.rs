@@ -12,8 +12,9 @@ use crate::errors;
 
 #[pymethods]
 impl Table {
-    /// Puts a value where a path of get_in() leads to in the object with a key; a dict need not have the last key of the
-    /// path. Says whether there is an object. Raises BadValue if the path leads nowhere else, or to the key. Atomic.
+    /// Puts a value where a path of get_in() leads to in the object with a key; a dict need not have the last key of
+    /// the path. Says whether there is an object. Raises BadValue if the path leads nowhere else, or to the key.
+    /// Atomic.
     fn put_in(
         &self,
         key: &Bound<'_, PyAny>,
@@ -25,8 +26,9 @@ impl Table {
     }
 
     /// Puts the result of function(part) where a path of get_in() leads to in the object with a key, or of
-    /// function(default) into a dict that does not have the last key of the path, and returns it. KeyError if there is no
-    /// object. Atomic: when another thread writes the part meanwhile, function is called again, on what is there then.
+    /// function(default) into a dict that does not have the last key of the path, and returns it. KeyError if there is
+    /// no object. Atomic: when another thread writes the part meanwhile, function is called again, on what is there
+    /// then.
     #[pyo3(signature = (key, path, function, default=None))]
     fn update_in<'py>(
         &self,
@@ -76,8 +78,8 @@ impl Table {
         term_or(py, Ok(taken), default)
     }
 
-    /// Removes the objects with all keys of an iterable and returns them, a list of lists, in the order of the keys. One
-    /// atomic and isolated step.
+    /// Removes the objects with all keys of an iterable and returns them, a list of lists, in the order of the keys.
+    /// One atomic and isolated step.
     fn take_many<'py>(
         &self,
         py: Python<'py>,

@@ -136,8 +136,8 @@ pub unsafe extern "C" fn fyris_table_range(
     })
 }
 
-/// The objects of an `ordered_set` whose keys begin alike, as `fyris_table_range` gives them. `prefix` is `{a, b, '_'}`,
-/// tuples of this size that begin so, `[a, b | '_']`, or a binary; `flags` are FYRIS_REVERSE and FYRIS_KEYS.
+/// The objects of an `ordered_set` whose keys begin alike, as `fyris_table_range` gives them. `prefix` is `{a, b,
+/// '_'}`, tuples of this size that begin so, `[a, b | '_']`, or a binary; `flags` are FYRIS_REVERSE and FYRIS_KEYS.
 ///
 /// Fails as `fyris_table_range`; FYRIS_E_ARGUMENT also if that is no prefix.
 ///

@@ -15,8 +15,8 @@ fn handle_of(snapshot: &Snapshot) -> fyris_table {
 
 /// Returns a snapshot of the table: a handle that reads the table as it is at this moment, with all writes that have
 /// returned, by every function that reads one, while others write and do not wait. Whatever becomes of the table, the
-/// snapshot lasts until `fyris_table_release`, until its handle is freed, or until the handle of the store is freed that
-/// the table's handle came from.
+/// snapshot lasts until `fyris_table_release`, until its handle is freed, or until the handle of the store is freed
+/// that the table's handle came from.
 ///
 /// What writes to it fails with FYRIS_E_READ_ONLY.
 ///
@@ -38,7 +38,8 @@ pub unsafe extern "C" fn fyris_table_snapshot(
 /// Puts snapshots of `count` tables of the store, all of one moment, into `snapshots`, which has room for as many
 /// handles.
 ///
-/// Fails as `fyris_table_snapshot` for any of the tables; FYRIS_E_ARGUMENT for one of another store. Then there is none.
+/// Fails as `fyris_table_snapshot` for any of the tables; FYRIS_E_ARGUMENT for one of another store. Then there is
+/// none.
 ///
 /// Threads: any.
 #[must_use]

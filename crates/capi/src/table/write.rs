@@ -189,8 +189,8 @@ pub unsafe extern "C" fn fyris_table_take(
 /// Removes the objects with all keys of a list and returns them: a list of lists, in the order of the keys. One atomic
 /// and isolated step.
 ///
-/// Fails with FYRIS_E_ARGUMENT (`keys` is no list), FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS, FYRIS_E_READ_ONLY; then none is
-/// removed.
+/// Fails with FYRIS_E_ARGUMENT (`keys` is no list), FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS, FYRIS_E_READ_ONLY; then none
+/// is removed.
 ///
 /// Threads: any.
 #[must_use]
@@ -211,8 +211,8 @@ pub unsafe extern "C" fn fyris_table_take_many(
     })
 }
 
-/// Puts a value in the place of a part of the object with a key: `path` as for `fyris_table_get_in`; a map need not have
-/// the last key of the path. One atomic step. `found`, which may be NULL, says whether there is an object.
+/// Puts a value in the place of a part of the object with a key: `path` as for `fyris_table_get_in`; a map need not
+/// have the last key of the path. One atomic step. `found`, which may be NULL, says whether there is an object.
 ///
 /// Fails with FYRIS_E_ARGUMENT (the path is no list, leads nowhere or to the key), FYRIS_E_TYPE (a bag), FYRIS_E_LIMIT,
 /// FYRIS_E_NOT_UNIQUE, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
@@ -243,8 +243,8 @@ pub unsafe extern "C" fn fyris_table_put_in(
     })
 }
 
-/// Takes a part of the object with a key away, and gives it, or NULL if there is none: a key of a map with its value, or
-/// an element of a list; `path` as for `fyris_table_get_in`. One atomic step. `part` may be NULL.
+/// Takes a part of the object with a key away, and gives it, or NULL if there is none: a key of a map with its value,
+/// or an element of a list; `path` as for `fyris_table_get_in`. One atomic step. `part` may be NULL.
 ///
 /// Fails as `fyris_table_put_in`; FYRIS_E_ARGUMENT for an element of a tuple.
 ///

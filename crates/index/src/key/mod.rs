@@ -61,8 +61,9 @@ pub trait Separator: Ord + Send + Sync + 'static {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no key of an ordered tree",
     label = "no `TreeKey`",
-    note = "a struct becomes one by `fyris_index::struct_key!(Type, first_field)`, a type whose order is that of its bytes by \
-            `ByteKey`, floats in total order are `TotalFloat`, and `Opaque(key)` is one for every type that is `Ord`"
+    note = "a struct becomes one by `fyris_index::struct_key!(Type, first_field)`, a type whose order is that of its \
+            bytes by `ByteKey`, floats in total order are `TotalFloat`, and `Opaque(key)` is one for every type \
+            that is `Ord`"
 )]
 pub trait TreeKey: Ord {
     /// True when the key prefix is the whole key. Separators are key prefixes then, and nothing else is asked.
