@@ -25,8 +25,8 @@ pub const CONFLICTS: usize = 1024;
 pub const MODULES: usize = 64;
 /// The bytes of a module's path.
 pub const PATH: usize = 256;
-/// The first eight bytes: `FYDTHRD4`.
-pub const MAGIC: u64 = u64::from_le_bytes(*b"FYDTHRD4");
+/// The first eight bytes: `FYDTHRD5`.
+pub const MAGIC: u64 = u64::from_le_bytes(*b"FYDTHRD5");
 /// The environment variable that names the file.
 pub const FILE_VARIABLE: &str = "FYRIS_DTHREADS_RECORD";
 
@@ -77,6 +77,11 @@ pub struct Header {
     pub took: Number,
     /// Bytes in a row that two threads wrote at once, counted each time.
     pub races: Number,
+    /// Bytes that two threads have changed since a common base, counted each time.
+    pub clashes: Number,
+    /// Of the first of them that was looked for: the address, the thread that came second, and the place in the program
+    /// where it found out. Zeros if none was.
+    pub first_clash: [Number; 3],
     /// Rows in use of `conflicts`.
     pub conflict_rows: Number,
     /// Rows in use of `modules`.

@@ -128,6 +128,11 @@ impl Report {
         .map(Number::get)
     }
 
+    /// Returns how often a byte was changed by two threads since a common base.
+    pub fn clashes(&self) -> u64 {
+        self.header().clashes.get()
+    }
+
     /// Returns the number of conflicts, and those that differ, the first of them if there are very many.
     pub fn conflicts(&self) -> (u64, Vec<Conflict>) {
         let header = self.header();
@@ -153,13 +158,7 @@ impl Report {
 
     /// Returns the program and its libraries, to name addresses in them. Reads their files.
     pub fn modules(&self) -> Modules {
-        let header = self.header();
-        let rows = header.modules.iter();
-        let rows = rows.take(header.module_rows.get() as usize);
-        Modules::new(rows.map(|row| {
-            let range = row.start.get()..row.end.get();
-            (range, row.bias.get(), text(&row.path))
-        }))
+        Modules::new(self.header())
     }
 
     /// Returns the synchronization points that were kept, in their order.
@@ -188,7 +187,7 @@ fn none() -> io::Error {
 }
 
 /// Returns the text in some words, which zeros end.
-fn text(words: &[Number]) -> String {
+pub(crate) fn text(words: &[Number]) -> String {
     let bytes = words.iter().flat_map(|word| word.get().to_ne_bytes());
     let bytes: Vec<u8> = bytes.take_while(|&byte| byte != 0).collect();
     String::from_utf8_lossy(&bytes).into_owned()

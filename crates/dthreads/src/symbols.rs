@@ -1,6 +1,10 @@
 //! Names of addresses: the symbols of a program and its libraries, from the tables in their ELF files.
 
+use std::cell::OnceCell;
 use std::ops::Range;
+
+use crate::record::Header;
+use crate::report::text;
 
 /// A function or variable.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -10,13 +14,14 @@ struct Symbol {
     name: String,
 }
 
-/// A program or library in memory, with its symbols in the order of their addresses.
+/// A program or library in memory.
 #[derive(Debug)]
 struct Module {
     range: Range<u64>,
     bias: u64,
     path: String,
-    symbols: Vec<Symbol>,
+    /// In the order of their addresses, once they were asked for.
+    symbols: OnceCell<Vec<Symbol>>,
 }
 
 /// The modules of a program. See [`Report::modules`](crate::report::Report::modules).
@@ -26,14 +31,15 @@ pub struct Modules {
 }
 
 impl Modules {
-    /// Reads the symbols of modules: their addresses in memory, the difference from those in the file, and the path.
-    /// A file that cannot be read has none.
-    pub(crate) fn new(modules: impl Iterator<Item = (Range<u64>, u64, String)>) -> Modules {
-        let all = modules.map(|(range, bias, path)| Module {
-            symbols: read(&std::fs::read(&path).unwrap_or_default()),
-            range,
-            bias,
-            path,
+    /// Returns the modules of a run. Their files are read when names are asked for; one that cannot be read has none.
+    pub fn new(record: &Header) -> Modules {
+        let rows = record.modules.iter();
+        let rows = rows.take(record.module_rows.get() as usize);
+        let all = rows.map(|row| Module {
+            range: row.start.get()..row.end.get(),
+            bias: row.bias.get(),
+            path: text(&row.path),
+            symbols: OnceCell::new(),
         });
         Modules { all: all.collect() }
     }
@@ -46,10 +52,10 @@ impl Modules {
             return format!("{address:#x}");
         };
         let at = address - module.bias;
-        let before = module
-            .symbols
-            .partition_point(|symbol| symbol.range.start <= at);
-        let found = module.symbols[..before].last();
+        let read = || read(&std::fs::read(&module.path).unwrap_or_default());
+        let symbols = module.symbols.get_or_init(read);
+        let before = symbols.partition_point(|symbol| symbol.range.start <= at);
+        let found = symbols[..before].last();
         match found.filter(|symbol| symbol.range.contains(&at)) {
             Some(symbol) if symbol.range.start == at => symbol.name.clone(),
             Some(symbol) => format!("{}+{:#x}", symbol.name, at - symbol.range.start),
@@ -157,7 +163,13 @@ mod tests {
         let ours = |symbol: &&Symbol| symbol.name.contains("this_program_has_its_symbols");
         let one = symbols.iter().find(ours).expect("a symbol").clone();
         let path = path.to_str().unwrap().to_owned();
-        let modules = Modules::new([(0x1000..u64::MAX, 0x1000, path)].into_iter());
+        let module = Module {
+            range: 0x1000..u64::MAX,
+            bias: 0x1000,
+            path,
+            symbols: OnceCell::new(),
+        };
+        let modules = Modules { all: vec![module] };
         let at = one.range.start + 0x1000;
         assert_eq!(modules.name(at), one.name);
         assert_eq!(modules.name(at + 1), format!("{}+0x1", one.name));

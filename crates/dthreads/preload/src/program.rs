@@ -8,7 +8,7 @@ use libc::EINVAL;
 
 use crate::common::exits;
 use crate::shared::control::{STATUS, changed, control};
-use crate::shared::{end, stacks};
+use crate::shared::{conflicts, end, stacks};
 use crate::system::{LOCAL, Stage, apart, mask, real, site, sys};
 use crate::threads::keys;
 use crate::turn::{log, token};
@@ -227,6 +227,7 @@ pub(crate) fn begin_exit(status: c_int) {
         for pid in others.filter(|&pid| pid != 0 && pid != me) {
             sys::kill(pid, libc::SIGKILL);
         }
+        conflicts::tell(true);
         exits::register();
     });
 }

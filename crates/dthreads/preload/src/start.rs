@@ -37,31 +37,50 @@ extern "C" fn start(_: c_int, arguments: *const *const c_char, environment: *con
     drop(inside);
 }
 
-/// Starts the program again without random addresses, unless it has none.
+/// Starts the program again without random addresses, and with all its calls bound: a call that is bound when it is
+/// made first is a change of memory, in each thread that makes it.
 fn fix_addresses(arguments: *const *const c_char, environment: *const *const c_char) {
     const ASK: u64 = 0xffff_ffff;
-    // SAFETY: plain system calls; the arrays are the program's own.
-    unsafe {
+    // SAFETY: plain system calls.
+    let (is_random, is_fixed) = unsafe {
         let now = libc::syscall(libc::SYS_personality, ASK) as u64;
-        if now & NO_RANDOM != 0 || sys::variable(c"FYRIS_DTHREADS_RANDOM").is_some() {
-            return;
-        }
-        if libc::syscall(libc::SYS_personality, now | NO_RANDOM) >= 0 {
-            let again = |path: *const c_char| {
-                libc::syscall(libc::SYS_execve, path, arguments, environment);
-            };
-            // By its own path, which names the process, unless the file has gone meanwhile.
-            let mut path = [0; libc::PATH_MAX as usize];
-            let link = c"/proc/self/exe".as_ptr();
-            if libc::readlink(link, path.as_mut_ptr(), path.len() - 1) > 0 {
-                again(path.as_ptr());
-            }
-            again(link);
-        }
+        let is_random = now & NO_RANDOM == 0 && sys::variable(c"FYRIS_DTHREADS_RANDOM").is_none();
+        let fix = || libc::syscall(libc::SYS_personality, now | NO_RANDOM) >= 0;
+        (is_random, is_random && fix())
+    };
+    let is_lazy = sys::variable(c"LD_BIND_NOW").is_none();
+    if is_fixed || is_lazy {
+        start_again(arguments, environment, is_lazy);
     }
-    sys::say(format_args!(
-        "the system does not allow fixed addresses: what depends on addresses differs from run to run"
-    ));
+    if is_random {
+        sys::say(format_args!(
+            "the system does not allow fixed addresses: what depends on addresses differs from run to run"
+        ));
+    }
+}
+
+/// Starts the program again; returns if that cannot be.
+fn start_again(arguments: *const *const c_char, environment: *const *const c_char, bind: bool) {
+    let mut variables: Vec<*const c_char> = Vec::new();
+    if bind {
+        variables.push(c"LD_BIND_NOW=1".as_ptr());
+    }
+    // SAFETY: the program's own arrays, which null ends; a path of this frame.
+    unsafe {
+        let given = (0..).map(|at| *environment.add(at));
+        variables.extend(given.take_while(|text| !text.is_null()));
+        variables.push(ptr::null());
+        let again = |path: *const c_char| {
+            libc::syscall(libc::SYS_execve, path, arguments, variables.as_ptr());
+        };
+        // By its own path, which names the process, unless the file has gone meanwhile.
+        let mut path = [0; libc::PATH_MAX as usize];
+        let link = c"/proc/self/exe".as_ptr();
+        if libc::readlink(link, path.as_mut_ptr(), path.len() - 1) > 0 {
+            again(path.as_ptr());
+        }
+        again(link);
+    }
 }
 
 fn set_up() {

@@ -1,16 +1,24 @@
-//! Races: bytes that two threads have written, none of them knowing of the other's (`--conflicts`).
+//! Races: bytes that two threads have written, none of them knowing of the other's.
 //!
-//! For each byte of the segment there is a word, in memory that all processes share, with the thread that committed it
-//! last and the place in the program where it did. An update that finds a byte changed on both sides looks there. All
-//! of it is read and written by the holder of the token (invariant TOKEN).
+//! Each update counts them: it compares such bytes anyway. Which they are takes a second comparison; that is made in the
+//! first updates of each slot and once a byte was counted, until one is known. So a run can say at its end how many
+//! there were, and where the first.
+//!
+//! With `--conflicts` there is a word for each byte of the segment, in memory that all processes share, with the thread
+//! that committed it last and the place in the program where it did. An update that finds a byte changed on both sides
+//! looks there. All of it is read and written by the holder of the token (invariant TOKEN).
 
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use fyris_dthreads_tools::record::{CONFLICTS, ConflictRecord, Number};
+use fyris_dthreads_tools::symbols::Modules;
 
-use crate::shared::control::record;
-use crate::system::{LOCAL, site, sys};
+use crate::shared::control::{control, record};
+use crate::system::{Inside, LOCAL, site, sys};
+
+/// The first updates of a slot, which ask which bytes were changed on both sides.
+const ASKED: u64 = 64;
 
 static WRITERS: AtomicPtr<Number> = AtomicPtr::new(ptr::null_mut());
 
@@ -33,6 +41,58 @@ pub(crate) fn are_wanted() -> bool {
     !WRITERS.load(Ordering::Relaxed).is_null()
 }
 
+/// Returns whether this update is to tell which bytes were changed on both sides.
+pub(crate) fn are_looked_for() -> bool {
+    let record = record();
+    let is_early = || record.threads[LOCAL.me.get()].transactions.get() < ASKED;
+    let is_known = || record.first_clash[0].get() != 0;
+    are_wanted() || (is_early() || record.clashes.get() != 0) && !is_known()
+}
+
+/// Counts bytes that were changed on both sides; `first` is the address of one of them, if it is known.
+pub(crate) fn count(bytes: usize, first: Option<usize>) {
+    let record = record();
+    record.clashes.add(bytes as u64);
+    if let Some(address) = first
+        && record.first_clash[0].get() == 0
+    {
+        let known = [address as u64, LOCAL.me.get() as u64, site::get()];
+        for (word, value) in record.first_clash.iter().zip(known) {
+            word.set(value);
+        }
+    }
+}
+
+/// Says at the program's end how many bytes were changed on both sides, if any were and they are not listed. The names
+/// of the first, if they are wanted, are read from files.
+pub(crate) fn tell(wanted: bool) {
+    let record = record();
+    let bytes = record.clashes.get();
+    // Relaxed: only one process is to speak.
+    if bytes == 0 || are_wanted() || control().told.swap(1, Ordering::Relaxed) != 0 {
+        return;
+    }
+    let _inside = Inside::enter();
+    let [address, thread, site] = record.first_clash.each_ref().map(Number::get);
+    let first = match (address, wanted) {
+        (0, _) => String::new(),
+        (_, false) => format!(", one of them at {address:#x}"),
+        (_, true) => {
+            let modules = Modules::new(record);
+            let call = match site {
+                0 => "it ended, or wanted memory".to_owned(),
+                site => format!("its call in {}", modules.call(site)),
+            };
+            let variable = modules.name(address);
+            format!(", first at {address:#x} ({variable}), by thread {thread} before {call}")
+        }
+    };
+    sys::say(format_args!(
+        "two threads changed a byte, neither seeing the other's change, {bytes} times{first}: a race, or atomic \
+         operations, which carry nothing from thread to thread here (--conflicts)"
+    ));
+}
+
 /// Returns the word of a byte of the segment.
 fn writer(offset: usize) -> &'static Number {
     // Relaxed: stored once, before the program begins.
@@ -50,6 +110,9 @@ pub(crate) fn wrote(bytes: std::ops::Range<usize>) {
 pub(crate) fn found(offsets: &[usize], address: impl Fn(usize) -> usize) {
     let follows =
         |one: &usize, next: &usize| one + 1 == *next && writer(*one).get() == writer(*next).get();
+    if !are_wanted() {
+        return;
+    }
     for run in offsets.chunk_by(follows) {
         let mark = writer(run[0]).get();
         // Written by no commit that was noted: what was there when the program began.

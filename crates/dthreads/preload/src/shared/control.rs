@@ -129,6 +129,8 @@ pub(crate) struct Control {
     pub(crate) ender: Number,
     /// The watchdog has spoken.
     pub(crate) warned: AtomicU32,
+    /// Races were told of.
+    pub(crate) told: AtomicU32,
     pub(crate) main_pid: Number,
     pub(crate) began: Number,
     /// The lowest number that a descriptor of the library has.

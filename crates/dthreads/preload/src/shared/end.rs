@@ -9,6 +9,7 @@ use std::ptr;
 
 use fyris_sync::atomic::Ordering;
 
+use crate::shared::conflicts;
 use crate::shared::control::{SIGNAL, STATUS, control};
 use crate::system::{LOCAL, Solo, Stage, real, sys};
 
@@ -112,7 +113,10 @@ fn reap() {
         match dead.si_code {
             _ if ending != 0 => (),
             libc::CLD_EXITED if !known && status == 0 => (),
-            libc::CLD_EXITED => end(status),
+            libc::CLD_EXITED => {
+                conflicts::tell(false);
+                end_with(status)
+            }
             _ => end_by(status),
         }
     }
@@ -145,6 +149,11 @@ pub(crate) fn decide(how: u32) {
 
 /// Ends the program with a status.
 pub(crate) fn end(status: i32) -> ! {
+    conflicts::tell(true);
+    end_with(status)
+}
+
+fn end_with(status: i32) -> ! {
     decide(STATUS | status as u32 & 0xff);
     let main = control().main_pid.get() as i32;
     if main != 0 && main != sys::pid() {
@@ -157,6 +166,7 @@ pub(crate) fn end(status: i32) -> ! {
 
 /// Ends the program by a signal, as the death of a thread by it would.
 fn end_by(signal: c_int) -> ! {
+    conflicts::tell(false);
     decide(SIGNAL | signal as u32);
     let main = control().main_pid.get() as i32;
     if main != sys::pid() {

@@ -230,18 +230,24 @@ impl Memory {
     /// stay.
     fn update(&mut self) -> Result<Updated, Error> {
         stacks::changes(|pages, yes| self.track(pages, yes));
-        if !conflicts::are_wanted() {
-            return self.segment.update();
+        if !conflicts::are_looked_for() {
+            let updated = self.segment.update()?;
+            conflicts::count(updated.conflicts, None);
+            return Ok(updated);
         }
         let mut offsets = Vec::new();
-        let updated = self.segment.update_with(|conflict| {
-            if conflict.base.is_some() {
+        let updated = self.segment.update_with(|conflict| match conflict.base {
+            Some(_) => {
                 offsets.push(conflict.offset);
+                Choice::Local
             }
-            Choice::Local
+            // As in [`update`]: there are no changes to lose.
+            None => Choice::Incoming,
         });
         offsets.sort_unstable();
-        conflicts::found(&offsets, |offset| self.address(offset));
+        let address = |offset| self.address(offset);
+        conflicts::count(offsets.len(), offsets.first().map(|&first| address(first)));
+        conflicts::found(&offsets, address);
         updated
     }
 

@@ -3,7 +3,7 @@
 //! blocks of the heap (`arena`). Uses `system`. Nothing here takes the token: it is the caller's.
 
 pub(crate) mod arena;
-mod conflicts;
+pub(crate) mod conflicts;
 pub(crate) mod control;
 pub(crate) mod end;
 pub(crate) mod memory;

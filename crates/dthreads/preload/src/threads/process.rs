@@ -14,7 +14,7 @@ use fyris_sync::atomic::Ordering;
 use crate::common::exits;
 use crate::shared::control::{STATUS, Thread, control, record, state};
 use crate::shared::end::{self, DEATH};
-use crate::shared::{memory, stacks};
+use crate::shared::{conflicts, memory, stacks};
 use crate::system::stack::{program, restart};
 use crate::system::{LOCAL, Solo, Stage, apart, around, image, mask, real, site, sys};
 use crate::threads::keys;
@@ -182,6 +182,7 @@ fn outlive() -> ! {
     LOCAL.stage.set(Stage::Ending);
     log::close_record();
     end::decide(STATUS);
+    conflicts::tell(true);
     exits::register();
     program(memory::STACK_TOP, || {
         // SAFETY: libc's function; no thread is left.

@@ -20,6 +20,28 @@ fn meet(how: &str, options: &Options) -> Option<(Option<i32>, String, String)> {
     Some((status.code(), out, said))
 }
 
+/// A run in which two threads have changed one byte says so at its end, however it ends.
+#[test]
+fn lost_changes_are_told_of() {
+    for (how, said) in [
+        ("end", " (counter), by thread 2 before its call in work"),
+        ("_exit", " (counter), by thread 2 before its call in work"),
+        ("abort", ", one of them at 0x"),
+    ] {
+        let Some((status, out, told)) = attempt("atomics", &["2", "100", how], &Options::default())
+        else {
+            return;
+        };
+        match how {
+            "abort" => assert_eq!(status.signal(), Some(libc::SIGABRT)),
+            _ => assert_eq!((status.code(), &*out), (Some(0), "100 100\n")),
+        }
+        let line = "two threads changed a byte, neither seeing the other's change, ";
+        assert_eq!(told.matches(line).count(), 1, "{how}: {told}");
+        assert!(told.contains(said), "{how}: {told}");
+    }
+}
+
 /// The program ends when the first thread is created, or when a thread maps it.
 #[test]
 fn memory_that_threads_would_not_share_ends_the_program_by_name() {

@@ -184,11 +184,13 @@ fn differs_under_plain(folder: &Path, name: &str, arguments: &[&str]) -> bool {
     false
 }
 
-/// Runs a program that does not need threads' noise, and returns the same as a plain run prints.
+/// Runs a program that does not need threads' noise: it prints what a plain run does, and has no races.
 fn agree_with_plain(name: &str, arguments: &[&str]) {
     let ours = agree(name, arguments);
     if let Some(folder) = bench() {
         assert_eq!(ours, plain(folder, name, arguments), "{name}");
+        let run = run(folder, name, arguments, 0).expect(name);
+        assert_eq!(run.report.clashes(), 0, "{name}");
     }
 }
 

@@ -43,6 +43,7 @@ fn output_of(line: &[&str], content: &[u8], same: bool) -> Option<Vec<u8>> {
     };
     let first = once(0);
     assert!(first.status.success(), "{line:?}: {}", first.status);
+    assert_eq!(first.report.clashes(), 0, "{line:?}");
     for n in 1..runs() {
         assert_eq!(first.differs(&once(n)), None, "{line:?}");
     }
