@@ -2,16 +2,17 @@
 //!
 //! Blocks come from the arena's list of free ones of their size, or from its run of fresh memory. Runs are taken from
 //! the segment's end in turns, each half as long as the arena so far, so an arena of n bytes waits for the token
-//! O(log n) times.
+//! O(log n) times. Large blocks and mappings have pages of their own, the first free ones that suffice.
 
 use std::cell::Cell;
 use std::ptr::{self, with_exposed_provenance_mut as at};
 
 use fyris_dthreads_tools::record::Operation;
 
-use crate::shared::arena::{Arena, BlockHeader, HEADER, arena, class_of, size_of_class};
+use crate::shared::arena::{self, Arena, BlockHeader, HEADER, arena, class_of, size_of_class};
 use crate::shared::control::control;
 use crate::shared::memory::{self, PAGE};
+use crate::shared::runs;
 use crate::system::{LOCAL, Solo, site, sys};
 use crate::turn::token;
 
@@ -26,7 +27,10 @@ const MOST: usize = 16 << 20;
 pub(crate) fn allocate(size: usize, align: usize) -> (*mut u8, bool) {
     let align = align.max(HEADER);
     let extra = if align > HEADER { align } else { 0 };
-    let Some(wanted) = size.checked_add(HEADER + extra).filter(|&n| n <= 1 << 40) else {
+    let Some(wanted) = size
+        .checked_add(HEADER + extra)
+        .filter(|&n| n <= arena::MOST)
+    else {
         return (ptr::null_mut(), false);
     };
     let class = class_of(wanted);
@@ -59,22 +63,21 @@ fn take(class: usize) -> Option<(usize, bool)> {
         if *list != 0 {
             let block = *list;
             *list = (*at::<BlockHeader>(block)).next;
+            (*arena).kept -= arena::large(class);
             return Some((block, false));
         }
         if (*arena).end - (*arena).fresh < size {
             let total = (*arena).total;
             // A large block has memory of its own: the run would be wasted for it.
-            if size >= LEAST {
-                let len = size.next_multiple_of(PAGE);
-                let block = in_turn(len, pages_in_turn)?;
-                (*arena).total += len;
-                return Some((block, true));
+            if arena::large(class) > 0 {
+                let pages = in_turn(arena::large(class), pages)?;
+                return Some((pages.start, pages.fresh <= pages.start));
             }
             let long = (total / 2).clamp(LEAST, MOST).next_multiple_of(LEAST);
             let (run, len) = match in_turn(long, grow) {
                 Some(run) => (run, long),
                 // The rest of the heap may be shorter.
-                None => (in_turn(LEAST, pages_in_turn)?, LEAST),
+                None => (in_turn(LEAST, last_pages)?.start, LEAST),
             };
             (*arena).total += len;
             if run != (*arena).end {
@@ -90,7 +93,7 @@ fn take(class: usize) -> Option<(usize, bool)> {
 
 /// Makes this thread's arena.
 fn make() -> Option<*mut Arena> {
-    let start = in_turn(LEAST, pages_in_turn)?;
+    let start = in_turn(LEAST, last_pages)?.start;
     control().thread(LOCAL.me.get()).arena.set(start as u64);
     let arena: *mut Arena = at(start);
     // SAFETY: fresh memory, zeros, that is this thread's.
@@ -102,25 +105,99 @@ fn make() -> Option<*mut Arena> {
     Some(arena)
 }
 
-/// Takes `len` bytes by [`pages_in_turn`] or [`grow`], in a turn of its own.
-fn in_turn(len: usize, take: fn(usize) -> Option<usize>) -> Option<usize> {
-    let before = site::get();
-    site::set(0);
-    let start = token::in_turn(Operation::Heap, len as u64, |_| take(len));
-    site::set(before);
-    start
+/// Pages that were taken: where they begin, and from where on they are zeros.
+pub(crate) struct Pages {
+    pub(crate) start: usize,
+    fresh: usize,
 }
 
-/// Takes `len` bytes, whole pages, from the segment's end, and says so if the heap may not be as long. The token is
-/// here.
-fn pages_in_turn(len: usize) -> Option<usize> {
-    grow(len).or_else(|| say_full(len))
+impl Pages {
+    /// Makes those zeros that are not.
+    pub(crate) fn clear(&self, len: usize) {
+        let stale = self.start..self.fresh.min(self.start + len);
+        for page in stale.step_by(PAGE) {
+            // SAFETY: pages that are taken, and not in use yet.
+            unsafe { clear(at(page)) };
+        }
+    }
+}
+
+/// Makes a page zeros. One that is zeros already is not written, so it is not committed.
+///
+/// # Safety
+///
+/// A page that may be written.
+pub(crate) unsafe fn clear(page: *mut u8) {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let words = std::slice::from_raw_parts(page.cast::<u64>(), PAGE / size_of::<u64>());
+        if words.iter().any(|&word| word != 0) {
+            page.write_bytes(0, PAGE);
+        }
+    }
+}
+
+/// Does the `work` for `len` bytes in a turn of its own.
+pub(crate) fn in_turn<R>(len: usize, work: impl FnOnce(usize) -> R) -> R {
+    let before = site::get();
+    site::set(0);
+    let result = token::in_turn(Operation::Heap, len as u64, |_| work(len));
+    site::set(before);
+    result
+}
+
+/// Takes `len` bytes, whole pages, free ones or at the segment's end, and says so if the heap may not be as long. The
+/// token is here.
+pub(crate) fn pages(len: usize) -> Option<Pages> {
+    let taken = of_all(|| {
+        let start = runs::find(len).unwrap_or_else(|| runs::start_of_end(memory::end()));
+        extend(start, len)
+    });
+    taken.or_else(|| say_full(len))
+}
+
+/// Takes `len` bytes from `start` on. The token is here.
+pub(crate) fn pages_at(start: usize, len: usize) -> Option<Pages> {
+    of_all(|| extend(start, len))
+}
+
+/// Takes pages; if they are not free, again when this thread's arena has given back all it can.
+fn of_all(take: impl Fn() -> Option<Pages>) -> Option<Pages> {
+    arena::give_back();
+    let again = || {
+        (!arena().is_null()).then(arena::give_all_back)?;
+        take()
+    };
+    take().or_else(again)
+}
+
+/// Takes `len` bytes from `start` on, where free pages or the segment's end are; `None` if they are not free.
+fn extend(start: usize, len: usize) -> Option<Pages> {
+    let fresh = start + runs::len_at(start);
+    if fresh < start + len {
+        grow((fresh == memory::end()).then_some(start + len - fresh)?)?;
+    }
+    runs::cut(start..start + len);
+    Some(Pages { start, fresh })
+}
+
+/// Takes `len` bytes, whole pages, for small blocks: zeros at the segment's end; where that cannot be, free ones.
+fn last_pages(len: usize) -> Option<Pages> {
+    if let Some(start) = grow(len) {
+        return Some(Pages {
+            start,
+            fresh: start,
+        });
+    }
+    let pages = pages(len)?;
+    pages.clear(len);
+    Some(pages)
 }
 
 /// Says that `len` bytes are not there. A program may ask for less and less until it gets it.
 pub(crate) fn say_full<T>(len: usize) -> Option<T> {
     if !TOLD.replace(true) {
-        let in_use = in_use();
+        let in_use = length() - runs::bytes() as u64;
         sys::say(format_args!(
             "the heap is full: {in_use} bytes in use, {len} more wanted (see --heap)"
         ));
@@ -130,19 +207,20 @@ pub(crate) fn say_full<T>(len: usize) -> Option<T> {
 
 /// Returns whether the heap may have `len` bytes more, whole pages; false for none.
 pub(crate) fn has_room(len: usize) -> bool {
-    let room = || control().heap_limit.get().saturating_sub(in_use());
-    let has = token::in_turn(Operation::Heap, len as u64, |_| room());
-    // A block is up to a quarter larger.
-    len > 0 && (len + len / 4 + 2 * LEAST) as u64 <= has
+    let has = |len| {
+        let room = || control().heap_limit.get().saturating_sub(length());
+        runs::find(len).is_some() || len as u64 <= room()
+    };
+    len > 0 && in_turn(len, has)
 }
 
 /// Returns the bytes of the heap that are not stacks.
-fn in_use() -> u64 {
+fn length() -> u64 {
     control().heap.get() - control().stacks.get()
 }
 
 /// Takes `len` bytes, whole pages, from the segment's end. The token is here.
 fn grow(len: usize) -> Option<usize> {
-    let is_room = in_use() + len as u64 <= control().heap_limit.get();
+    let is_room = length() + len as u64 <= control().heap_limit.get();
     is_room.then(|| memory::take(len)).flatten()
 }

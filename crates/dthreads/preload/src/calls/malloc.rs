@@ -86,6 +86,9 @@ unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
         if (room / 2..=room).contains(&size) {
             return block;
         }
+        if !private::owns(block.cast()) && lengthen(block.addr(), size) {
+            return block;
+        }
         let fresh = malloc(size);
         if !fresh.is_null() {
             fresh
@@ -94,6 +97,26 @@ unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
             free(block);
         }
         fresh
+    }
+}
+
+/// Makes a large block longer where it is; false if there is no room.
+///
+/// # Safety
+///
+/// A block of the heap that was not freed.
+unsafe fn lengthen(block: usize, size: usize) -> bool {
+    // SAFETY: the caller's block.
+    unsafe {
+        let Some((more, class)) = arena::longer(block, size) else {
+            return false;
+        };
+        let take = |len| heap::pages_at(more.start, len).is_some();
+        let done = !more.is_empty() && heap::in_turn(more.len(), take);
+        if done {
+            arena::lengthen(block, class);
+        }
+        done
     }
 }
 

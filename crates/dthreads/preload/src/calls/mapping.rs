@@ -11,10 +11,10 @@ use std::ptr;
 
 use libc::{EEXIST, EINVAL, ENOMEM, ENOTSUP};
 
-use crate::calls::{heap, malloc::allocate};
+use crate::calls::heap;
 use crate::shared::control::changed;
 use crate::shared::memory::PAGE;
-use crate::shared::{arena, end};
+use crate::shared::{arena, end, runs};
 use crate::system::sys::{self, fail, set_error};
 use crate::system::{LOCAL, Solo, Stage, real};
 
@@ -79,23 +79,21 @@ fn whole_pages(len: usize) -> usize {
 
 /// Maps whole pages of the heap, zeros.
 fn map(len: usize) -> *mut c_void {
-    let len = whole_pages(len);
-    if len == 0 {
+    let len = Some(whole_pages(len)).filter(|&len| len > 0 && len <= arena::MOST);
+    let pages = len.and_then(|len| heap::in_turn(len, heap::pages));
+    let (Some(len), Some(pages)) = (len, pages) else {
         set_error(ENOMEM);
         return libc::MAP_FAILED;
-    }
-    let (block, zeros) = allocate(len, PAGE);
-    if block.is_null() {
-        return libc::MAP_FAILED;
-    }
-    // SAFETY: a block of `len` bytes.
-    unsafe {
-        arena::set_mapped(block.addr(), len);
-        if !zeros {
-            block.write_bytes(0, len);
-        }
-    }
-    block.cast()
+    };
+    pages.clear(len);
+    ptr::with_exposed_provenance_mut(pages.start)
+}
+
+/// Returns the whole pages of a range of the heap that a call names.
+fn pages_of(at: *mut c_void, len: usize) -> Option<Range<usize>> {
+    let (start, len) = (at.addr(), whole_pages(len));
+    let is_good = len > 0 && start.is_multiple_of(PAGE) && arena::has(start, len);
+    is_good.then(|| start..start + len)
 }
 
 #[cfg_attr(not(test), unsafe(no_mangle))]
@@ -168,10 +166,11 @@ unsafe fn map_over(
     }
     let len = whole_pages(len);
     let start = at.addr();
+    heap::in_turn(len, |len| runs::cut(start..start + len));
     sys::protect(start..start + len, libc::PROT_READ | libc::PROT_WRITE);
     for page in (0..len).step_by(PAGE) {
         // SAFETY: whole pages of the heap, of a mapping that the program replaces.
-        unsafe { clear(at.cast::<u8>().add(page)) };
+        unsafe { heap::clear(at.cast::<u8>().add(page)) };
     }
     let mut done = 0;
     while is_file && done < len {
@@ -229,12 +228,11 @@ unsafe extern "C" fn mmap64(
 unsafe extern "C" fn munmap(at: *mut c_void, len: usize) -> c_int {
     if is_program() {
         if arena::owns(at.addr()) {
-            // SAFETY: what `mmap` has returned. A part of it stays until the whole goes.
-            unsafe {
-                if arena::is_mapped(at.addr(), whole_pages(len)) {
-                    arena::free(at.addr());
-                }
-            }
+            let Some(pages) = pages_of(at, len) else {
+                return fail(EINVAL);
+            };
+            sys::protect(pages.clone(), libc::PROT_READ | libc::PROT_WRITE);
+            heap::in_turn(pages.len(), |_| runs::put(pages));
             return 0;
         }
         let range = at.addr()..at.addr().saturating_add(len);
@@ -270,24 +268,19 @@ unsafe extern "C" fn mremap(
             address => ptr::with_exposed_provenance_mut(address as usize),
         };
     }
-    let (len, new_len) = (whole_pages(len), whole_pages(new_len));
-    if new_len == 0 || !at.addr().is_multiple_of(PAGE) {
+    let new_len = whole_pages(new_len);
+    let Some(pages) = pages_of(at, len).filter(|_| new_len > 0) else {
         set_error(EINVAL);
         return libc::MAP_FAILED;
-    }
-    if flags & libc::MREMAP_MAYMOVE == 0 && new_len <= len {
-        // SAFETY: what `mmap` has returned, if it is the whole. Its end is of use again when it goes.
-        unsafe {
-            if arena::is_mapped(at.addr(), len) {
-                arena::set_mapped(at.addr(), new_len);
-            }
-        }
+    };
+    if flags & libc::MREMAP_FIXED == 0 && resize(&pages, new_len) {
         return at;
     }
     if flags & libc::MREMAP_MAYMOVE == 0 || flags & libc::MREMAP_FIXED != 0 {
         set_error(ENOMEM);
         return libc::MAP_FAILED;
     }
+    let len = pages.len();
     let block = map(new_len);
     if block == libc::MAP_FAILED {
         return block;
@@ -300,6 +293,20 @@ unsafe extern "C" fn mremap(
         munmap(at, len);
     }
     block
+}
+
+/// Makes a mapping longer or shorter where it is; false if there is no room.
+fn resize(pages: &Range<usize>, len: usize) -> bool {
+    let end = pages.start.saturating_add(len);
+    if end <= pages.end {
+        heap::in_turn(pages.end - end, |_| runs::put(end..pages.end));
+        return true;
+    }
+    let more = (len <= arena::MOST).then_some(end - pages.end);
+    let taken = more.and_then(|more| heap::in_turn(more, |more| heap::pages_at(pages.end, more)));
+    taken
+        .inspect(|taken| taken.clear(end - pages.end))
+        .is_some()
 }
 
 /// Advice is about memory of the kernel's; the heap's pages stay in the segment. That they are zeros behind
@@ -323,23 +330,8 @@ unsafe extern "C" fn madvise(at: *mut c_void, len: usize, advice: c_int) -> c_in
     if advice == libc::MADV_DONTNEED {
         for page in (0..len).step_by(PAGE) {
             // SAFETY: whole pages of the heap, in which mappings end with a page ([`map`]).
-            unsafe { clear(at.cast::<u8>().add(page)) };
+            unsafe { heap::clear(at.cast::<u8>().add(page)) };
         }
     }
     0
-}
-
-/// Makes a page zeros. One that is zeros already is not written, so it is not committed.
-///
-/// # Safety
-///
-/// A page that may be written.
-unsafe fn clear(page: *mut u8) {
-    // SAFETY: as the caller promises.
-    unsafe {
-        let words = std::slice::from_raw_parts(page.cast::<u64>(), PAGE / size_of::<u64>());
-        if words.iter().any(|&word| word != 0) {
-            page.write_bytes(0, PAGE);
-        }
-    }
 }

@@ -3,23 +3,33 @@
 //! Each slot of threads has an arena, in the segment, that its thread alone changes: no lock, and no conflict in a
 //! merge. Blocks come in sizes of four steps to a power of two.
 //!
+//! A large block ([`LARGE`]) has whole pages of its own. When it is free its arena keeps it for the next of its size, up
+//! to [`KEPT`] bytes; others are [given back](crate::shared::runs) when the token is here.
+//!
 //! Invariant **HOME**: a block is on a list of the arena that it came from, or on its way there. A thread that frees
 //! another's block keeps it in a private list; when it passes the token it appends the list to the arena's inbox, and
 //! the owner empties the inbox when it takes the token.
 
 use std::cell::Cell;
+use std::ops::Range;
 use std::ptr::with_exposed_provenance_mut as at;
 
 use fyris_dthreads_tools::record::THREADS;
 
 use crate::shared::control::control;
-use crate::shared::end;
 use crate::shared::memory::{HEAP, PAGE};
+use crate::shared::{end, runs};
 use crate::system::{LOCAL, Solo, sys};
 
 /// Bytes before each block: see [`BlockHeader`].
 pub(crate) const HEADER: usize = 16;
 const CLASSES: usize = 192;
+/// Bytes of the largest block.
+pub(crate) const MOST: usize = 1 << 40;
+/// Bytes from which on a block is large.
+pub(crate) const LARGE: usize = 256 << 10;
+/// Bytes of large blocks that an arena keeps.
+const KEPT: usize = 16 << 20;
 
 /// Before what the program has.
 #[repr(C)]
@@ -39,6 +49,9 @@ pub(crate) struct Arena {
     pub(crate) end: usize,
     pub(crate) total: usize,
     pub(crate) free: [usize; CLASSES],
+    /// Bytes of the large ones among them; and the first of those that are to be given back.
+    pub(crate) kept: usize,
+    returned: usize,
 }
 
 /// Blocks of others' arenas that this thread has freed.
@@ -75,6 +88,14 @@ pub(crate) fn size_of_class(class: usize) -> usize {
     ((1 << power) + ((step + 1) << (power - 2))) * 16
 }
 
+/// Returns the bytes of a class's blocks that are large, whole pages; 0 for other classes.
+pub(crate) fn large(class: usize) -> usize {
+    match size_of_class(class) {
+        ..LARGE => 0,
+        size => size.next_multiple_of(PAGE),
+    }
+}
+
 /// Returns whether a range ends in this heap, in which it begins.
 pub(crate) fn has(start: usize, len: usize) -> bool {
     let end = HEAP + control().heap.get() as usize;
@@ -102,29 +123,29 @@ pub(crate) unsafe fn usable(block: usize) -> usize {
     size_of_class(usize::from(header.class)) - header.offset as usize
 }
 
-/// Notes that a block in use is a mapping of `len` bytes.
+/// Returns the pages behind a large block that it wants to have `size` bytes for the program, and its class then;
+/// `None` for other blocks.
 ///
 /// # Safety
 ///
-/// A block of [`allocate`] that was not freed.
-pub(crate) unsafe fn set_mapped(block: usize, len: usize) {
-    // SAFETY: the header of the block, whose link is unused meanwhile.
-    unsafe { (*at::<BlockHeader>(block - HEADER)).next = len };
+/// As of [`usable`].
+pub(crate) unsafe fn longer(block: usize, size: usize) -> Option<(Range<usize>, usize)> {
+    // SAFETY: the header of the block.
+    let header = unsafe { &*at::<BlockHeader>(block - HEADER) };
+    let (len, offset) = (large(header.class.into()), header.offset as usize);
+    let class = class_of(size.checked_add(offset).filter(|&size| size <= MOST)?);
+    let start = block - offset;
+    (len > 0).then(|| (start + len..start + large(class), class))
 }
 
-/// Returns whether a mapping of `len` bytes begins at `start`.
+/// Gives a block the class that [`longer`] has returned: the pages behind it are its.
 ///
 /// # Safety
 ///
-/// `start` is in the heap.
-pub(crate) unsafe fn is_mapped(start: usize, len: usize) -> bool {
-    if !start.is_multiple_of(PAGE) || start <= HEAP {
-        return false;
-    }
-    // SAFETY: memory of the heap; whether it is a header is looked at.
-    let header = unsafe { at::<BlockHeader>(start - HEADER).read() };
-    let class = usize::from(header.class);
-    header.offset != 0 && class < CLASSES && header.next == len
+/// As of [`usable`].
+pub(crate) unsafe fn lengthen(block: usize, class: usize) {
+    // SAFETY: the header of the block.
+    unsafe { (*at::<BlockHeader>(block - HEADER)).class = class as u16 };
 }
 
 /// Frees a block.
@@ -166,9 +187,17 @@ pub(crate) unsafe fn free(block: usize) {
 
 /// Puts a free block on its list.
 unsafe fn put(arena: *mut Arena, start: usize, header: BlockHeader) {
+    let large = large(header.class.into());
     // SAFETY: the caller's arena and block.
     unsafe {
-        let list = &raw mut (*arena).free[usize::from(header.class)];
+        let is_kept = (*arena).kept + large <= KEPT;
+        let list = match large == 0 || is_kept {
+            true => &raw mut (*arena).free[usize::from(header.class)],
+            false => &raw mut (*arena).returned,
+        };
+        if is_kept {
+            (*arena).kept += large;
+        }
         at::<BlockHeader>(start).write(BlockHeader {
             next: *list,
             offset: 0,
@@ -178,8 +207,45 @@ unsafe fn put(arena: *mut Arena, start: usize, header: BlockHeader) {
     }
 }
 
+/// Gives large blocks back that this thread's arena does not keep; the token is here.
+pub(crate) fn give_back() {
+    if !arena().is_null() {
+        // SAFETY: this thread's arena.
+        unsafe { give(&raw mut (*arena()).returned) };
+    }
+}
+
+/// Gives all free large blocks of this thread's arena back; the token is here.
+pub(crate) fn give_all_back() {
+    // SAFETY: this thread's arena, which keeps no large blocks from now on.
+    unsafe {
+        for class in class_of(LARGE)..CLASSES {
+            give(&raw mut (*arena()).free[class]);
+        }
+        (*arena()).kept = 0;
+    }
+}
+
+/// Gives the large blocks of a list back.
+///
+/// # Safety
+///
+/// A list of this thread's arena.
+unsafe fn give(list: *mut usize) {
+    // SAFETY: the caller's list, of blocks that are free.
+    unsafe {
+        while *list != 0 {
+            let start = *list;
+            let header = at::<BlockHeader>(start).read();
+            *list = header.next;
+            runs::put(start..start + large(header.class.into()));
+        }
+    }
+}
+
 /// Hands freed blocks back to their arenas (invariant HOME); the token is here, a commit follows.
 pub(crate) fn hand_back() {
+    give_back();
     if !OUTBOX.any.replace(false) {
         return;
     }
@@ -208,6 +274,7 @@ pub(crate) fn collect() {
             block = next;
         }
     }
+    give_back();
 }
 
 #[cfg(test)]
@@ -221,6 +288,7 @@ mod tests {
             assert!(class < CLASSES);
             assert!(size_of_class(class) >= size, "{size}");
             assert!(class == 2 || size_of_class(class - 1) < size, "{size}");
+            assert_eq!(large(class) > 0, class >= class_of(LARGE));
         }
     }
 

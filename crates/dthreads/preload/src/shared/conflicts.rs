@@ -1,13 +1,14 @@
 //! Races: bytes that two threads have written, none of them knowing of the other's.
 //!
-//! Each update counts them: it compares such bytes anyway. Which they are takes a second comparison; that is made in the
-//! first updates of each slot and once a byte was counted, until one is known. So a run can say at its end how many
-//! there were, and where the first.
+//! Each update counts them: it compares such bytes anyway. Which they are takes a second comparison; that is made where
+//! few pages come, in the first updates of each slot and once a byte was counted, until one is known. So a run can say at
+//! its end how many there were, and where the first.
 //!
 //! With `--conflicts` there is a word for each byte of the segment, in memory that all processes share, with the thread
 //! that committed it last and the place in the program where it did. An update that finds a byte changed on both sides
 //! looks there. All of it is read and written by the holder of the token (invariant TOKEN).
 
+use std::cell::Cell;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
@@ -15,10 +16,14 @@ use fyris_dthreads_tools::record::{CONFLICTS, ConflictRecord, Number};
 use fyris_dthreads_tools::symbols::Modules;
 
 use crate::shared::control::{control, record};
-use crate::system::{Inside, LOCAL, site, sys};
+use crate::system::{Inside, LOCAL, Solo, noise, site, sys};
 
-/// The first updates of a slot, which ask which bytes were changed on both sides.
+/// The first updates of a slot, which ask which bytes were changed on both sides; and the most pages of such an update.
 const ASKED: u64 = 64;
+const FEW: u64 = 64;
+
+/// The pages that had been published at this process's last update.
+static SEEN: Solo<Cell<u64>> = Solo::new(Cell::new(0));
 
 static WRITERS: AtomicPtr<Number> = AtomicPtr::new(ptr::null_mut());
 
@@ -43,10 +48,11 @@ pub(crate) fn are_wanted() -> bool {
 
 /// Returns whether this update is to tell which bytes were changed on both sides.
 pub(crate) fn are_looked_for() -> bool {
-    let record = record();
+    let (record, published) = (record(), control().published.get());
+    let has_few = published - SEEN.replace(published) <= FEW;
     let is_early = || record.threads[LOCAL.me.get()].transactions.get() < ASKED;
     let is_known = || record.first_clash[0].get() != 0;
-    are_wanted() || (is_early() || record.clashes.get() != 0) && !is_known()
+    are_wanted() || has_few && (is_early() || record.clashes.get() != 0) && !is_known()
 }
 
 /// Counts bytes that were changed on both sides; `first` is the address of one of them, if it is known.
@@ -68,8 +74,12 @@ pub(crate) fn count(bytes: usize, first: Option<usize>) {
 pub(crate) fn tell(wanted: bool) {
     let record = record();
     let bytes = record.clashes.get();
-    // Relaxed: only one process is to speak.
-    if bytes == 0 || are_wanted() || control().told.swap(1, Ordering::Relaxed) != 0 {
+    // A run under noise is one of many. Relaxed: only one process is to speak.
+    if bytes == 0
+        || are_wanted()
+        || noise::is_made()
+        || control().told.swap(1, Ordering::Relaxed) != 0
+    {
         return;
     }
     let _inside = Inside::enter();

@@ -20,6 +20,8 @@ pub(crate) const KEYS: usize = 1024;
 pub(crate) const PLACES: usize = 1024;
 /// Words of numbers that `random` begins with, as many as libc has.
 pub(crate) const NUMBERS: usize = 16;
+/// Runs of free pages that are remembered.
+pub(crate) const RUNS: usize = 4096;
 /// Locks that may be held at once.
 pub(crate) const HELD: usize = 4096;
 
@@ -139,6 +141,8 @@ pub(crate) struct Control {
     pub(crate) limit: Number,
     /// The calls of a turn (`--turn`).
     pub(crate) points: Number,
+    /// Pages that all threads have published.
+    pub(crate) published: Number,
     /// Threads that have not ended, and those in the ring.
     pub(crate) live: Number,
     pub(crate) running: Number,
@@ -165,6 +169,10 @@ pub(crate) struct Control {
     pub(crate) heap: Number,
     pub(crate) stacks: Number,
     pub(crate) heap_limit: Number,
+    /// Free pages of the heap, in the order of their addresses, where they begin and end; how many runs, and bytes.
+    pub(crate) runs: [[Number; 2]; RUNS],
+    pub(crate) run_count: Number,
+    pub(crate) run_bytes: Number,
     /// Stacks that were made or opened so far.
     pub(crate) stack_changes: AtomicU32,
     /// What is to be done at the program's end: the address of the last.

@@ -167,6 +167,7 @@ pub(crate) fn commit() -> usize {
     });
     let published = published.unwrap_or(0);
     row.published.add(published as u64);
+    control().published.add(published as u64);
     let committed = LOCAL.committed.get() + published as u64;
     LOCAL.committed.set(committed);
     row.commit.add(real::now() - start);
@@ -175,7 +176,7 @@ pub(crate) fn commit() -> usize {
 }
 
 /// Returns where the heap ends now.
-pub(super) fn end() -> usize {
+pub(crate) fn end() -> usize {
     HEAP + control().heap.get() as usize
 }
 

@@ -32,7 +32,8 @@ const APART: &[&str] = &[
     "linux-vdso",
 ];
 
-fn each(mut visit: impl FnMut(&dl_phdr_info, &[Elf64_Phdr])) {
+/// Calls `visit` with each module, the program first.
+pub(super) fn each(mut visit: impl FnMut(&dl_phdr_info, &[Elf64_Phdr])) {
     extern "C" fn call<F: FnMut(&dl_phdr_info, &[Elf64_Phdr])>(
         info: *mut dl_phdr_info,
         _: usize,
@@ -141,6 +142,19 @@ pub(crate) fn globals() -> Vec<Range<usize>> {
         }
     });
     found.sort_by_key(|range| range.start);
+    found
+}
+
+/// Returns the name of the file that has put an address into memory; empty for the program's own, and if there is none.
+pub(crate) fn file_of(address: usize) -> &'static str {
+    let mut found = "";
+    each(|info, headers| {
+        if loaded(info, headers).any(|part| part.contains(&address)) && !info.dlpi_name.is_null() {
+            // SAFETY: the loader's string, for as long as the file is loaded: its caller is in it.
+            let name = unsafe { CStr::from_ptr(info.dlpi_name) };
+            found = name.to_str().unwrap_or_default();
+        }
+    });
     found
 }
 

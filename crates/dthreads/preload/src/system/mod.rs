@@ -1,8 +1,10 @@
-//! A process by itself: calls of the kernel (`sys`) and of libc (`real`), what the loader has mapped (`image`), what a
+//! A process by itself: calls of the kernel (`sys`) and of libc (`real`), what the loader has mapped (`image`), the
+//! program's `atomics`, what a
 //! process has for itself (`local`, `private`, `stack`, `mask`, `noise`), where the program has called from (`site`),
 //! what is done around a call of libc (`around`). Knows no other process.
 
 pub(crate) mod around;
+pub(crate) mod atomics;
 pub(crate) mod image;
 mod local;
 pub(crate) mod mask;

@@ -12,6 +12,11 @@ pub(crate) fn make(seed: u64) {
     STATE.set(seed | 1);
 }
 
+/// Returns whether there is noise.
+pub(crate) fn is_made() -> bool {
+    STATE.get() != 0
+}
+
 /// Waits for up to 200 us, one time in eight.
 pub(crate) fn delay() {
     let before = STATE.get();

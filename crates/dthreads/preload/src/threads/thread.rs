@@ -4,13 +4,14 @@ use std::ffi::{c_int, c_void};
 use std::ptr;
 
 use fyris_dthreads_tools::record::Operation;
+use fyris_dthreads_tools::symbols::Modules;
 use libc::{EAGAIN, EBUSY, EDEADLK, EINVAL, ESRCH, ETIMEDOUT, pthread_attr_t, pthread_t};
 
 use crate::calls::time::deadline;
 use crate::calls::{heap, mapping};
 use crate::shared::control::{NEVER, control, record, state};
 use crate::shared::{end, stacks};
-use crate::system::{LOCAL, apart, on, real, sys};
+use crate::system::{Inside, LOCAL, apart, atomics, image, noise, on, real, site, sys};
 use crate::threads::process;
 use crate::turn::{in_turn, ring, take, token};
 
@@ -58,8 +59,34 @@ unsafe fn wishes(attributes: *const pthread_attr_t) -> (usize, bool) {
     )
 }
 
-/// Ends a program, before its first thread, whose threads wait for each other in ways that are not seen.
+/// Says before the first thread is made what threads do not share: atomic operations of the program's.
+fn tell_of_atomics() {
+    if noise::is_made() {
+        return;
+    }
+    let _inside = Inside::enter();
+    if let Some(address) = atomics::first() {
+        let function = Modules::new(record()).name(address as u64);
+        sys::say(format_args!(
+            "the program has atomic operations of its own, the first at {address:#x} ({function}): what they change is \
+             seen by other threads from their next synchronization points on, as plain writes are"
+        ));
+    }
+}
+
+/// Libraries of OpenMP: their threads wait by futexes of their own.
+const OPENMP: [&str; 3] = ["libgomp.so", "libomp.so", "libiomp5.so"];
+
+/// Ends a program, when it makes a thread, whose threads wait for each other in ways that are not seen.
 fn refuse_runtimes() {
+    let caller = image::file_of(site::get() as usize);
+    let name = caller.rsplit('/').next().unwrap_or_default();
+    if OPENMP.iter().any(|prefix| name.starts_with(prefix)) {
+        sys::say(format_args!(
+            "{caller}: OpenMP's threads wait by atomic operations, which threads do not share: not supported"
+        ));
+        end::end(sys::REFUSED);
+    }
     if record().created.get() == 1 && !real::variable(c"PyMutex_Lock").is_null() {
         sys::say(format_args!(
             "CPython 3.13 and later: its locks are atomic operations, which threads do not share: not supported (3.12 \
@@ -83,6 +110,9 @@ pub(crate) unsafe extern "C" fn pthread_create(
     }
     mapping::begin_threads();
     refuse_runtimes();
+    if record().created.get() == 1 {
+        tell_of_atomics();
+    }
     // SAFETY: the caller's attributes.
     let (stack, detached) = unsafe { wishes(attributes) };
     apart(|| {

@@ -24,8 +24,14 @@ fn meet(how: &str, options: &Options) -> Option<(Option<i32>, String, String)> {
 #[test]
 fn lost_changes_are_told_of() {
     for (how, said) in [
-        ("end", " (counter), by thread 2 before its call in work"),
-        ("_exit", " (counter), by thread 2 before its call in work"),
+        (
+            "end",
+            " (counter), by thread 2 before it ended, or wanted memory: ",
+        ),
+        (
+            "_exit",
+            " (counter), by thread 2 before it ended, or wanted memory: ",
+        ),
         ("abort", ", one of them at 0x"),
     ] {
         let Some((status, out, told)) = attempt("atomics", &["2", "100", how], &Options::default())
@@ -39,7 +45,30 @@ fn lost_changes_are_told_of() {
         let line = "two threads changed a byte, neither seeing the other's change, ";
         assert_eq!(told.matches(line).count(), 1, "{how}: {told}");
         assert!(told.contains(said), "{how}: {told}");
+        let first = "the program has atomic operations of its own, the first at 0x";
+        assert!(
+            told.starts_with(&format!("fyris dthreads: {first}")),
+            "{told}"
+        );
+        assert!(
+            ["count_up", "work", "push"]
+                .iter()
+                .any(|name| told.contains(&format!("({name}")))
+        );
     }
+}
+
+/// Before a program's first thread.
+#[test]
+fn openmp_is_refused_by_name() {
+    let Some((status, out, said)) = attempt("openmp", &["2"], &Options::default()) else {
+        return;
+    };
+    assert_eq!((status.code(), &*out), (Some(120), ""), "{said}");
+    assert!(
+        said.contains("OpenMP's threads wait by atomic operations"),
+        "{said}"
+    );
 }
 
 /// The program ends when the first thread is created, or when a thread maps it.
@@ -55,6 +84,21 @@ fn memory_that_threads_would_not_share_ends_the_program_by_name() {
             said.contains("threads would not share the memory at"),
             "{said}"
         );
+    }
+}
+
+/// A heap that is larger than usual, and the largest.
+#[test]
+fn heaps_may_be_large() {
+    for gigabytes in [2, 16, 64] {
+        let options = Options {
+            heap: gigabytes << 30,
+            ..Options::default()
+        };
+        let Some((status, out, said)) = attempt("growth", &["2", "1", "600"], &options) else {
+            return;
+        };
+        assert_eq!((status.code(), &*out), (Some(0), "all good\n"), "{said}");
     }
 }
 

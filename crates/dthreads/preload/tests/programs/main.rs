@@ -64,6 +64,9 @@ fn prepare() -> Option<PathBuf> {
             cc.args(["-O1", "-Wall", "-no-pie", "-pthread", "-o"]);
             cc.arg(to.join(path.file_stem().expect("a name")))
                 .arg(&path);
+            if path.ends_with("openmp.c") {
+                cc.arg("-fopenmp");
+            }
             assert!(cc.status().expect("cc").success(), "{path:?}");
         }
     }
@@ -252,6 +255,13 @@ fn stacks_are_as_large_as_under_plain_threads() {
     for threads in ["2", "4", "8"] {
         agree_with_plain("stacks", &[threads, "3"]);
     }
+}
+
+/// Blocks and mappings that come and go are larger together than the heap.
+#[test]
+fn memory_that_was_freed_is_of_use_for_any_size() {
+    agree_with_plain("growth", &["4", "3"]);
+    agree_with_plain("growth", &["2", "1", "300"]);
 }
 
 /// Reservations, `MAP_FIXED` within them, shared anonymous memory.
