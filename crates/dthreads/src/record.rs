@@ -276,6 +276,10 @@ operations! {
     SigWait = "sigwait",
     /// `sigsuspend` and `pause`.
     SigSuspend = "sigsuspend",
+    /// `sigaction` and `signal`.
+    Handler = "sigaction",
+    /// `setuid` and its kin.
+    Rights = "setuid",
     /// `read` and its kin, of what is not ready.
     Read = "read",
     /// `accept` and its kin.

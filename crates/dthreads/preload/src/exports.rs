@@ -8,7 +8,8 @@ use std::arch::naked_asm;
 use crate::c11;
 use crate::calls::{blocking, signals, time};
 use crate::common::{environment, exits, streams};
-use crate::sync::{atomic, barrier, cond, mutex, once, rwlock, semaphore, spin};
+use crate::program;
+use crate::sync::{atomic, barrier, cond, guard, mutex, once, rwlock, semaphore, spin};
 use crate::system::site::SITE;
 use crate::threads::{about, keys, thread};
 
@@ -58,6 +59,7 @@ calls! {
     exits: __cxa_atexit __cxa_at_quick_exit on_exit __cxa_finalize;
     environment: setenv unsetenv putenv clearenv;
     keys: pthread_key_create pthread_key_delete;
+    guard: __cxa_guard_acquire __cxa_guard_release __cxa_guard_abort;
     mutex: pthread_mutex_lock pthread_mutex_trylock pthread_mutex_timedlock pthread_mutex_clocklock
         pthread_mutex_unlock;
     once: pthread_once;
@@ -65,6 +67,7 @@ calls! {
     rwlock: pthread_rwlock_rdlock pthread_rwlock_tryrdlock pthread_rwlock_timedrdlock pthread_rwlock_clockrdlock
         pthread_rwlock_wrlock pthread_rwlock_trywrlock pthread_rwlock_timedwrlock pthread_rwlock_clockwrlock
         pthread_rwlock_unlock;
+    program: sigaction signal;
     semaphore: sem_wait sem_timedwait sem_clockwait sem_trywait sem_post;
     signals: sigwait sigwaitinfo sigtimedwait sigsuspend pause kill;
     streams: flockfile ftrylockfile funlockfile;

@@ -8,8 +8,8 @@ use libc::EINVAL;
 
 use crate::common::exits;
 use crate::shared::control::{STATUS, changed, control};
-use crate::shared::{conflicts, end, stacks};
-use crate::system::{LOCAL, Stage, apart, mask, real, site, sys};
+use crate::shared::{conflicts, end, handlers, stacks};
+use crate::system::{LOCAL, Stage, apart, mask, on, real, site, sys};
 use crate::threads::keys;
 use crate::turn::{log, token};
 
@@ -21,8 +21,7 @@ unsafe extern "C" fn dlopen(file: *const c_char, flags: c_int) -> *mut c_void {
     unsafe { real::dlopen()(file, flags) }
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-unsafe extern "C" fn sigaction(
+pub(crate) unsafe extern "C" fn sigaction(
     signal: c_int,
     new: *const libc::sigaction,
     old: *mut libc::sigaction,
@@ -31,12 +30,8 @@ unsafe extern "C" fn sigaction(
         // SAFETY: as the caller promises.
         return unsafe { own_action(signal, new.as_ref(), old.as_mut()) };
     }
-    if signal == libc::SIGSEGV && !new.is_null() {
-        stacks::leave_faults();
-    }
-    changed();
     // SAFETY: as the caller promises.
-    unsafe {
+    let set = || unsafe {
         let new = new.as_ref().map(|new| libc::sigaction {
             sa_mask: without_own(new.sa_mask),
             ..*new
@@ -47,7 +42,27 @@ unsafe extern "C" fn sigaction(
             old.write_bytes(0, 1);
         }
         done
+    };
+    for_all(signal, !new.is_null(), set, |&done| done == 0)
+}
+
+/// Asks for the action of a signal or, if it `changes`, sets it: in a turn, for all threads if it is `done`. In a call
+/// of the library's it is this process's alone.
+fn for_all<R>(signal: c_int, changes: bool, set: impl FnOnce() -> R, done: fn(&R) -> bool) -> R {
+    if changes && signal == libc::SIGSEGV {
+        stacks::leave_faults();
     }
+    if !on() {
+        changed();
+        return set();
+    }
+    token::in_turn(Operation::Handler, signal as u64, |_| {
+        let result = set();
+        if changes && done(&result) {
+            handlers::publish(signal);
+        }
+        result
+    })
 }
 
 /// libc's; while the program has no stack for handlers the library has its own there.
@@ -99,8 +114,10 @@ fn own_action(
     0
 }
 
-#[cfg_attr(not(test), unsafe(no_mangle))]
-unsafe extern "C" fn signal(number: c_int, handler: libc::sighandler_t) -> libc::sighandler_t {
+pub(crate) unsafe extern "C" fn signal(
+    number: c_int,
+    handler: libc::sighandler_t,
+) -> libc::sighandler_t {
     if end::is_ours(number) && LOCAL.stage.get() != Stage::Off {
         // SAFETY: zeros are a valid action.
         let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
@@ -110,12 +127,9 @@ unsafe extern "C" fn signal(number: c_int, handler: libc::sighandler_t) -> libc:
             _ => libc::SIG_ERR,
         };
     }
-    if number == libc::SIGSEGV {
-        stacks::leave_faults();
-    }
-    changed();
     // SAFETY: as the caller promises.
-    match unsafe { real::signal()(number, handler) } {
+    let set = || unsafe { real::signal()(number, handler) };
+    match for_all(number, true, set, |&old| old != libc::SIG_ERR) {
         old if stacks::is_own(old) => libc::SIG_DFL,
         old => old,
     }

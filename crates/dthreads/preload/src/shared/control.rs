@@ -20,6 +20,8 @@ pub(crate) const KEYS: usize = 1024;
 pub(crate) const PLACES: usize = 1024;
 /// Words of numbers that `random` begins with, as many as libc has.
 pub(crate) const NUMBERS: usize = 16;
+/// Signals that the kernel knows, and 0.
+pub(crate) const SIGNALS: usize = 65;
 /// Runs of free pages that are remembered.
 pub(crate) const RUNS: usize = 4096;
 /// Locks that may be held at once.
@@ -173,6 +175,9 @@ pub(crate) struct Control {
     pub(crate) runs: [[Number; 2]; RUNS],
     pub(crate) run_count: Number,
     pub(crate) run_bytes: Number,
+    /// What is done at signals: handler, flags, mask, and the change that it was; how many changes there were.
+    pub(crate) actions: [[Number; 4]; SIGNALS],
+    pub(crate) actions_version: Number,
     /// Stacks that were made or opened so far.
     pub(crate) stack_changes: AtomicU32,
     /// What is to be done at the program's end: the address of the last.

@@ -9,13 +9,13 @@ use std::ptr;
 
 use fyris_sync::atomic::Ordering;
 
-use crate::shared::conflicts;
 use crate::shared::control::{SIGNAL, STATUS, control};
+use crate::shared::{conflicts, handlers};
 use crate::system::{LOCAL, Solo, Stage, real, sys};
 
 /// The signal of a child's death. Not SIGCHLD: the program's own `wait` must not see it.
 pub(crate) const DEATH: c_int = 60;
-/// The signal that tells main's process to end.
+/// The signal that tells main's process to end, or to set handlers.
 const END: c_int = 61;
 
 /// Bytes of the stack for handlers.
@@ -124,7 +124,15 @@ fn reap() {
 
 extern "C" fn on_end(_: c_int, _: *mut libc::siginfo_t, _: *mut c_void) {
     // Acquire: pairs with the Release of `decide`.
-    end_as(control().ending.load(Ordering::Acquire));
+    match control().ending.load(Ordering::Acquire) {
+        0 => handlers::update(),
+        ending => end_as(ending),
+    }
+}
+
+/// Tells main's process that there is a change: it sets handlers of signals, or ends.
+pub(super) fn tell_main() {
+    sys::kill(control().main_pid.get() as i32, END);
 }
 
 /// Ends main's process as was decided.

@@ -15,7 +15,7 @@ use std::ops::Range;
 use fyris_segment::{Choice, Error, Options, Segment, Tracking, Updated};
 
 use crate::shared::control::{Thread, control, record};
-use crate::shared::{conflicts, end, stacks, variables};
+use crate::shared::{conflicts, end, handlers, stacks, variables};
 use crate::system::{LOCAL, Lent, Solo, real, sys};
 
 pub(crate) use fyris_segment::PAGE;
@@ -148,6 +148,7 @@ pub(crate) fn update() {
         }
     });
     variables::update();
+    handlers::update();
     row.update.add(real::now() - start);
 }
 

@@ -2,7 +2,8 @@
 //! thread does them to its own copy, so who runs such a program is told beforehand.
 //!
 //! Which bytes are instructions is known for functions: the table by which exceptions find them says where they begin.
-//! An exchange with memory needs no LOCK prefix on x86-64, and does not count: compilers make it of plain stores too.
+//! On x86-64 an exchange with memory needs no LOCK prefix, and does not count: compilers make it of plain stores too. Nor
+//! does what is addressed by the stack pointer: so a fence is written.
 
 use std::ops::Range;
 
@@ -67,7 +68,8 @@ fn first_in(code: Range<usize>, functions: &Functions<'_>) -> Option<usize> {
         let mut decoder = iced_x86::Decoder::with_ip(64, rest, start as u64, 0);
         while decoder.ip() <= address as u64 && decoder.can_decode() {
             let instruction = decoder.decode();
-            if instruction.has_lock_prefix() {
+            if instruction.has_lock_prefix() && instruction.memory_base() != iced_x86::Register::RSP
+            {
                 return Some(instruction.ip() as usize);
             }
         }

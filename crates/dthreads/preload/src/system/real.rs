@@ -86,6 +86,9 @@ pub(crate) type StartMain = unsafe extern "C" fn(
     *mut c_void,
 ) -> c_int;
 
+/// A change of the rights of a process.
+pub(crate) type Change = unsafe extern "C" fn(usize, usize, usize) -> c_int;
+
 real! {
     __libc_start_main: StartMain,
     __cxa_thread_atexit_impl:
@@ -116,6 +119,16 @@ real! {
     dup2: unsafe extern "C" fn(c_int, c_int) -> c_int,
     dup3: unsafe extern "C" fn(c_int, c_int, c_int) -> c_int,
     sbrk: unsafe extern "C" fn(isize) -> *mut c_void,
+    setuid: Change,
+    seteuid: Change,
+    setreuid: Change,
+    setresuid: Change,
+    setgid: Change,
+    setegid: Change,
+    setregid: Change,
+    setresgid: Change,
+    setgroups: Change,
+    initgroups: Change,
     tzset: unsafe extern "C" fn(),
     localtime: unsafe extern "C" fn(*const libc::time_t) -> *mut libc::tm,
     localtime_r: unsafe extern "C" fn(*const libc::time_t, *mut libc::tm) -> *mut libc::tm,

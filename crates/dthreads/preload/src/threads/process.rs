@@ -61,6 +61,14 @@ fn retire(slot: usize) {
     thread.begun.store(0, Ordering::Relaxed);
 }
 
+/// Ends all processes that wait for a thread. The token is here.
+pub(super) fn retire_all() {
+    let others = control().used().skip(1);
+    others
+        .filter(|(_, thread)| thread.pid.get() != 0)
+        .for_each(|(slot, _)| retire(slot));
+}
+
 fn fork(slot: usize) -> Result<(), c_int> {
     let mut flags = libc::CLONE_FILES | libc::CLONE_FS | DEATH;
     let (creator, parent) = (sys::pid(), control().main_pid.get() as i32);

@@ -58,6 +58,20 @@ fn lost_changes_are_told_of() {
     }
 }
 
+/// Others would keep their rights.
+#[test]
+fn rights_that_are_dropped_while_there_are_threads_end_the_program() {
+    let Some((status, out, said)) = attempt("identity", &["2", "1", "within"], &Options::default())
+    else {
+        return;
+    };
+    assert_eq!((status.code(), &*out), (Some(120), ""), "{said}");
+    assert!(
+        said.contains("setuid: other threads would keep their rights"),
+        "{said}"
+    );
+}
+
 /// Before a program's first thread.
 #[test]
 fn openmp_is_refused_by_name() {

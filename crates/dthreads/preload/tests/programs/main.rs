@@ -249,6 +249,18 @@ fn a_once_that_throws_is_called_again() {
     }
 }
 
+/// A static variable of a C++ function is made by one thread, and again if that throws.
+#[test]
+fn statics_of_functions_are_made_once() {
+    agree_with_plain("statics", &[]);
+}
+
+/// Rights that are changed between threads, and handlers of signals.
+#[test]
+fn rights_and_handlers_are_those_of_all_threads() {
+    agree_with_plain("identity", &["4", "3"]);
+}
+
 /// Eight MiB of each stack can be used, by its thread and by others.
 #[test]
 fn stacks_are_as_large_as_under_plain_threads() {
