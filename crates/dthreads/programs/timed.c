@@ -2,9 +2,11 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <time.h>
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -70,6 +72,10 @@ int main(int count, char **arguments) {
     CHECK(pthread_join(all[n], &result) == 0 && result == &start);
   }
   CHECK(pthread_create(&alone, NULL, end_by_itself, &empty) == 0 && sem_wait(&empty) == 0);
+  // What a program measures of itself is the same in every run, too.
+  struct rusage usage;
+  CHECK(getrusage(RUSAGE_SELF, &usage) == 0);
+  printf("%ld %ld %d\n", (long)clock(), (long)usage.ru_utime.tv_usec + usage.ru_majflt + usage.ru_nvcsw, sched_getcpu());
   puts("all timed out");
   return 0;
 }

@@ -1,4 +1,5 @@
-//! `mmap` and its kin: anonymous memory is the heap's, what else is mapped is each process's own.
+//! `mmap` and its kin: anonymous memory is the heap's, what else is mapped is each process's own. The rights that
+//! `mprotect` gives to the heap's pages are those of all threads.
 //!
 //! Also what may not be written yet: a reservation gets its rights by `mprotect`, or its memory by `MAP_FIXED`. One that
 //! the heap has no room for is the process's own; if it is written to, or memory is mapped at an address of the
@@ -14,7 +15,7 @@ use libc::{EEXIST, EINVAL, ENOMEM, ENOTSUP};
 use crate::calls::heap;
 use crate::shared::control::changed;
 use crate::shared::memory::PAGE;
-use crate::shared::{arena, end, runs};
+use crate::shared::{arena, end, rights, runs, stacks};
 use crate::system::sys::{self, fail, set_error};
 use crate::system::{LOCAL, Solo, Stage, real};
 
@@ -113,9 +114,13 @@ unsafe extern "C" fn mmap(
             // SAFETY: as the caller promises.
             return unsafe { map_over(at, len, flags, file, offset) };
         }
-        let is_heap = is_new && !is_fixed && !is_code;
+        let is_heap = is_new && !is_fixed;
         if is_heap && (is_written || heap::has_room(whole_pages(len))) {
-            return map(len);
+            let start = map(len);
+            if is_code && start != libc::MAP_FAILED {
+                set_rights(&(start.addr()..start.addr() + whole_pages(len)), protection);
+            }
+            return start;
         }
         if is_fixed && is_written {
             note_unshared(at.addr(), "mmap with MAP_FIXED");
@@ -166,8 +171,10 @@ unsafe fn map_over(
     }
     let len = whole_pages(len);
     let start = at.addr();
-    heap::in_turn(len, |len| runs::cut(start..start + len));
-    sys::protect(start..start + len, libc::PROT_READ | libc::PROT_WRITE);
+    heap::in_turn(len, |len| {
+        runs::cut(start..start + len);
+        rights::set(&(start..start + len), libc::PROT_READ | libc::PROT_WRITE);
+    });
     for page in (0..len).step_by(PAGE) {
         // SAFETY: whole pages of the heap, of a mapping that the program replaces.
         unsafe { heap::clear(at.cast::<u8>().add(page)) };
@@ -185,9 +192,23 @@ unsafe fn map_over(
     at
 }
 
-/// libc's. Reservations of this process that may be written from now on are not shared.
+/// libc's. The heap's pages have their rights in all processes; reservations of this process that may be written from
+/// now on are not shared.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 unsafe extern "C" fn mprotect(at: *mut c_void, len: usize, protection: c_int) -> c_int {
+    if is_program() && arena::owns(at.addr()) {
+        let Some(pages) = pages_of(at, len) else {
+            return if len == 0 { 0 } else { fail(EINVAL) };
+        };
+        if heap::in_turn(pages.len(), |_| stacks::has(&pages)) {
+            sys::say(format_args!(
+                "mprotect of a thread's stack is not supported"
+            ));
+            return fail(ENOTSUP);
+        }
+        set_rights(&pages, protection);
+        return 0;
+    }
     let range = at.addr()..at.addr().saturating_add(len);
     let is_written = protection & libc::PROT_WRITE != 0;
     if is_program() && is_written && reserved(range).next().is_some() {
@@ -231,8 +252,7 @@ unsafe extern "C" fn munmap(at: *mut c_void, len: usize) -> c_int {
             let Some(pages) = pages_of(at, len) else {
                 return fail(EINVAL);
             };
-            sys::protect(pages.clone(), libc::PROT_READ | libc::PROT_WRITE);
-            heap::in_turn(pages.len(), |_| runs::put(pages));
+            heap::in_turn(pages.len(), |_| give_back(pages));
             return 0;
         }
         let range = at.addr()..at.addr().saturating_add(len);
@@ -295,11 +315,25 @@ unsafe extern "C" fn mremap(
     block
 }
 
+/// Makes pages free, with the usual rights.
+fn give_back(pages: Range<usize>) {
+    rights::set(&pages, libc::PROT_READ | libc::PROT_WRITE);
+    runs::put(pages);
+}
+
+/// Gives pages of the heap rights in all processes.
+fn set_rights(pages: &Range<usize>, protection: c_int) {
+    if !heap::in_turn(pages.len(), |_| rights::set(pages, protection)) {
+        sys::protect(pages.clone(), protection);
+        note_unshared(pages.start, "one of very many calls of mprotect");
+    }
+}
+
 /// Makes a mapping longer or shorter where it is; false if there is no room.
 fn resize(pages: &Range<usize>, len: usize) -> bool {
     let end = pages.start.saturating_add(len);
     if end <= pages.end {
-        heap::in_turn(pages.end - end, |_| runs::put(end..pages.end));
+        heap::in_turn(pages.end - end, |_| give_back(end..pages.end));
         return true;
     }
     let more = (len <= arena::MOST).then_some(end - pages.end);

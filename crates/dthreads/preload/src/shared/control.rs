@@ -20,6 +20,8 @@ pub(crate) const KEYS: usize = 1024;
 pub(crate) const PLACES: usize = 1024;
 /// Words of numbers that `random` begins with, as many as libc has.
 pub(crate) const NUMBERS: usize = 16;
+/// Parts of the heap that may have other rights than usual.
+pub(crate) const RIGHTS: usize = 512;
 /// Signals that the kernel knows, and 0.
 pub(crate) const SIGNALS: usize = 65;
 /// Runs of free pages that are remembered.
@@ -175,6 +177,11 @@ pub(crate) struct Control {
     pub(crate) runs: [[Number; 2]; RUNS],
     pub(crate) run_count: Number,
     pub(crate) run_bytes: Number,
+    /// Parts of the heap with other rights than usual: where they begin and end, and the rights; how many there are, and
+    /// how many changes there were.
+    pub(crate) rights: [[Number; 3]; RIGHTS],
+    pub(crate) rights_count: Number,
+    pub(crate) rights_version: Number,
     /// What is done at signals: handler, flags, mask, and the change that it was; how many changes there were.
     pub(crate) actions: [[Number; 4]; SIGNALS],
     pub(crate) actions_version: Number,

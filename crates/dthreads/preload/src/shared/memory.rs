@@ -15,7 +15,7 @@ use std::ops::Range;
 use fyris_segment::{Choice, Error, Options, Segment, Tracking, Updated};
 
 use crate::shared::control::{Thread, control, record};
-use crate::shared::{conflicts, end, handlers, stacks, variables};
+use crate::shared::{conflicts, end, handlers, rights, stacks, variables};
 use crate::system::{LOCAL, Lent, Solo, real, sys};
 
 pub(crate) use fyris_segment::PAGE;
@@ -110,6 +110,7 @@ pub(crate) fn attach() {
         }
         memory.attach();
     });
+    rights::begin();
 }
 
 impl Memory {
@@ -149,6 +150,7 @@ pub(crate) fn update() {
     });
     variables::update();
     handlers::update();
+    rights::update();
     row.update.add(real::now() - start);
 }
 

@@ -90,6 +90,15 @@ pub(crate) fn usable(thread: &Thread) -> (usize, usize) {
     (start + GUARD, len - GUARD)
 }
 
+/// Returns whether some pages are of a thread's stack. The token is here.
+pub(crate) fn has(pages: &Range<usize>) -> bool {
+    let of_stack = |(slot, thread)| {
+        let stack = stack_of(slot, thread);
+        stack.start < pages.end && pages.start < stack.end
+    };
+    control().used().any(of_stack)
+}
+
 /// Begins a thread of this process: takes the rights from what is closed of its stack.
 pub(crate) fn begin() {
     let thread = control().thread(LOCAL.me.get());

@@ -255,6 +255,13 @@ fn statics_of_functions_are_made_once() {
     agree_with_plain("statics", &[]);
 }
 
+#[test]
+fn rights_of_pages_are_those_of_all_threads() {
+    for threads in ["2", "4"] {
+        agree_with_plain("rights", &[threads, "5"]);
+    }
+}
+
 /// Rights that are changed between threads, and handlers of signals.
 #[test]
 fn rights_and_handlers_are_those_of_all_threads() {
