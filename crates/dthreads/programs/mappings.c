@@ -1,5 +1,5 @@
 /* Memory that is mapped so that it is written later, or at an address of the program's choice, is shared by threads.
-   "huge" and "fixed" map what would not be, "thread" does in a thread. */
+   "huge" and "fixed" map what would not be, "thread" does in a thread; "file" maps a file in one. */
 #define _GNU_SOURCE
 #include "common.h"
 #include <assert.h>
@@ -11,6 +11,7 @@ static const size_t page = 4096;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static long *counters[5];
 static const char *how = "";
+static int file;
 static void huge(void) {
   char *all = mmap(NULL, (size_t)64 << 30, PROT_NONE, private | MAP_NORESERVE, -1, 0);
   assert(all != MAP_FAILED && !mprotect(all + page, page, rights));
@@ -30,13 +31,20 @@ static void *work(void *id) {
     pthread_mutex_unlock(&lock);
   }
   if (!strcmp(how, "thread")) huge();
+  if (!strcmp(how, "file")) {
+    static char *text;
+    pthread_mutex_lock(&lock);
+    if (text) assert(*text == 's');
+    else text = mmap(NULL, page, PROT_READ, MAP_PRIVATE, file, 0);
+    pthread_mutex_unlock(&lock);
+  }
   return id;
 }
 int main(int count, char **arguments) {
   start(count, arguments);
   how = count > 3 ? arguments[3] : "";
   char name[] = "/tmp/fyris-mappings-XXXXXX", *all = mmap(NULL, 64 * page, PROT_NONE, private, -1, 0);
-  int file = mkstemp(name);
+  file = mkstemp(name);
   assert(file >= 0 && write(file, "some text", 9) == 9 && !unlink(name));
   counters[0] = mmap(all, page, rights, private | MAP_FIXED, -1, 0);
   assert((char *)counters[0] == all && !mprotect(all + page, page, rights));

@@ -6,10 +6,11 @@ use std::ffi::{c_char, c_int, c_void};
 use fyris_dthreads_tools::record::Operation;
 use libc::EINVAL;
 
+use crate::calls::mapping;
 use crate::common::exits;
 use crate::shared::control::{STATUS, changed, control};
 use crate::shared::{conflicts, end, handlers, stacks};
-use crate::system::{LOCAL, Stage, apart, mask, on, real, site, sys};
+use crate::system::{LOCAL, Stage, apart, image, mask, on, real, site, sys};
 use crate::threads::keys;
 use crate::turn::{log, token};
 
@@ -18,7 +19,11 @@ use crate::turn::{log, token};
 unsafe extern "C" fn dlopen(file: *const c_char, flags: c_int) -> *mut c_void {
     changed();
     // SAFETY: as the caller promises.
-    unsafe { real::dlopen()(file, flags) }
+    let library = unsafe { real::dlopen()(file, flags) };
+    if let Some(memory) = image::memory_of(library) {
+        mapping::note_own(&memory);
+    }
+    library
 }
 
 pub(crate) unsafe extern "C" fn sigaction(

@@ -1,6 +1,6 @@
 //! How a program begins: before `main`, and its `main` on a stack in the segment.
 
-use std::ffi::{CString, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
@@ -32,9 +32,49 @@ extern "C" fn start(_: c_int, arguments: *const *const c_char, environment: *con
         return;
     }
     let inside = Inside::enter();
+    refuse_limits();
     fix_addresses(arguments, environment);
     stack::apart(set_up);
     drop(inside);
+}
+
+/// Bytes that the library needs of what a process may be limited in: for itself, and for each byte of the heap. Most is
+/// addresses, and holes in files.
+const NEEDED: u64 = 28 << 30;
+const NEEDED_EACH: u64 = 28;
+
+/// Ends a program whose limits would end it later, in words that do not tell why.
+fn refuse_limits() {
+    let needed = NEEDED.saturating_add(NEEDED_EACH.saturating_mul(heap_limit() as u64));
+    for (limit, option) in [
+        (libc::RLIMIT_AS, "-v"),
+        (libc::RLIMIT_DATA, "-d"),
+        (libc::RLIMIT_FSIZE, "-f"),
+    ] {
+        let mut has = libc::rlimit {
+            rlim_cur: libc::RLIM_INFINITY,
+            rlim_max: libc::RLIM_INFINITY,
+        };
+        // SAFETY: a struct of this frame.
+        unsafe { libc::getrlimit(limit, &mut has) };
+        if has.rlim_cur < needed {
+            sys::say(format_args!(
+                "the limit of {} bytes (ulimit {option}) is too low: {needed} are needed, most of them addresses only",
+                has.rlim_cur
+            ));
+            sys::exit_now(sys::REFUSED);
+        }
+    }
+}
+
+/// Returns the number that an environment variable has.
+fn number(name: &CStr) -> Option<usize> {
+    sys::variable(name)?.parse().ok()
+}
+
+fn heap_limit() -> usize {
+    let heap = number(c"FYRIS_DTHREADS_HEAP").unwrap_or(HEAP);
+    heap.saturating_add(4095) & !4095
 }
 
 /// Starts the program again without random addresses, and with all its calls bound: a call that is bound when it is
@@ -89,13 +129,10 @@ fn set_up() {
     control.began.set(real::now());
     control.time.set(time::EPOCH);
     LOCAL.time.set(time::EPOCH);
-    let number = |name| sys::variable(name).and_then(|text| text.parse::<usize>().ok());
     let limit = number(c"FYRIS_DTHREADS_THREADS").unwrap_or(THREADS);
     let limit = limit.clamp(1, THREADS);
     control.limit.set(limit as u64);
-    let heap = number(c"FYRIS_DTHREADS_HEAP")
-        .unwrap_or(HEAP)
-        .next_multiple_of(4096);
+    let heap = heap_limit();
     control
         .points
         .set(number(c"FYRIS_DTHREADS_TURN").unwrap_or(1) as u64);

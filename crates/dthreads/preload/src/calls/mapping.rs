@@ -1,8 +1,8 @@
 //! `mmap` and its kin: anonymous memory is the heap's, what else is mapped is each process's own. The rights that
 //! `mprotect` gives to the heap's pages are those of all threads.
 //!
-//! Also what may not be written yet: a reservation gets its rights by `mprotect`, or its memory by `MAP_FIXED`. One that
-//! the heap has no room for is the process's own; if it is written to, or memory is mapped at an address of the
+//! Also what may not be written yet: a reservation gets its rights by `mprotect`, or its memory by `MAP_FIXED`. One
+//! that the heap has no room for is the process's own; if it is written to, or memory is mapped at an address of the
 //! program's choice outside of the heap, threads would not share it. So a program that does so has no threads.
 
 use std::cell::Cell;
@@ -15,7 +15,7 @@ use libc::{EEXIST, EINVAL, ENOMEM, ENOTSUP};
 use crate::calls::heap;
 use crate::shared::control::changed;
 use crate::shared::memory::PAGE;
-use crate::shared::{arena, end, rights, runs, stacks};
+use crate::shared::{arena, end, own_maps, rights, runs, stacks};
 use crate::system::sys::{self, fail, set_error};
 use crate::system::{LOCAL, Solo, Stage, real};
 
@@ -39,6 +39,13 @@ pub(crate) fn begin_threads() {
              the heap is shared (see --heap)"
         ));
         end::end(sys::REFUSED);
+    }
+}
+
+/// Notes memory that is this thread's alone, if there are others.
+pub(crate) fn note_own(memory: &Range<usize>) {
+    if HAS_THREADS.get() {
+        own_maps::note(memory);
     }
 }
 
@@ -135,6 +142,9 @@ unsafe extern "C" fn mmap(
                 let start = address as usize;
                 if is_program() && is_new && !is_fixed && !is_written {
                     reserve(start..start + len);
+                }
+                if is_program() && !is_new {
+                    note_own(&(start..start + len));
                 }
                 ptr::with_exposed_provenance_mut(start)
             }

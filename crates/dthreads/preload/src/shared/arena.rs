@@ -3,8 +3,8 @@
 //! Each slot of threads has an arena, in the segment, that its thread alone changes: no lock, and no conflict in a
 //! merge. Blocks come in sizes of four steps to a power of two.
 //!
-//! A large block ([`LARGE`]) has whole pages of its own. When it is free its arena keeps it for the next of its size, up
-//! to [`KEPT`] bytes; others are [given back](crate::shared::runs) when the token is here.
+//! A large block ([`LARGE`]) has whole pages of its own. When it is free its arena keeps it for the next of its size,
+//! up to [`KEPT`] bytes; others are [given back](crate::shared::runs) when the token is here.
 //!
 //! Invariant **HOME**: a block is on a list of the arena that it came from, or on its way there. A thread that frees
 //! another's block keeps it in a private list; when it passes the token it appends the list to the arena's inbox, and

@@ -1,8 +1,8 @@
 //! Races: bytes that two threads have written, none of them knowing of the other's.
 //!
 //! Each update counts them: it compares such bytes anyway. Which they are takes a second comparison; that is made where
-//! few pages come, in the first updates of each slot and once a byte was counted, until one is known. So a run can say at
-//! its end how many there were, and where the first.
+//! few pages come, in the first updates of each slot and once a byte was counted, until one is known. So a run can say
+//! at its end how many there were, and where the first.
 //!
 //! With `--conflicts` there is a word for each byte of the segment, in memory that all processes share, with the thread
 //! that committed it last and the place in the program where it did. An update that finds a byte changed on both sides

@@ -20,6 +20,8 @@ pub(crate) const KEYS: usize = 1024;
 pub(crate) const PLACES: usize = 1024;
 /// Words of numbers that `random` begins with, as many as libc has.
 pub(crate) const NUMBERS: usize = 16;
+/// Mappings of one thread that are remembered.
+pub(crate) const OWN_MAPS: usize = 64;
 /// Parts of the heap that may have other rights than usual.
 pub(crate) const RIGHTS: usize = 512;
 /// Signals that the kernel knows, and 0.
@@ -177,8 +179,11 @@ pub(crate) struct Control {
     pub(crate) runs: [[Number; 2]; RUNS],
     pub(crate) run_count: Number,
     pub(crate) run_bytes: Number,
-    /// Parts of the heap with other rights than usual: where they begin and end, and the rights; how many there are, and
-    /// how many changes there were.
+    /// What threads have mapped for themselves: where it begins and ends, and the slot; how often they did.
+    pub(crate) own_maps: [[Number; 3]; OWN_MAPS],
+    pub(crate) own_map_count: AtomicU32,
+    /// Parts of the heap with other rights than usual: where they begin and end, and the rights; how many there are,
+    /// and how many changes there were.
     pub(crate) rights: [[Number; 3]; RIGHTS],
     pub(crate) rights_count: Number,
     pub(crate) rights_version: Number,

@@ -1,6 +1,6 @@
-//! Handlers of signals, which all threads of a program have in common, and the kernel has for each process. Who sets one
-//! notes it here, in a turn, and each other process sets it likewise at its next update. Main's process, which signals
-//! from outside go to, is told at once: its thread may sleep.
+//! Handlers of signals, which all threads of a program have in common, and the kernel has for each process. Who sets
+//! one notes it here, in a turn, and each other process sets it likewise at its next update. Main's process, which
+//! signals from outside go to, is told at once: its thread may sleep.
 
 use std::cell::Cell;
 use std::ffi::c_int;

@@ -20,8 +20,8 @@ use fyris_dthreads_tools::record::THREADS;
 use fyris_sync::atomic::Ordering;
 
 use crate::shared::control::{Thread, control};
-use crate::shared::end;
 use crate::shared::memory::{self, PAGE, STACK_LEN, stack_of};
+use crate::shared::{end, own_maps};
 use crate::system::{LOCAL, Solo, real, sys};
 
 /// Bytes of a stack that can be used, if the program has not set its size.
@@ -196,6 +196,13 @@ extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context: *mut 
     }
     if code <= 0 {
         end::die(signal);
+    }
+    if let Some(owner) = own_maps::owner(address) {
+        sys::say(format_args!(
+            "thread {} has no memory at {address:#x}: thread {owner} has mapped a file there, or loaded a library, when \
+             there were others",
+            LOCAL.me.get()
+        ));
     }
     // The fault comes again, and ends the process.
     end::reset(signal);

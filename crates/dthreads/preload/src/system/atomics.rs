@@ -2,8 +2,8 @@
 //! thread does them to its own copy, so who runs such a program is told beforehand.
 //!
 //! Which bytes are instructions is known for functions: the table by which exceptions find them says where they begin.
-//! On x86-64 an exchange with memory needs no LOCK prefix, and does not count: compilers make it of plain stores too. Nor
-//! does what is addressed by the stack pointer: so a fence is written.
+//! On x86-64 an exchange with memory needs no LOCK prefix, and does not count: compilers make it of plain stores too.
+//! Nor does what is addressed by the stack pointer: so a fence is written.
 
 use std::ops::Range;
 
@@ -106,8 +106,8 @@ fn may_be_locked(bytes: &[u8]) -> bool {
     }
 }
 
-/// Finds the first atomic operation in the functions of a part of the code: an exclusive access, or an operation that is
-/// one instruction.
+/// Finds the first atomic operation in the functions of a part of the code: an exclusive access, or an operation that
+/// is one instruction.
 #[cfg(target_arch = "aarch64")]
 fn first_in(code: Range<usize>, functions: &Functions<'_>) -> Option<usize> {
     let is_atomic = |word: u32| {

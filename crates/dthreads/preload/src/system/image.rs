@@ -158,6 +158,25 @@ pub(crate) fn file_of(address: usize) -> &'static str {
     found
 }
 
+/// Returns where a library lies that `dlopen` has returned.
+pub(crate) fn memory_of(library: *mut c_void) -> Option<Range<usize>> {
+    if library.is_null() {
+        return None;
+    }
+    // SAFETY: the loader's description of the library, which begins with the addresses that it has added to the file's.
+    let bias = unsafe { library.cast::<u64>().read() };
+    let mut found = None;
+    each(|info, headers| {
+        if info.dlpi_addr == bias {
+            let join = |all: Range<usize>, part: Range<usize>| {
+                all.start.min(part.start)..all.end.max(part.end)
+            };
+            found = loaded(info, headers).reduce(join);
+        }
+    });
+    found
+}
+
 /// Lists the program and its libraries in the record.
 pub(crate) fn list_modules(record: &Header) {
     each(|info, headers| {

@@ -55,6 +55,8 @@ fn fits(thread: &Thread) -> bool {
 fn retire(slot: usize) {
     let thread = control().thread(slot);
     thread.pid.set(0);
+    // Relaxed: ordered by `assigned`.
+    thread.begun.store(0, Ordering::Relaxed);
     assign(thread, RETIRE);
     wait_for(&thread.begun);
     // Relaxed: the process has seen its end.

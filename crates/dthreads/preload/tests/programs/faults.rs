@@ -72,6 +72,37 @@ fn rights_that_are_dropped_while_there_are_threads_end_the_program() {
     );
 }
 
+/// They would end the program later.
+#[test]
+fn limits_that_are_too_low_are_named() {
+    for (limit, option) in [
+        (libc::RLIMIT_AS, "(ulimit -v)"),
+        (libc::RLIMIT_DATA, "(ulimit -d)"),
+        (libc::RLIMIT_FSIZE, "(ulimit -f)"),
+    ] {
+        let Some(folder) = bench() else {
+            return;
+        };
+        let program = folder.join("barriers");
+        let mut command =
+            command(program.as_os_str(), &["1".into()], &Options::default()).expect("to start");
+        let low = libc::rlimit {
+            rlim_cur: 8 << 30,
+            rlim_max: 8 << 30,
+        };
+        // SAFETY: a system call on the new process.
+        unsafe {
+            command.pre_exec(move || {
+                libc::setrlimit(limit, &low);
+                Ok(())
+            })
+        };
+        let (status, _, said) = finish(&mut command);
+        assert_eq!(status.code(), Some(120), "{said}");
+        assert!(said.contains(option), "{said}");
+    }
+}
+
 /// Before a program's first thread.
 #[test]
 fn openmp_is_refused_by_name() {
@@ -114,6 +145,18 @@ fn heaps_may_be_large() {
         };
         assert_eq!((status.code(), &*out), (Some(0), "all good\n"), "{said}");
     }
+}
+
+/// Another thread looks there.
+#[test]
+fn what_one_thread_has_mapped_is_named_where_others_miss_it() {
+    let Some((status, _, said)) = attempt("mappings", &["2", "5", "file"], &Options::default())
+    else {
+        return;
+    };
+    assert_eq!(status.signal(), Some(libc::SIGSEGV), "{said}");
+    assert!(said.contains("thread 2 has no memory at 0x"), "{said}");
+    assert!(said.contains("thread 1 has mapped a file there"), "{said}");
 }
 
 #[test]
