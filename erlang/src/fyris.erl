@@ -1311,8 +1311,8 @@ taken(Query, Sofar) ->
         [more | More] -> taken(Query, More);
         Result -> Result
     catch
-        %% Objects that are out of the table are nowhere else.
-        error:_ when Sofar =/= [] -> Sofar
+        %% Objects that are out of the table are nowhere else. Of a transaction that fails none are.
+        error:{'$fyris_error', _, Cause, _} when Sofar =/= [], Cause =:= id; Sofar =/= [], Cause =:= access -> Sofar
     end.
 
 %% @doc Replaces as {@link select_replace/2} does, and returns the new objects: in an `ordered_set' in the order of their
@@ -2013,6 +2013,8 @@ take_many(Table, Keys) ->
     end.
 
 take_all(Table, Keys) ->
+    %% Also of no keys the table is to be there.
+    fyris_nif:info(Table, type) =:= undefined andalso error({'$fyris_error', badarg, id, <<>>}),
     Takes = try [{take, Table, Key} || Key <- Keys]
             catch error:{bad_generator, _} ->
                     error({'$fyris_error', badarg, argument, <<"not a proper list">>})

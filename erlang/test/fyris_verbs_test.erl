@@ -299,6 +299,51 @@ changes_return_what_they_changed_test() ->
          ?assert(Rest -- lists:append(Got) =:= [])
      end || Type <- [set, ordered_set, bag, duplicate_bag]].
 
+%% Also where the specification names the key, which other queries answer by a lookup.
+changes_of_a_key_return_what_they_changed_test() ->
+    [begin
+         T = fyris:new(t, [Type, public]),
+         fyris:insert(T, {2, later}),
+         [begin
+              fyris:insert(T, {1, due}),
+              ?assertEqual(Wanted, fyris:select_take(T, [{{1, '$1'}, [], [Body]}])),
+              ?assertEqual([{2, later}], fyris:tab2list(T)),
+              ?assertEqual([], fyris:select_take(T, [{{1, '$1'}, [], [Body]}]))
+          end || {Body, Wanted} <- [{'$_', [{1, due}]}, {true, [true]}, {'$1', [due]}]],
+         fyris:insert(T, {1, due}),
+         Claim = [{{1, '$1'}, [], [{{1, {{new, '$1'}}}}]}],
+         case Type of
+             bag -> ?assertError(badarg, fyris:select_replace_returning(T, Claim));
+             _ ->
+                 ?assertEqual([{1, {new, due}}], fyris:select_replace_returning(T, Claim)),
+                 ?assertEqual([{1, {new, due}}], fyris:lookup(T, 1))
+         end,
+         [?assertError(badarg, fyris:select_replace_returning(T, [{{1, '$1'}, [], [Body]}])) || Body <- ['$1', true]],
+         Snapshot = fyris:snapshot(T),
+         ?assertError(badarg, fyris:select_take(Snapshot, [{{1, '_'}, [], ['$_']}])),
+         ?assertError(badarg, fyris:delete_in(Snapshot, 1, [2, list_to_atom("no_such_step_" ++ atom_to_list(Type))])),
+         fyris:setopts(T, {protection, protected}),
+         {_, Ref} = spawn_monitor(fun() ->
+             exit([catch fyris:select_take(T, [{{1, '_'}, [], ['$_']}]), catch fyris:take_many(T, [1])]) end),
+         receive {'DOWN', Ref, process, _, Refused} ->
+             ?assertMatch([{'EXIT', {badarg, _}}, {'EXIT', {badarg, _}}], Refused) end,
+         ?assertEqual(1, length(fyris:lookup(T, 1)))
+     end || Type <- [set, ordered_set, bag, duplicate_bag]].
+
+%% An object that is taken by another between is not said to have been changed.
+parts_of_what_has_gone_test() ->
+    T = fyris:new(t, [public]),
+    Taker = fun Loop(N) ->
+                receive stop -> exit({parts, N})
+                after 0 -> case fyris:delete_in(T, 1, [2, a]) of {ok, 1} -> Loop(N + 1); error -> Loop(N) end
+                end
+            end,
+    Takers = [spawn_monitor(fun() -> Taker(0) end) || _ <- [1, 2]],
+    Wholes = [x || _ <- lists:seq(1, 10000), fyris:insert(T, {1, #{a => 1}}), [{1, #{a := 1}}] <- [fyris:take(T, 1)]],
+    [Pid ! stop || {Pid, _} <- Takers],
+    Parts = [receive {'DOWN', Ref, process, Pid, {parts, N}} -> N end || {Pid, Ref} <- Takers],
+    ?assertEqual(10000, length(Wholes) + lists:sum(Parts)).
+
 many_are_taken_as_one_test() ->
     T = fyris:new(t, [public]),
     Keys = lists:seq(1, 8),

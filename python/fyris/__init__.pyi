@@ -317,7 +317,7 @@ _CounterOps: TypeAlias = int | _CounterOp | list[Any]
 _Edits: TypeAlias = tuple[int, _Value] | list[Any]
 _BatchOp: TypeAlias = (
     tuple[Literal["insert", "insert_new"], Table, _Objects]
-    | tuple[Literal["delete"], Table, _Value]
+    | tuple[Literal["delete", "take"], Table, _Value]
     | tuple[Literal["delete_object"], Table, _Object]
     | tuple[Literal["update_counter"], Table, _Value, _CounterOps]
     | tuple[Literal["update_counter"], Table, _Value, _CounterOps, _Object]

@@ -23,9 +23,10 @@ type Given<'py> = (BatchArgs, Bound<'py, Table>, Option<Bound<'py, Table>>);
 ///
 /// ("insert", table, object) and ("insert_new", table, object) take an object or a list of them, and answer True, or
 /// whether it was done; ("delete", table, key) and ("delete_object", table, object) answer True; ("take", table, key),
-/// ("update_counter", table, key, op), ("update_element", table, key, edits), the last two with a default behind if one is
-/// wanted, answer as the methods do. ("check", table, key, expected) asks what the key held before the batch, wherever it stands in it:
-/// exactly this object, these objects of a list in any order, none (None), or what it holds in a snapshot of the table.
+/// ("update_counter", table, key, op), ("update_element", table, key, edits), the last two with a default behind if one
+/// is wanted, answer as the methods do. ("check", table, key, expected) asks what the key held before the batch,
+/// wherever it stands in it: exactly this object, these objects of a list in any order, none (None), or what it holds
+/// in a snapshot of the table.
 ///
 /// Operations are done in their order, and see those before them. It is tried until nobody is in the way. Raises
 /// CheckFailed for a check that does not hold, and what the method would raise; its attribute at is the number of the

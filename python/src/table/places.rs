@@ -51,13 +51,13 @@ impl Table {
             let made = function.call1((part,))?;
             let new = to_term(&made)?;
             let mut is_done = false;
-            self.write(py, |table| {
+            let now = self.write(py, |table| {
                 table.update_in(&term, &path, |part| {
                     is_done = part == found;
                     if is_done { Some(new.clone()) } else { part }
                 })
             })?;
-            if is_done {
+            if is_done && now.is_some() {
                 return Ok(made);
             }
         }

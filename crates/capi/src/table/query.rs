@@ -204,9 +204,9 @@ pub unsafe extern "C" fn fyris_table_select_replace(
 
 /// As `fyris_table_select_delete`, of the objects for which the specification returns anything; gives what it returned:
 /// a list, in the order of `fyris_table_select`. Each object is judged and removed in one atomic step, and goes to one
-/// of several callers.
+/// of several callers. If the table goes away half-way, or the right to it, what was taken until then is given.
 ///
-/// Fails as `fyris_table_select`.
+/// Fails as `fyris_table_select`; FYRIS_E_READ_ONLY.
 ///
 /// Threads: any.
 #[must_use]

@@ -215,7 +215,7 @@ pub unsafe extern "C" fn fyris_table_take_many(
 /// have the last key of the path. One atomic step. `found`, which may be NULL, says whether there is an object.
 ///
 /// Fails with FYRIS_E_ARGUMENT (the path is no list, leads nowhere or to the key), FYRIS_E_TYPE (a bag), FYRIS_E_LIMIT,
-/// FYRIS_E_NOT_UNIQUE, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
+/// FYRIS_E_NOT_UNIQUE, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS, FYRIS_E_READ_ONLY.
 ///
 /// Threads: any.
 #[must_use]

@@ -56,20 +56,16 @@ where
         doomed: impl Fn(RecordPtr) -> bool,
         writer: &Writer<'_>,
     ) -> Option<RecordPtr> {
-        let mut seen = Content::one(found);
-        loop {
-            if self.remove_if(self.key_of(found), Some(seen), writer) {
-                return Some(seen.newest());
-            }
-            match self.seen_by(self.key_of(found), writer) {
-                Some(now)
-                    if doomed(now.newest()) && !cfg!(fyris_mutant = "query_no_second_look") =>
-                {
-                    seen = now;
-                }
-                _ => return None,
+        // The record of an inline object is made anew each time that it is asked for.
+        let (mut seen, mut record) = (Content::one(found), found);
+        while !self.remove_if(self.key_of(found), Some(seen), writer) {
+            seen = self.seen_by(self.key_of(found), writer)?;
+            record = seen.newest();
+            if !doomed(record) || cfg!(fyris_mutant = "query_no_second_look") {
+                return None;
             }
         }
+        Some(record)
     }
 
     /// Puts what `replacement` makes of a found object, or of what has taken its place, where that is; `None` leaves
@@ -80,19 +76,19 @@ where
         replacement: impl Fn(RecordPtr) -> Result<Option<NewRecord>>,
         writer: &Writer<'_>,
     ) -> Result<Option<RecordPtr>> {
-        let mut seen = Content::one(found);
-        loop {
-            let Some(new) = replacement(seen.newest())? else {
-                return Ok(None);
-            };
+        let (mut seen, mut record) = (Content::one(found), found);
+        while let Some(new) = replacement(record)? {
             if self.put_if(new, Some(seen), writer) {
-                return Ok(Some(seen.newest()));
+                return Ok(Some(record));
             }
             match self.seen_by(self.key_of(found), writer) {
-                Some(now) if !cfg!(fyris_mutant = "query_no_second_look") => seen = now,
-                _ => return Ok(None),
+                Some(now) if !cfg!(fyris_mutant = "query_no_second_look") => {
+                    (seen, record) = (now, now.newest());
+                }
+                _ => break,
             }
         }
+        Ok(None)
     }
 
     /// Deletes those of the objects of one key that are still there; returns them. For the bags. O(n log n) in the
@@ -115,7 +111,8 @@ where
         self.remove_objects(self.key_of(first), find, writer)
     }
 
-    /// Deletes the objects of a key that are doomed, of those with fingerprints in a range, and returns them. `None`, and none is deleted, if more than 64 would have to be judged with the slot protected. For the bags.
+    /// Deletes the objects of a key that are doomed, of those with fingerprints in a range, and returns them. `None`,
+    /// and none is deleted, if more than 64 would have to be judged with the slot protected. For the bags.
     pub(crate) fn delete_alike(
         &self,
         key: &K::Key,

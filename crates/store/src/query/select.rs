@@ -234,12 +234,16 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// [`Error::NoSuchTable`]; [`Error::NoAccess`] without the right to write. Nothing was taken then.
+    /// [`Error::NoSuchTable`]; [`Error::NoAccess`] without the right to write; [`Error::ReadOnly`] for a snapshot.
+    /// Nothing was taken then. Within a transaction also its errors, which end it.
     pub fn select_take(&self, spec: &MatchSpec) -> Result<Vec<Term>> {
         let mut query = self.query(spec).deleting().returning();
         match query.run() {
-            Err(error) if !query.has_results() => Err(error),
-            _ => Ok(query.take()),
+            // What is out of the table is nowhere else. Of a transaction that fails nothing is.
+            Err(Error::NoSuchTable(_) | Error::NoAccess { .. }) if query.has_results() => {
+                Ok(query.take())
+            }
+            done => done.map(|()| query.take()),
         }
     }
 

@@ -86,7 +86,7 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// Nothing was taken then. [`crate::Error::NoSuchTable`]; [`crate::Error::NoAccess`] without the right to write;
+    /// Nothing was taken then, but within a transaction what came before. [`crate::Error::NoSuchTable`]; [`crate::Error::NoAccess`] without the right to write;
     /// [`crate::Error::ReadOnly`] for a snapshot.
     pub fn take_many(&self, keys: &[Term]) -> Result<Vec<Vec<Term>>> {
         if self.part().is_some() {

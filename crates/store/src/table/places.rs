@@ -70,11 +70,12 @@ impl Table {
         mut f: impl FnMut(Option<Term>) -> Option<Term>,
     ) -> Result<Option<Term>> {
         let mut now = None;
-        self.change_in("update_in", key, path, |old| {
+        let is_there = self.change_in("update_in", key, path, |old| {
             now = f(old);
             now.clone()
         })?;
-        Ok(now)
+        // What an attempt before saw, of an object that has gone since, is not what there is now.
+        Ok(now.filter(|_| is_there))
     }
 
     /// Takes a part of the object with the key away, where a path leads to ([`Table::get_in`]): a key of a map with its
@@ -99,14 +100,16 @@ impl Table {
     /// As [`Table::put_in`]; [`Error::BadArgument`] for an element of a tuple, also of the object.
     pub fn delete_in(&self, key: &(impl AsKey + ?Sized), path: &[Term]) -> Result<Option<Term>> {
         let mut old = None;
-        self.change_in("delete_in", key, path, |found| {
+        let is_there = self.change_in("delete_in", key, path, |found| {
             old = found;
             None
         })?;
-        Ok(old)
+        // As in `update_in`: who has taken the object has taken the part.
+        Ok(old.filter(|_| is_there))
     }
 
-    /// Changes a part of the object with the key; returns whether there is an object. `f` runs once for each attempt.
+    /// Changes a part of the object with the key; returns whether there is an object. `f` runs once for each attempt that
+    /// finds one: what it has returned counts only if the last does.
     fn change_in(
         &self,
         operation: &'static str,
@@ -138,19 +141,22 @@ impl Table {
 
 /// Returns the position of the element that a path begins with, and the steps within the element.
 fn element_of(path: &[Term]) -> Result<(usize, &[Term])> {
-    match path.split_first() {
-        Some((Term::Int(position), steps)) => {
-            let position = usize::try_from(*position).unwrap_or(0);
-            Ok((position, steps))
-        }
-        _ => Err(Error::BadArgument(format!(
-            "a path begins with the position of an element, not as {}",
-            brief(&Term::list(path))
-        ))),
-    }
+    let bad = || {
+        let path = brief(&Term::list(path));
+        Error::BadArgument(format!(
+            "a path begins with the position of an element, not as {path}"
+        ))
+    };
+    let (first, steps) = path.split_first().ok_or_else(bad)?;
+    let position = first
+        .as_int()
+        .and_then(|position| usize::try_from(position).ok());
+    Ok((position.ok_or_else(bad)?, steps))
 }
 
 const NOWHERE: &str = "the path leads nowhere";
+const IN_AN_IMPROPER_LIST: &str =
+    "an element of an improper list can be replaced, but not taken away";
 const IN_A_TUPLE: &str = "an element of a tuple can be replaced, but not taken away";
 
 /// Lets `f` change what the steps lead to within a term; returns whether the term has changed.
@@ -173,8 +179,9 @@ fn change_at(
             new.map(|new| map.insert(last.clone(), new));
             Ok(was_there || is_there)
         }
-        Some(Term::Tuple(elements) | Term::Improper(elements, _)) => {
-            change_element(elements, last, f, |_, _| Err(IN_A_TUPLE))
+        Some(Term::Tuple(elements)) => change_element(elements, last, f, |_, _| Err(IN_A_TUPLE)),
+        Some(Term::Improper(elements, _)) => {
+            change_element(elements, last, f, |_, _| Err(IN_AN_IMPROPER_LIST))
         }
         Some(Term::List(elements)) => change_element(elements, last, f, |elements, at| {
             elements.remove(at);

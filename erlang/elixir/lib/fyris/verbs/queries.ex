@@ -215,8 +215,8 @@ defmodule Fyris.Verbs.Queries do
       defbang select_take(table :: table, spec :: :ets.match_spec()) :: [term],
               """
               Deletes the objects that match, and returns what a match specification makes of them, in an `:ordered_set`
-              in the order of their keys. Each is deleted atomically, and goes to one of several callers; the whole is not one step. If the table
-              goes away half-way, what was taken until then is returned.
+              in the order of their keys. Each is deleted atomically, and goes to one of several callers; the whole is
+              not one step. If the table goes away half-way, what was taken until then is returned.
               """,
               [
                 ~S|table = Fyris.new!(type: :ordered_set)|,

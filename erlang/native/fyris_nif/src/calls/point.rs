@@ -79,8 +79,8 @@ impl<'t> Asked<'t> {
             Verb::Match => (spec, Wanted::Bindings),
             Verb::MatchObject => (spec, Wanted::Object),
             Verb::MatchDelete => (spec, Wanted::True),
-            Verb::Replace => return None,
-            _ => clause(env, spec)?,
+            Verb::Select | Verb::Reverse | Verb::Count | Verb::Delete => clause(env, spec)?,
+            Verb::Replace | Verb::Take | Verb::ReplaceReturning | Verb::LookupBy => return None,
         };
         let counts = matches!(verb, Verb::Count | Verb::Delete);
         if counts && !matches!(wanted, Wanted::True) {

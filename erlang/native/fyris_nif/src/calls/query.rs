@@ -239,15 +239,15 @@ fn slice(env: Env, query: &mut Query, verb: Verb, tail: Term) -> Result<(bool, T
     Ok((more, env.make_int(query.count() as i64)))
 }
 
-/// Takes a share of the process's time slice: by the objects visited, or the whole share if this was not the last slice,
-/// which may also have passed over keys that hold nothing in a snapshot.
+/// Takes a share of the process's time slice: by the objects visited, or the whole share if this was not the last
+/// slice, which may also have passed over keys that hold nothing in a snapshot.
 fn consume(env: Env, verb: Verb, visited: usize, more: bool) {
     let share = if more { SLICE } else { visited.min(SLICE) };
     env.consume(verb.percent() * share / SLICE);
 }
 
-/// Runs one slice of a query for values, which become terms of the machine as they are found. One that cannot go on
-/// returns what it has taken out until then: it is nowhere else.
+/// Runs one slice of a query for values, which become terms of the machine as they are found. If the table goes away,
+/// or the right to it, it returns what it has taken out until then, which is nowhere else.
 fn list_slice(env: Env, query: &mut Query, verb: Verb, tail: Term) -> Result<(bool, Term), Fail> {
     let before = query.visited();
     let mut found: Vec<Term> = Vec::new();
@@ -259,7 +259,11 @@ fn list_slice(env: Env, query: &mut Query, verb: Verb, tail: Term) -> Result<(bo
             });
         });
         let more = match more {
-            Err(_) if verb == Verb::Take && !found.is_empty() => false,
+            Err(Error::NoSuchTable(_) | Error::NoAccess { .. })
+                if verb == Verb::Take && !found.is_empty() =>
+            {
+                false
+            }
             more => more?,
         };
         let push = |tail, &value: &Term| maker.cell(value, tail);

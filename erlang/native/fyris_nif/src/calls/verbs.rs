@@ -394,6 +394,12 @@ pub(super) fn delete_in(env: Env, args: &[Term]) -> Reply {
     tables::with(env, args[0], |table, _| {
         super::with_key(env, args[1], |key| {
             let Some(path) = &path else {
+                // No object has it. What is refused of other paths is of this one, too.
+                table.check(fyris::Right::Write)?;
+                let (operation, found) = ("delete_in", table.table_type());
+                if found.is_bag() {
+                    return Err(Error::WrongType { operation, found }.into());
+                }
                 table.member(key)?;
                 return Ok(atom::error(env));
             };
@@ -417,11 +423,11 @@ pub(super) fn swap_in(env: Env, args: &[Term]) -> Reply {
     tables::with(env, args[0], |table, _| {
         super::with_key(env, args[1], |key| {
             let mut done = false;
-            table.update_in(key, &path, |part| {
+            let now = table.update_in(key, &path, |part| {
                 done = part == found;
                 if done { Some(new.clone()) } else { part }
             })?;
-            Ok(atom::boolean(env, done))
+            Ok(atom::boolean(env, done && now.is_some()))
         })
     })
 }
