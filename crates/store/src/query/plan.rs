@@ -64,27 +64,34 @@ struct Found {
     secondary: Option<Arc<Definition>>,
 }
 
-/// Returns the plan for the key; or, if that leaves all objects, the one for the first secondary index whose element
-/// has one value in all objects that match.
+/// Returns the plan for the key; or, unless that names keys, the one for the first secondary index whose element has one
+/// value in all objects that match, if it leaves fewer objects.
 fn found(table: &Table, spec: &MatchSpec) -> Found {
     let plan = plan(table, spec);
-    let by_secondary = || {
-        let found = table.read(|view, _| {
-            let mut all = view.secondaries().definitions();
-            Ok(all.find_map(|of| by_value(of, spec)))
-        });
-        // Who may not read is told so by the query.
-        found.ok().flatten()
-    };
-    let is_full = plan.kind() == PlanKind::FullScan;
-    if let Some(found) = is_full.then(by_secondary).flatten() {
-        return found;
-    }
-    Found {
+    let by_key = Found {
         parts: parts(table, &plan),
         plan,
         secondary: None,
+    };
+    if let PlanKind::Point | PlanKind::Points = by_key.plan.kind() {
+        return by_key;
     }
+    let by_secondary = table.read(|view, pin| {
+        let found = view
+            .secondaries()
+            .definitions()
+            .find_map(|of| by_value(of, spec));
+        let is_full = by_key.plan.kind() == PlanKind::FullScan;
+        let left = |found: &Found| -> usize {
+            let parts = found.parts.iter();
+            parts.map(|part| estimate(part, &view, pin)).sum()
+        };
+        // Of more than are counted it is not known how many there are.
+        let is_less = |found: &Found| left(found) < EXACTLY.min(left(&by_key));
+        Ok(found.filter(|found| is_full || is_less(found)))
+    });
+    // Who may not read is told so by the query.
+    by_secondary.ok().flatten().unwrap_or(by_key)
 }
 
 fn by_value(of: &Arc<Definition>, spec: &MatchSpec) -> Option<Found> {

@@ -349,6 +349,41 @@ fn values_that_begin_alike_are_told_apart() {
 }
 
 /// Indexes come and go beside all kinds of writes, and of queries that began with them.
+/// Beside a range of keys an index is used where it leaves fewer objects; the results are those of the range, in order.
+#[test]
+fn a_query_takes_what_leaves_fewer() {
+    let owner = Store::new().owner();
+    let by = SecondaryIndex::element("second", 2);
+    let table = owner
+        .new_table("t", &Options::ordered_set().secondary(by))
+        .expect("a table");
+    let second = |n: i64| {
+        if n % 100 == 7 {
+            term!(:rare)
+        } else {
+            Term::Int(n % 2)
+        }
+    };
+    let objects = (0..2000).map(|n| Term::tuple(vec![Term::Int(n), second(n)]));
+    table.insert_many(objects).expect("inserts");
+    for (value, high, index) in [
+        (term!(:rare), 900, true),
+        (term!(0), 10, false),
+        (term!(0), 1900, false),
+    ] {
+        let high = Term::Int(high);
+        let spec =
+            spec(term!([{{:"$1", (value.clone())}, [{:"<", :"$1", (high.clone())}], [:"$1"]}]));
+        let keys = (0..high.as_int().expect("an integer")).filter(|n| second(*n) == value);
+        let keys: Vec<Term> = keys.map(Term::Int).collect();
+        let plan = table.explain(&spec).expect("a plan");
+        assert_eq!(plan.secondary.is_some(), index, "{value} below {high}");
+        assert_eq!(table.select(&spec).expect("selects"), keys);
+        let back: Vec<Term> = keys.into_iter().rev().collect();
+        assert_eq!(table.select_reverse(&spec).expect("selects"), back);
+    }
+}
+
 #[test]
 fn indexes_come_and_go() {
     let mut rng = StdRng::seed_from_u64(7);
