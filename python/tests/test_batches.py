@@ -69,7 +69,7 @@ def test_a_list_of_inserts_keeps_its_order(any_type):
         (("insert", 0, ()), fyris.BadValue),
         (("insert", 0), fyris.BadValue),
         (("insert", 0, (1, 1), (2, 2)), fyris.BadValue),
-        (("take", 0, 1), fyris.BadValue),
+        (("drain", 0, 1), fyris.BadValue),
         (("update_counter", 0, 7, 1), KeyError),
         (("update_counter", 1, 1, 1), fyris.WrongType),
         (("update_element", 0, 1, (1, 2)), fyris.BadValue),
