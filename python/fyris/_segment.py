@@ -2,7 +2,6 @@
 
 import asyncio
 import math
-from collections.abc import ItemsView, KeysView, Mapping, ValuesView
 
 #: How long a thread of an executor sleeps before it looks whether it is still wanted, in seconds.
 _NAP = 0.25
@@ -59,40 +58,6 @@ async def wait_async(watcher, timeout):
             return True
         if loop.time() >= end:
             return False
-
-
-class Keys(KeysView):
-    """The keys of a map, in order."""
-
-    def __reversed__(self):
-        return reversed(self._mapping)
-
-
-class Values(ValuesView):
-    """The values of a map, in the order of their keys."""
-
-    def __iter__(self):
-        return self._mapping._walk(False, False)
-
-    def __reversed__(self):
-        return self._mapping._walk(False, True)
-
-
-class Items(ItemsView):
-    """The items of a map, in order."""
-
-    def __iter__(self):
-        return self._mapping._walk(True, False)
-
-    def __reversed__(self):
-        return self._mapping._walk(True, True)
-
-
-def equal(map, other):
-    """Whether a mapping has the same items."""
-    if not isinstance(other, Mapping):
-        return NotImplemented
-    return len(map) == len(other) and dict(map.items()) == dict(other.items())
 
 
 def ndarray(segment, shape, dtype, offset):

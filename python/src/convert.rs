@@ -6,9 +6,10 @@
 //! | `float` but for infinities and NaN | float |
 //! | `True`, `False`, `None` | `true`, `false`, `undefined` |
 //! | `str` | `[[] | <<"UTF-8">>]`: text as Erlang's chardata, a form no Python list has |
-//! | `bytes` (and `bytearray`, one way) | binary |
+//! | `bytes` | binary |
 //! | `tuple`, `list` | tuple, list |
 //! | `dict` | map |
+//! | `date`, `time`, `datetime`, `Decimal` | the maps of Elixir's `Date`, `Time`, `NaiveDateTime` and `DateTime`, `Decimal` |
 //! | `fyris.Atom` | every other atom |
 //! | `fyris.Term` | every other term |
 //!
@@ -18,6 +19,10 @@
 //! that goes out comes back in exactly equal. Hence a `str` is no binary: it could not be told from `bytes`. As
 //! chardata, `iolist_to_binary/1` and `unicode:characters_to_binary/1` of Erlang and `to_string/1` of Elixir take it as
 //! it is, and in an ordered table texts sort by code points.
+//!
+//! Some classes go in and come out as another that holds the same: what has `__index__`, and other real numbers that a
+//! `float` can hold, as NumPy's, as `int` and `float`; rows of bytes (`bytearray`, `memoryview`, `mmap`, arrays) and
+//! `UUID` as `bytes`; `MappingProxyType` as `dict`. All of them but the first are told by `fyris/_values.py`.
 //!
 //! Maps that no `dict` can hold (keys like `1` and `1.0`, which Python takes for one, or keys that cannot be hashed)
 //! come out as `fyris.Term`.
@@ -31,11 +36,14 @@ use fyris_term::walk::{Grow, Part, grow};
 use fyris_term::{Atom, Float, Map, Term};
 use num_bigint::BigInt;
 use pyo3::exceptions::{PyTypeError, PyUnicodeEncodeError};
+use pyo3::ffi;
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{
-    PyBool, PyByteArray, PyBytes, PyDict, PyFloat, PyInt, PyList, PyNone, PyString, PyTuple,
+    PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyModule, PyNone, PyString, PyTuple,
 };
 
+use crate::buffer::Buffer;
 use crate::errors::{self, BadValue, LimitReached};
 use crate::values;
 
@@ -44,6 +52,7 @@ struct Words {
     yes: Atom,
     no: Atom,
     none: Atom,
+    strukt: Term,
 }
 
 static WORDS: LazyLock<Words> = LazyLock::new(|| {
@@ -52,8 +61,23 @@ static WORDS: LazyLock<Words> = LazyLock::new(|| {
         yes: atom("true"),
         no: atom("false"),
         none: atom("undefined"),
+        strukt: Term::Atom(atom("__struct__")),
     }
 });
+
+/// The atom of `True`, `False`, or `None`.
+pub(crate) fn word_of(truth: Option<bool>) -> Atom {
+    match truth {
+        Some(true) => WORDS.yes,
+        Some(false) => WORDS.no,
+        None => WORDS.none,
+    }
+}
+
+/// Whether a map that has this key may stand for a value of another class.
+pub(crate) fn is_struct(key: Atom) -> bool {
+    WORDS.strukt == Term::Atom(key)
+}
 
 /// The Python value that an atom stands for, if there is one.
 pub(crate) fn word(atom: Atom) -> Option<&'static str> {
@@ -75,6 +99,20 @@ pub(crate) fn word(atom: Atom) -> Option<&'static str> {
 /// one that contains itself, `Forked`.
 pub(crate) fn to_term(value: &Bound<'_, PyAny>) -> PyResult<Term> {
     read(value, text_term)
+}
+
+/// The term of what may be a key; `None` for what cannot be one.
+pub(crate) fn sought(value: &Bound<'_, PyAny>) -> PyResult<Option<Term>> {
+    match to_term(value) {
+        Ok(term) => Ok(Some(term)),
+        Err(error) => {
+            let py = value.py();
+            let has_no_term = error.is_instance_of::<PyTypeError>(py)
+                || error.is_instance_of::<BadValue>(py)
+                || error.is_instance_of::<LimitReached>(py);
+            if has_no_term { Ok(None) } else { Err(error) }
+        }
+    }
 }
 
 /// The term of a pattern or specification given as values, as [`to_term`]; a `str` that reads as a variable is
@@ -157,9 +195,10 @@ impl<'py> Reader<'py> {
         } else if let Ok(dict) = value.cast::<PyDict>() {
             dict.iter().flat_map(|(key, value)| [key, value]).collect()
         } else {
-            let class = value.get_type();
-            let text = format!("no Erlang term stands for a {}", class.name()?);
-            return Err(PyTypeError::new_err(text));
+            return match number_or_bytes(&value)? {
+                Some(term) => Ok(Part::Leaf(term)),
+                None => self.open(instead(&value)?),
+            };
         };
         if self.depth >= DEEP && !self.around.insert(value.as_ptr() as usize) {
             return Err(LimitReached::new_err("a value that contains itself"));
@@ -223,11 +262,47 @@ fn plain(value: &Bound<'_, PyAny>) -> PyResult<Option<Term>> {
         Term::Atom(words.none)
     } else if let Ok(atom) = value.cast::<values::Atom>() {
         Term::Atom(atom.get().atom())
-    } else if let Ok(bytes) = value.cast::<PyByteArray>() {
-        Term::binary(bytes.to_vec())
     } else {
         return Ok(None);
     }))
+}
+
+/// A number of another class, and bytes.
+fn number_or_bytes(value: &Bound<'_, PyAny>) -> PyResult<Option<Term>> {
+    // SAFETY: an object.
+    if unsafe { ffi::PyIndex_Check(value.as_ptr()) } != 0 {
+        // SAFETY: as above; it returns a reference of its own, or none with an error set.
+        let int = unsafe {
+            let int = ffi::PyNumber_Index(value.as_ptr());
+            Bound::from_owned_ptr_or_err(value.py(), int)
+        };
+        match int {
+            Ok(int) => return integer(int.cast::<PyInt>()?).map(Some),
+            // Arrays and truth values of NumPy.
+            Err(error) if error.is_instance_of::<PyTypeError>(value.py()) => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let bytes = Buffer::of_bytes(value)?;
+    Ok(bytes.map(|bytes| Term::binary(bytes.to_vec())))
+}
+
+/// The value, of a class in the table above, that is kept instead of another.
+fn instead<'py>(value: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let plain = in_python(value.py())?.call_method1("plain", (value,))?;
+    if plain.is(value.py().NotImplemented()) {
+        let class = value.get_type();
+        let text = format!("no Erlang term stands for a {}", class.name()?);
+        return Err(PyTypeError::new_err(text));
+    }
+    Ok(plain)
+}
+
+/// `fyris/_values.py`.
+fn in_python(py: Python<'_>) -> PyResult<&Bound<'_, PyModule>> {
+    static MODULE: PyOnceLock<Py<PyModule>> = PyOnceLock::new();
+    let module = MODULE.get_or_try_init(py, || py.import("fyris._values").map(Bound::unbind))?;
+    Ok(module.bind(py))
 }
 
 fn integer(int: &Bound<'_, PyInt>) -> PyResult<Term> {
@@ -339,7 +414,7 @@ pub(crate) fn from_terms<'py>(py: Python<'py>, terms: &[Term]) -> PyResult<Vec<B
     terms.iter().map(|term| from_term(py, term)).collect()
 }
 
-fn from_atom<'py>(py: Python<'py>, atom: Atom) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn from_atom<'py>(py: Python<'py>, atom: Atom) -> PyResult<Bound<'py, PyAny>> {
     let words = &*WORDS;
     Ok(if atom == words.none {
         py.None().into_bound(py)
@@ -380,6 +455,9 @@ fn from_map<'py>(
     // Python took two keys for one.
     if dict.len() != map.len() {
         return values::other(py, &Term::Map(map.clone()));
+    }
+    if map.get(&WORDS.strukt).is_some() {
+        return in_python(py)?.call_method1("made", (dict,));
     }
     Ok(dict.into_any())
 }

@@ -5,8 +5,11 @@
 //! | module | what |
 //! |---|---|
 //! | `convert` | Python values as terms, and back, without loss |
+//! | `direct` | the same for what is stored, without terms between |
 //! | `values` | `Atom` and `Term`: what Python has no value for; parsing, printing, external format |
-//! | `table`, `view` | `Table`: tables as dictionaries, and as ETS has them |
+//! | `buffer` | bytes of other objects |
+//! | `table`, `walk` | `Table`: tables as dictionaries, and as ETS has them |
+//! | `mapping` | what tables and maps of segments have of dictionaries alike |
 //! | `transaction` | `Transaction`: several keys, of several tables, as one |
 //! | `batch` | `write_batch`: the same without a function |
 //! | `watch` | `Subscription`: what changes in tables, for threads and for asyncio |
@@ -22,14 +25,17 @@
 //! All classes are frozen and hold only what threads may share, so that the module needs no lock of the interpreter's.
 
 mod batch;
+mod buffer;
 mod convert;
+mod direct;
 mod errors;
 mod map;
+mod mapping;
 mod segment;
 mod table;
 mod transaction;
 mod values;
-mod view;
+mod walk;
 mod watch;
 
 use pyo3::prelude::*;
@@ -41,8 +47,7 @@ fn _fyris(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<values::Other>()?;
     module.add_class::<table::Table>()?;
     module.add_class::<transaction::Transaction>()?;
-    module.add_class::<view::Walk>()?;
-    module.add_class::<view::View>()?;
+    module.add_class::<walk::Walk>()?;
     module.add_class::<watch::Subscription>()?;
     module.add_class::<watch::Alarm>()?;
     module.add_class::<segment::Segment>()?;

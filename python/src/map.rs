@@ -15,7 +15,9 @@ use pyo3::exceptions::{PyKeyError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyString, PyTuple};
 
+use crate::buffer::Bytes;
 use crate::errors::{self, Closed, Natural};
+use crate::mapping::{self, Argument, each_pair, view};
 use crate::segment::{Made, Updated, Watcher, again, content, kept, uncopied};
 
 /// An ordered map of bytes to bytes that processes share, in a segment.
@@ -149,23 +151,11 @@ impl VersionedMap {
         })
     }
 
-    /// Keys, values or items: a view as dictionaries have it, made in Python.
-    fn view<'py>(slf: &Bound<'py, Self>, class: &str) -> PyResult<Bound<'py, PyAny>> {
-        let module = slf.py().import("fyris._segment")?;
-        module.call_method1(class, (slf,))
-    }
-
     /// Puts in what `dict.update` would.
     fn put_all(&self, others: &Bound<'_, PyAny>) -> PyResult<()> {
-        let pairs = match others.getattr_opt("items")? {
-            Some(items) => items.call0()?,
-            None => others.clone(),
-        };
-        for one in pairs.try_iter()? {
-            let (key, value) = one?.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>()?;
-            self.__setitem__(key.extract()?, value.extract()?)?;
-        }
-        Ok(())
+        each_pair(others, |key, value| {
+            self.__setitem__(key.extract()?, value.extract()?)
+        })
     }
 }
 
@@ -267,25 +257,28 @@ impl VersionedMap {
         self.with(|map| Ok(map.len()? as usize))
     }
 
-    fn __contains__(&self, key: &[u8]) -> PyResult<bool> {
-        self.with(|map| Ok(map.get(key)?.is_some()))
-    }
-
-    fn __getitem__<'py>(&self, py: Python<'py>, key: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
-        match self.find(key)? {
-            Some(value) => Ok(PyBytes::new(py, &value)),
-            None => Err(missing(key, py)),
+    fn __contains__(&self, key: &Bound<'_, PyAny>) -> PyResult<bool> {
+        match key.extract::<Bytes>() {
+            Ok(key) => self.with(|map| Ok(map.get(&key)?.is_some())),
+            Err(_) => Ok(false),
         }
     }
 
-    fn __setitem__(&self, key: &[u8], value: &[u8]) -> PyResult<()> {
-        self.with(|map| map.insert(key, value).map(drop))
+    fn __getitem__<'py>(&self, py: Python<'py>, key: Bytes<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        match self.find(&key)? {
+            Some(value) => Ok(PyBytes::new(py, &value)),
+            None => Err(missing(&key, py)),
+        }
     }
 
-    fn __delitem__(&self, py: Python<'_>, key: &[u8]) -> PyResult<()> {
-        match self.with(|map| map.remove(key))? {
+    fn __setitem__(&self, key: Bytes<'_>, value: Bytes<'_>) -> PyResult<()> {
+        self.with(|map| map.insert(&key, &value).map(drop))
+    }
+
+    fn __delitem__(&self, py: Python<'_>, key: Bytes<'_>) -> PyResult<()> {
+        match self.with(|map| map.remove(&key))? {
             true => Ok(()),
-            false => Err(missing(key, py)),
+            false => Err(missing(&key, py)),
         }
     }
 
@@ -302,8 +295,7 @@ impl VersionedMap {
         slf: &Bound<'py, Self>,
         other: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let module = slf.py().import("fyris._segment")?;
-        module.call_method1("equal", (slf, other))
+        mapping::equal(slf.as_any(), other)
     }
 
     fn _walk(slf: Bound<'_, Self>, items: bool, back: bool) -> MapWalk {
@@ -313,17 +305,17 @@ impl VersionedMap {
 
     /// The keys in order: a view, as of a dictionary. A walk through it survives changes.
     fn keys<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        VersionedMap::view(slf, "Keys")
+        view(slf.as_any(), "Keys")
     }
 
     /// The values in the order of their keys: a view.
     fn values<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        VersionedMap::view(slf, "Values")
+        view(slf.as_any(), "Values")
     }
 
     /// Pairs of key and value, in order: a view.
     fn items<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        VersionedMap::view(slf, "Items")
+        view(slf.as_any(), "Items")
     }
 
     /// Removes a key and returns its value; default, or KeyError, if it is not there.
@@ -331,19 +323,19 @@ impl VersionedMap {
     fn pop<'py>(
         &self,
         py: Python<'py>,
-        key: &[u8],
+        key: Bytes<'py>,
         default: &Bound<'py, PyTuple>,
     ) -> PyResult<Bound<'py, PyAny>> {
         if default.len() > 1 {
             let text = "pop() takes a key and at most one default";
             return Err(PyTypeError::new_err(text));
         }
-        match self.find(key)? {
+        match self.find(&key)? {
             Some(value) => {
-                self.with(|map| map.remove(key))?;
+                self.with(|map| map.remove(&key))?;
                 Ok(PyBytes::new(py, &value).into_any())
             }
-            None => default.get_item(0).map_err(|_| missing(key, py)),
+            None => default.get_item(0).map_err(|_| missing(&key, py)),
         }
     }
 
@@ -360,25 +352,26 @@ impl VersionedMap {
     fn setdefault<'py>(
         &self,
         py: Python<'py>,
-        key: &[u8],
-        default: &[u8],
+        key: Bytes<'py>,
+        default: Bytes<'py>,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        if let Some(found) = self.find(key)? {
+        if let Some(found) = self.find(&key)? {
             return Ok(PyBytes::new(py, &found));
         }
+        let put = PyBytes::new(py, &default);
         self.__setitem__(key, default)?;
-        Ok(PyBytes::new(py, default))
+        Ok(put)
     }
 
     /// The value of a key, or default.
     #[pyo3(signature = (key, default=None))]
     fn get<'py>(
         &self,
-        py: Python<'py>,
-        key: &[u8],
+        key: &Bound<'py, PyAny>,
         default: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let found = self.find(key)?;
+        let (py, key) = (key.py(), key.extract::<Bytes>());
+        let found = key.map_or(Ok(None), |key| self.find(&key))?;
         Ok(found.map_or(default, |value| Some(PyBytes::new(py, &value).into_any())))
     }
 
@@ -400,21 +393,21 @@ impl VersionedMap {
     fn range<'py>(
         &self,
         py: Python<'py>,
-        start: Option<&[u8]>,
-        stop: Option<&[u8]>,
+        start: Option<Bytes<'py>>,
+        stop: Option<Bytes<'py>>,
         limit: Option<usize>,
         reverse: bool,
     ) -> PyResult<Vec<Pair<'py>>> {
-        let low = start.map_or(Limit::Unbounded, Limit::Included);
-        let high = stop.map_or(Limit::Unbounded, Limit::Excluded);
+        let low = start.as_deref().map_or(Limit::Unbounded, Limit::Included);
+        let high = stop.as_deref().map_or(Limit::Unbounded, Limit::Excluded);
         let found = self.between(py, (low, high), limit, reverse)?;
         Ok(found.iter().map(|entry| pair(py, entry)).collect())
     }
 
     /// The pairs whose keys begin with prefix, a list in order.
-    fn prefix<'py>(&self, py: Python<'py>, prefix: &[u8]) -> PyResult<Vec<Pair<'py>>> {
+    fn prefix<'py>(&self, py: Python<'py>, prefix: Bytes<'py>) -> PyResult<Vec<Pair<'py>>> {
         let found = self.run(py, |map| {
-            let entries = map.prefix(prefix)?;
+            let entries = map.prefix(&prefix)?;
             let owned = |entry: Result<(&[u8], &[u8]), MapError>| {
                 entry.map(|(key, value)| (key.to_vec(), value.to_vec()))
             };
@@ -433,13 +426,9 @@ impl VersionedMap {
     ///
     /// update(others) is that of dictionaries: puts in the items of a mapping, or pairs of key and value, to be
     /// committed.
-    #[pyo3(signature = (others=None, /))]
-    fn update(
-        &self,
-        py: Python<'_>,
-        others: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Option<Updated>> {
-        match others {
+    #[pyo3(signature = (others=Argument(None), /))]
+    fn update(&self, py: Python<'_>, others: Argument<'_>) -> PyResult<Option<Updated>> {
+        match &others.0 {
             None => self
                 .run(py, Store::update)
                 .map(|updated| Some(updated.into())),
@@ -451,7 +440,8 @@ impl VersionedMap {
     /// if the commit fails. It begins with the latest version; raises Uncommitted if there are changes already. At the
     /// end Behind is raised if another writer was first; write() would begin again.
     fn begin<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
-        VersionedMap::view(slf, "MapBegun")
+        let module = slf.py().import("fyris._segment")?;
+        module.call_method1("MapBegun", (slf,))
     }
 
     fn _watcher(&self) -> PyResult<Watcher> {

@@ -9,9 +9,11 @@ use fyris_term::Term;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyMapping};
 
-use crate::convert::{from_term, from_terms, to_term};
+use crate::convert::{from_term, from_terms, sought, to_term};
+use crate::direct::Written;
 use crate::errors::{self, BadValue};
-use crate::view::{Part, View, Walk};
+use crate::mapping::{self, Argument, view};
+use crate::walk::{Part, Walk};
 
 mod dict;
 mod ets;
@@ -66,7 +68,7 @@ fn new_store() -> Store {
 /// found.
 ///
 /// Every operation on one key is atomic, and so are insert_many, update and clear as wholes. Reads take no lock.
-#[pyclass(frozen, mapping, weakref, module = "fyris")]
+#[pyclass(frozen, generic, mapping, weakref, module = "fyris")]
 pub(crate) struct Table {
     pub(crate) table: fyris::Table,
     /// The table ends with this object.
@@ -400,18 +402,22 @@ impl Table {
     }
 
     /// The keys, as a view.
-    fn keys(slf: Bound<'_, Self>) -> View {
-        View::new(slf, Part::Key)
+    fn keys<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        view(slf.as_any(), "Keys")
     }
 
     /// The values, as a view. Walking raises BadValue at an object that is no pair.
-    fn values(slf: Bound<'_, Self>) -> View {
-        View::new(slf, Part::Value)
+    fn values<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        view(slf.as_any(), "Values")
     }
 
     /// Pairs of key and value, as a view. Walking raises BadValue at an object that is no pair.
-    fn items(slf: Bound<'_, Self>) -> View {
-        View::new(slf, Part::Item)
+    fn items<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        view(slf.as_any(), "Items")
+    }
+
+    fn _walk(slf: Bound<'_, Self>, items: bool, back: bool) -> Walk {
+        Walk::new(slf, if items { Part::Item } else { Part::Value }, back)
     }
 
     fn __iter__(slf: Bound<'_, Self>) -> Walk {
@@ -427,28 +433,58 @@ impl Table {
     }
 
     fn __contains__(&self, key: &Bound<'_, PyAny>) -> PyResult<bool> {
-        self.has(key)
+        let found = sought(key)?.map_or(Ok(false), |key| self.table.member(&key));
+        found.map_err(errors::store)
+    }
+
+    /// Equal to any mapping with the same items.
+    fn __eq__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        mapping::equal(slf.as_any(), other)
+    }
+
+    /// The dict of the items of both.
+    fn __or__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        mapping::union(slf.as_any(), other)
+    }
+
+    fn __ror__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        mapping::union(other, slf.as_any())
+    }
+
+    /// As update().
+    fn __ior__(&self, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.update(other.py(), Argument(Some(other.clone())), None)
     }
 
     fn __getitem__<'py>(&self, key: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        match self.find(&to_term(key)?)? {
-            Some(value) => from_term(key.py(), &value),
+        match self.find(key)? {
+            Some(value) => Ok(value),
             None => Err(dict::missing(key)),
         }
     }
 
     fn __setitem__(&self, key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
-        let object = self.object(to_term(key)?, to_term(value)?)?;
-        self.write(key.py(), |table| table.insert(&object))
+        self.check()?;
+        let object = Written::new(to_term(key)?, value)?;
+        self.write(key.py(), |table| {
+            table.insert_object(&object, &fyris::pin())
+        })
     }
 
     fn __delitem__(&self, key: &Bound<'_, PyAny>) -> PyResult<()> {
-        let term = to_term(key)?;
-        let taken = self.write(key.py(), |table| table.take(&term))?;
-        if taken.is_empty() {
-            return Err(dict::missing(key));
+        match self.take_any(key)?.is_empty() {
+            true => Err(dict::missing(key)),
+            false => Ok(()),
         }
-        Ok(())
     }
 }
 
@@ -477,11 +513,16 @@ pub(crate) fn pair(object: Term, keypos: usize) -> PyResult<(Term, Term)> {
             } else {
                 0
             };
-            Err(BadValue::new_err(format!(
-                "an object of {arity} elements has no value for a dictionary: lookup() and objects() return it whole"
-            )))
+            Err(no_pair(arity))
         }
     }
+}
+
+/// The error of an object that is no pair.
+pub(crate) fn no_pair(arity: usize) -> PyErr {
+    BadValue::new_err(format!(
+        "an object of {arity} elements has no value for a dictionary: lookup() and objects() return it whole"
+    ))
 }
 
 /// The value of an object that is a pair.

@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use pyo3::pyclass::CompareOp;
 use pyo3::types::{PyBytes, PyList, PyTuple};
 
+use crate::buffer::Bytes;
 use crate::convert::{from_term, from_terms, to_term, word};
 use crate::errors::{BadValue, LimitReached};
 
@@ -222,10 +223,14 @@ fn encoded<'py>(py: Python<'py>, term: &Term) -> PyResult<Bound<'py, PyBytes>> {
 /// the program has made an atom of; LimitReached when there is no room for another atom.
 #[pyfunction]
 #[pyo3(signature = (data, *, safe=false))]
-pub(crate) fn decode<'py>(py: Python<'py>, data: &[u8], safe: bool) -> PyResult<Bound<'py, PyAny>> {
+pub(crate) fn decode<'py>(
+    py: Python<'py>,
+    data: Bytes<'py>,
+    safe: bool,
+) -> PyResult<Bound<'py, PyAny>> {
     let term = match safe {
-        true => etf::decode_known(data),
-        false => etf::decode(data),
+        true => etf::decode_known(&data),
+        false => etf::decode(&data),
     };
     from_term(py, &term.map_err(undecoded)?)
 }

@@ -13,6 +13,7 @@ use pyo3::types::PyTuple;
 
 use crate::convert::{from_term, from_terms, to_term};
 use crate::errors::{self, BadValue};
+use crate::mapping::Argument;
 use crate::segment::{NAP, seconds};
 use crate::table::{OWNER, Table, described, spec_of};
 
@@ -20,17 +21,6 @@ mod bell;
 
 pub(crate) use bell::Alarm;
 use bell::Bell;
-
-/// An argument, which may be None, or none.
-pub(crate) struct Argument<'py>(Option<Bound<'py, PyAny>>);
-
-impl<'py> FromPyObject<'_, 'py> for Argument<'py> {
-    type Error = PyErr;
-
-    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Argument<'py>> {
-        Ok(Argument(Some(given.to_owned())))
-    }
-}
 
 /// The two ends of a range, or None for an open one.
 type Ends<'py> = (Option<Bound<'py, PyAny>>, Option<Bound<'py, PyAny>>);

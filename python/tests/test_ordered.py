@@ -1,6 +1,7 @@
 """Ranges, prefixes and other verbs by which objects are found, taken and changed."""
 
 import threading
+import time
 
 import fyris
 import pytest
@@ -98,11 +99,35 @@ def test_compute():
 
 
 def test_compute_loses_nothing():
+    # In the place of another thread, between what the function reads and what is stored: a write, a delete, a new key.
     table = fyris.Table()
+    for before, meanwhile, seen in (
+        ({"hits": 1}, lambda: table.update(hits=10), [1, 10]),
+        ({"hits": 1}, lambda: table.pop("hits"), [1, 0]),
+        ({}, lambda: table.update(hits=10), [0, 10]),
+    ):
+        table.clear()
+        table.update(before)
+        values, after = [], [meanwhile, lambda: None]
+
+        def count(n):
+            values.append(n)
+            after[len(values) - 1]()
+            return n + 1
+
+        assert table.compute("hits", count, 0) == table["hits"] == seen[-1] + 1 and values == seen
+
+
+def test_compute_of_several_threads_loses_nothing():
+    table = fyris.Table()
+
+    def one_more(n):
+        time.sleep(0)  # Other threads go on.
+        return n + 1
 
     def count():
         for _ in range(500):
-            table.compute("hits", lambda n: n + 1, 0)
+            table.compute("hits", one_more, 0)
 
     threads = [threading.Thread(target=count) for _ in range(4)]
     for thread in threads:

@@ -2,12 +2,12 @@
 //! length.
 
 use pyo3::exceptions::{PyIndexError, PyTypeError};
-use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::slice::PySliceIndices;
 use pyo3::types::{PyBytes, PySlice};
 
 use super::{Segment, forked};
+use crate::buffer::Buffer;
 use crate::errors::{self, BadValue, ReadOnly};
 
 /// The elements that an index names.
@@ -64,7 +64,7 @@ impl Segment {
 
     fn __setitem__(&self, index: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let bytes = match index.cast::<PySlice>() {
-            Ok(_) => Some(Bytes::of(value)?),
+            Ok(_) => Some(Buffer::of(value)?),
             Err(_) => None,
         };
         let byte = match bytes {
@@ -113,34 +113,5 @@ impl Segment {
             to[(start + step * n as isize) as usize] = byte;
         }
         Ok(())
-    }
-}
-
-/// The bytes of an object that has a buffer, of whatever type its elements are, if they lie in one piece.
-struct Bytes(Box<ffi::Py_buffer>);
-
-impl Bytes {
-    fn of(value: &Bound<'_, PyAny>) -> PyResult<Bytes> {
-        // In a box: what fills the view may point into it.
-        let mut view = Box::new(ffi::Py_buffer::new());
-        // SAFETY: an object, and a place for the view, which stays where it is until it is released.
-        let got =
-            unsafe { ffi::PyObject_GetBuffer(value.as_ptr(), &raw mut *view, ffi::PyBUF_SIMPLE) };
-        match got {
-            0 => Ok(Bytes(view)),
-            _ => Err(PyErr::fetch(value.py())),
-        }
-    }
-
-    /// Returns their place, and how many they are.
-    fn parts(&self) -> (*const u8, usize) {
-        (self.0.buf.cast_const().cast(), self.0.len as usize)
-    }
-}
-
-impl Drop for Bytes {
-    fn drop(&mut self) {
-        // SAFETY: filled by `of`, with the interpreter's lock, which the call that uses it has still.
-        unsafe { ffi::PyBuffer_Release(&raw mut *self.0) }
     }
 }

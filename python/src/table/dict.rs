@@ -3,14 +3,17 @@
 //! An object of two elements is a key and its value, whichever of the two is the key. Objects of other lengths, and the
 //! bags, have no place in a dictionary: they are refused by name, never guessed at.
 
+use fyris::Object;
 use fyris_term::Term;
 use pyo3::exceptions::PyKeyError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use super::{Table, pair, value_of};
-use crate::convert::{from_term, to_term};
+use super::{Table, no_pair, pair, value_of};
+use crate::convert::{from_term, sought, to_term};
+use crate::direct;
 use crate::errors::{self, WrongType};
+use crate::mapping::{Argument, each_pair};
 
 /// The error of a dictionary.
 pub(super) fn missing(key: &Bound<'_, PyAny>) -> PyErr {
@@ -28,7 +31,7 @@ impl Table {
     }
 
     /// A dictionary has one value a key.
-    fn check(&self) -> PyResult<()> {
+    pub(super) fn check(&self) -> PyResult<()> {
         let kind = self.table.table_type();
         if kind.is_bag() {
             let text = format!(
@@ -44,10 +47,27 @@ impl Table {
         Ok(())
     }
 
-    /// The value of a key.
-    pub(crate) fn find(&self, key: &Term) -> PyResult<Option<Term>> {
+    /// The value of what may be a key.
+    pub(super) fn find<'py>(&self, key: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.check()?;
-        self.only(self.table.lookup(key).map_err(errors::store)?)
+        let Some(term) = sought(key)? else {
+            return Ok(None);
+        };
+        let value = |objects: &[Object<'_>]| match objects.last() {
+            Some(object) if object.arity() == 2 => direct::value(key.py(), object).map(Some),
+            Some(object) => Err(no_pair(object.arity())),
+            None => Ok(None),
+        };
+        let found = self.table.lookup_with(&term, &fyris::pin(), value);
+        found.map_err(errors::store)?
+    }
+
+    /// Takes out what may be a key, with its object.
+    pub(super) fn take_any(&self, key: &Bound<'_, PyAny>) -> PyResult<Vec<Term>> {
+        match sought(key)? {
+            Some(term) => self.write(key.py(), |table| table.take(&term)),
+            None => Ok(Vec::new()),
+        }
     }
 
     /// The value of the only object, if there is one.
@@ -56,11 +76,6 @@ impl Table {
         object
             .map(|object| value_of(object, self.table.keypos()))
             .transpose()
-    }
-
-    /// Returns whether an object has the key.
-    pub(crate) fn has(&self, key: &Bound<'_, PyAny>) -> PyResult<bool> {
-        self.table.member(&to_term(key)?).map_err(errors::store)
     }
 
     /// The objects that `dict.update` would put in.
@@ -72,20 +87,18 @@ impl Table {
         let mut objects = Vec::new();
         let mut add = |key: &Bound<'_, PyAny>, value: &Bound<'_, PyAny>| {
             objects.push(self.object(to_term(key)?, to_term(value)?)?);
-            PyResult::Ok(())
+            Ok(())
         };
-        if let Some(others) = others {
-            let pairs = match others.getattr_opt("items")? {
-                Some(items) => items.call0()?,
-                None => others.clone(),
-            };
-            for one in pairs.try_iter()? {
-                let (key, value) = one?.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>()?;
-                add(&key, &value)?;
+        match others {
+            // By key and value it would miss what another thread deletes in between.
+            Some(others) if others.is_instance_of::<Table>() => {
+                each_pair(&others.call_method0("items")?, &mut add)?;
             }
+            Some(others) => each_pair(others, &mut add)?,
+            None => {}
         }
-        for (key, value) in more.into_iter().flat_map(|more| more.iter()) {
-            add(&key, &value)?;
+        if let Some(more) = more {
+            each_pair(more, &mut add)?;
         }
         Ok(objects)
     }
@@ -100,10 +113,7 @@ impl Table {
         key: &Bound<'py, PyAny>,
         default: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        match self.find(&to_term(key)?)? {
-            Some(value) => from_term(key.py(), &value).map(Some),
-            None => Ok(default),
-        }
+        Ok(self.find(key)?.or(default))
     }
 
     /// Removes a key and returns its value, in one atomic step; default, or KeyError, if it is not there.
@@ -118,9 +128,7 @@ impl Table {
             let text = "pop() takes a key and at most one default";
             return Err(pyo3::exceptions::PyTypeError::new_err(text));
         }
-        let term = to_term(key)?;
-        let taken = self.write(key.py(), |table| table.take(&term))?;
-        match self.only(taken)? {
+        match self.only(self.take_any(key)?)? {
             Some(value) => from_term(key.py(), &value),
             None => default.get_item(0).map_err(|_| missing(key)),
         }
@@ -180,11 +188,11 @@ impl Table {
     ) -> PyResult<Bound<'py, PyAny>> {
         let py = key.py();
         let none = py.None().into_bound(py);
-        let (key, value) = (to_term(key)?, to_term(default.unwrap_or(&none))?);
-        let object = self.object(key.clone(), value.clone())?;
+        let value = to_term(default.unwrap_or(&none))?;
+        let object = self.object(to_term(key)?, value.clone())?;
         loop {
-            if let Some(found) = self.find(&key)? {
-                return from_term(py, &found);
+            if let Some(found) = self.find(key)? {
+                return Ok(found);
             }
             if self.write(py, |table| table.insert_new(&object))? {
                 return from_term(py, &value);
@@ -194,14 +202,14 @@ impl Table {
     }
 
     /// As dict.update, in one atomic step: others see all of it or nothing.
-    #[pyo3(signature = (others=None, /, **more))]
-    fn update(
+    #[pyo3(signature = (others=Argument(None), /, **more))]
+    pub(super) fn update(
         &self,
         py: Python<'_>,
-        others: Option<&Bound<'_, PyAny>>,
+        others: Argument<'_>,
         more: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<()> {
-        let objects = self.objects_of(others, more)?;
+        let objects = self.objects_of(others.0.as_ref(), more)?;
         let done = py.detach(|| self.table.insert_list(&objects));
         done.map_err(errors::store)
     }

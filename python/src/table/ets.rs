@@ -124,7 +124,7 @@ impl Table {
 
     /// Returns whether an object has the key.
     fn member(&self, key: &Bound<'_, PyAny>) -> PyResult<bool> {
-        self.has(key)
+        self.table.member(&to_term(key)?).map_err(errors::store)
     }
 
     /// Deletes the objects with a key; there need be none. Atomic.

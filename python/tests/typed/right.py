@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from collections.abc import MutableMapping
 from typing import Literal
 
 import fyris
@@ -32,6 +33,23 @@ def tables() -> list[fyris.Atom]:
     assert rivers.lookup_by("by_river", "Fyris") == rivers.lookup_by("by_length", 80)
     towns.drop()
     return [fyris.Atom("ok")]
+
+
+def mappings() -> MutableMapping[str, int]:
+    ages: fyris.Table[str, int] = fyris.Table("ordered_set")
+    ages["ada"] = 36
+    ages.update(alan=41)
+    ages.update([("bo", 1)], eva=2)
+    ages |= {"bo": 3}
+    total: int = sum(ages.values())
+    both: dict[str, int] = ages | {"x": 1}
+    none: int | None = ages.get("x")
+    found: int | str = ages.get("ada", "nobody")
+    names: set[str] = ages.keys() & {"ada", "x"}
+    pairs: list[tuple[str, int]] = list(reversed(ages.items()))
+    assert (total, none, found, names, pairs[0]) == (82, None, 36, {"ada"}, ("eva", 2))
+    assert both == {**dict(ages.items()), "x": 1} and ages.compute("ada", lambda age: age + 1) == 37
+    return ages
 
 
 @fyris.transactional
@@ -119,6 +137,7 @@ def maps(name: str) -> dict[bytes, bytes]:
 
 if __name__ == "__main__":
     tables()
+    mappings()
     assert transactions() == 71
     assert watching() == 1
     segments(f"typed-{os.getpid()}")

@@ -5,7 +5,12 @@ import fyris
 table = fyris.Table("ordered")  # wrong
 table = fyris.Table(keypos="1")  # wrong
 table.insert([1, 2])  # wrong
-table[object()] = 1  # wrong
+ages: fyris.Table[str, int] = fyris.Table()
+ages[object()] = 1  # wrong
+ages["ada"] = "1815"  # wrong
+ages.update({1: 2})  # wrong
+names: list[int] = list(ages)  # wrong
+half: str = ages.get("ada", 1)  # wrong
 table.update_counter("hits", 1.5)  # wrong
 table.select("[]", limit="10")  # wrong
 count: str = table.select_count("[]")  # wrong

@@ -1,4 +1,4 @@
-//! Walks through tables, and what `keys()`, `values()` and `items()` return.
+//! Walks through tables.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -6,7 +6,7 @@ use fyris::Iter;
 use fyris_term::Term;
 use pyo3::prelude::*;
 
-use crate::convert::{from_term, to_term};
+use crate::convert::from_term;
 use crate::errors;
 use crate::table::{Table, pair, value_of};
 
@@ -84,68 +84,5 @@ impl Walk {
         };
         let part = self.part.of(object, self.table.get().table.keypos())?;
         from_term(py, &part).map(Some)
-    }
-}
-
-/// The keys, values or items of a table, as of now and later: a view.
-#[pyclass(frozen, module = "fyris._fyris")]
-pub(crate) struct View {
-    table: Py<Table>,
-    part: Part,
-}
-
-impl View {
-    pub(crate) fn new(table: Bound<'_, Table>, part: Part) -> View {
-        View {
-            table: table.unbind(),
-            part,
-        }
-    }
-}
-
-#[pymethods]
-impl View {
-    fn __iter__(&self, py: Python<'_>) -> Walk {
-        Walk::new(self.table.bind(py).clone(), self.part, false)
-    }
-
-    fn __reversed__(&self, py: Python<'_>) -> Walk {
-        Walk::new(self.table.bind(py).clone(), self.part, true)
-    }
-
-    fn __len__(&self) -> PyResult<usize> {
-        self.table.get().size()
-    }
-
-    fn __contains__(&self, py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<bool> {
-        let table = self.table.get();
-        match self.part {
-            Part::Key => table.has(value),
-            Part::Item => match value.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>() {
-                Ok((key, value)) => {
-                    let found = table.find(&to_term(&key)?)?;
-                    Ok(found == Some(to_term(&value)?))
-                }
-                Err(_) => Ok(false),
-            },
-            Part::Object | Part::Value => {
-                for other in self.__iter__(py).into_pyobject(py)?.try_iter()? {
-                    if other?.eq(value)? {
-                        return Ok(true);
-                    }
-                }
-                Ok(false)
-            }
-        }
-    }
-
-    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
-        let name = match self.part {
-            Part::Object => "objects",
-            Part::Key => "keys",
-            Part::Value => "values",
-            Part::Item => "items",
-        };
-        Ok(format!("<{name} of {}>", self.table.bind(py).repr()?))
     }
 }
