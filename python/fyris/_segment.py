@@ -3,8 +3,10 @@
 import asyncio
 import math
 
-#: How long a thread of an executor sleeps before it looks whether it is still wanted, in seconds.
-_NAP = 0.25
+#: The shortest and the longest time between two looks for a commit, in seconds.
+_SHORTEST, _LONGEST = 0.0005, 0.02
+#: The time between two looks whether the segment has lost its name, in seconds.
+_NAMED = 0.25
 
 
 class Begun:
@@ -49,15 +51,20 @@ class MapBegun:
 
 
 async def wait_async(watcher, timeout):
-    """Waits in a thread, in short naps, so that who is cancelled does not keep it."""
+    """Looks again and again, the later the longer it has waited: a thread that sleeps would be one for each task."""
     loop = asyncio.get_running_loop()
-    end = math.inf if timeout is None else loop.time() + timeout
+    begun = named = loop.time()
     while True:
-        nap = max(0, min(_NAP, end - loop.time()))
-        if await loop.run_in_executor(None, watcher.wait, nap):
+        now = loop.time()
+        is_due = now - named >= _NAMED
+        named = now if is_due else named
+        # Who sleeps, however short, looks whether the name is gone.
+        if watcher.wait(1e-5 if is_due else 0):
             return True
-        if loop.time() >= end:
+        left = math.inf if timeout is None else begun + timeout - now
+        if left <= 0:
             return False
+        await asyncio.sleep(min(left, max(_SHORTEST, min((now - begun) / 8, _LONGEST))))
 
 
 def ndarray(segment, shape, dtype, offset):

@@ -15,6 +15,7 @@
 //! | `watch` | `Subscription`: what changes in tables, for threads and for asyncio |
 //! | `segment` | `Segment`: version-controlled memory shared by processes |
 //! | `map` | `VersionedMap`: an ordered map in a segment |
+//! | `turns` | the threads that use one handle of these |
 //! | `errors` | errors of the store as Python exceptions, which `fyris/_errors.py` defines |
 //!
 //! # The interpreter's lock
@@ -34,6 +35,7 @@ mod mapping;
 mod segment;
 mod table;
 mod transaction;
+mod turns;
 mod values;
 mod walk;
 mod watch;

@@ -9,7 +9,7 @@ use std::sync::{Mutex, PoisonError};
 
 use fyris_segment::versioned_map::Cursor;
 use fyris_segment::{
-    Inside, MapError, Options, Origin, Reattach, Shared, VersionedMap as Store, let_others_pass,
+    Inside, MapError, Options, Origin, Reattach, VersionedMap as Store, let_others_pass,
 };
 use pyo3::exceptions::{PyKeyError, PyTypeError};
 use pyo3::prelude::*;
@@ -19,6 +19,7 @@ use crate::buffer::Bytes;
 use crate::errors::{self, Closed, Natural};
 use crate::mapping::{self, Argument, each_pair, view};
 use crate::segment::{Made, Updated, Watcher, again, content, kept, uncopied};
+use crate::turns::Turns;
 
 /// An ordered map of bytes to bytes that processes share, in a segment.
 ///
@@ -34,7 +35,7 @@ use crate::segment::{Made, Updated, Watcher, again, content, kept, uncopied};
 /// Segment; the map declares its writes itself, and grows up to max_size.
 #[pyclass(frozen, mapping, weakref, module = "fyris")]
 pub(crate) struct VersionedMap {
-    map: Shared<MapState>,
+    map: Turns<MapState>,
     name: PathBuf,
     /// The name for other processes.
     kept: PathBuf,
@@ -96,13 +97,20 @@ fn missing(key: &[u8], py: Python<'_>) -> PyErr {
 
 impl VersionedMap {
     fn state(&self) -> PyResult<Inside<'_, MapState>> {
-        self.map.lock().map_err(errors::segment)
+        self.map.enter()
+    }
+
+    fn told(&self, error: MapError) -> PyErr {
+        match error {
+            MapError::Segment(error) => self.map.told(error),
+            error => errors::map(error),
+        }
     }
 
     /// Runs an operation that is soon done.
     fn with<T>(&self, operation: impl FnOnce(&mut Store) -> Result<T, MapError>) -> PyResult<T> {
         match &mut self.state()?.map {
-            Some(map) => operation(map).map_err(errors::map),
+            Some(map) => operation(map).map_err(|error| self.told(error)),
             None => Err(closed()),
         }
     }
@@ -119,7 +127,7 @@ impl VersionedMap {
     /// Commits a change, if it is to be kept; whether it is: otherwise it was taken back.
     fn end_change(&self, py: Python<'_>, keep: bool) -> PyResult<bool> {
         py.detach(|| {
-            let mut state = self.map.lock_in_turn().map_err(errors::segment)?;
+            let mut state = self.state()?;
             let map = state.map.as_mut().ok_or_else(closed)?;
             let version = map.end_change(keep).map_err(errors::map)?;
             Ok(version.is_some())
@@ -197,7 +205,7 @@ impl VersionedMap {
         let options = made.put_in(options);
         let map = py.detach(|| Store::checkout(&name, size.0, &options));
         Ok(VersionedMap {
-            map: Shared::new(MapState::new(map.map_err(errors::map)?)),
+            map: Turns::new(MapState::new(map.map_err(errors::map)?)),
             kept: kept(&name)?,
             name,
             read_only,
@@ -480,12 +488,13 @@ impl VersionedMap {
     /// Calls change(self) on the latest version and commits what it did, as one step; returns what it returned. It is
     /// called again, on a newer version, whenever another writer was faster, so what it does beside must bear
     /// repetition. If it raises, nothing of what it did remains. Raises Uncommitted if there were changes before. While
-    /// change runs update(), commit(), discard() and another write() raise Busy.
+    /// change runs update(), commit(), discard() and another write() raise InTransaction; other threads wait with this map.
     fn write<'py>(
         slf: &Bound<'py, Self>,
         change: &Bound<'py, PyAny>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let (py, this) = (slf.py(), slf.get());
+        let _own = this.map.own()?;
         for lost in 0.. {
             this.run(py, Store::begin_change)?;
             let answer = change.call1((slf,));

@@ -12,18 +12,20 @@
 //!
 //! # Threads
 //!
-//! One thread at a time is inside a call; others get `Busy`. Calls that take longer than letting go of the
-//! interpreter's lock let go of it, except while they ask a conflict callback.
+//! One thread at a time is inside a call, or between the begin and the end of a transaction; others wait (`turns`).
+//! Calls that take longer than letting go of the interpreter's lock let go of it, except while they ask a conflict
+//! callback.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use fyris_segment::{Inside, Options, Origin, Reattach, Shared, Tracking};
+use fyris_segment::{Inside, Options, Origin, Reattach, Tracking};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
 use crate::errors::{self, BadValue, Closed, Forked, Natural};
+use crate::turns::Turns;
 
 mod buffer;
 mod outside;
@@ -65,7 +67,7 @@ pub(crate) use versions::Updated;
 /// contents differ. After a fork the child calls reattach().
 #[pyclass(frozen, weakref, module = "fyris")]
 pub(crate) struct Segment {
-    state: Shared<SegmentState>,
+    turns: Turns<SegmentState>,
     /// Never locked for longer than it takes to count, since a conflict callback may let an array go while its thread
     /// is inside a call.
     exports: Mutex<Exports>,
@@ -201,10 +203,10 @@ impl SegmentState {
 }
 
 impl Segment {
-    /// The state, unless another thread is inside a call.
+    /// The state, when no other thread is inside a call.
     fn state(&self) -> PyResult<Inside<'_, SegmentState>> {
         // A callback's exception left the segment as it was.
-        self.state.lock().map_err(errors::segment)
+        self.turns.enter()
     }
 
     fn exports(&self) -> MutexGuard<'_, Exports> {
@@ -214,7 +216,7 @@ impl Segment {
     /// Gives the working copy up when nobody needs it any more: when it is closed and has no exports. A thread that
     /// looks at the closed segment just now leaves it to the end of the object.
     fn settle(&self) -> Option<fyris_segment::Segment> {
-        let mut state = self.state().ok()?;
+        let mut state = self.turns.try_enter().ok()?;
         let unused = state.closed && self.exports().count == 0;
         unused.then(|| state.segment.take()).flatten()
     }
@@ -225,7 +227,7 @@ impl Segment {
         py: Python<'_>,
         operation: impl FnOnce(&mut fyris_segment::Segment) -> fyris_segment::Result<T> + Send,
     ) -> PyResult<T> {
-        py.detach(|| operation(self.state()?.open()?).map_err(errors::segment))
+        py.detach(|| operation(self.state()?.open()?).map_err(|error| self.turns.told(error)))
     }
 
     /// Looks at something that is there at once.
@@ -287,7 +289,7 @@ impl Segment {
         let segment = py.detach(|| fyris_segment::Segment::checkout(&name, size.0, &options));
         let segment = segment.map_err(errors::segment)?;
         Ok(Segment {
-            state: Shared::new(SegmentState::new(segment)),
+            turns: Turns::new(SegmentState::new(segment)),
             exports: Mutex::default(),
             name,
             read_only,
@@ -324,13 +326,13 @@ impl Segment {
     fn reattach(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| {
             // In a child where a thread of the parent was inside nothing can be looked at before.
-            let forked = match self.state.lock() {
+            let forked = match self.turns.try_enter() {
                 Ok(mut state) => state.open()?.is_forked(),
                 Err(fyris_segment::Error::Forked) => true,
                 Err(error) => return Err(errors::segment(error)),
             };
             if forked {
-                self.state.reattach().map_err(errors::segment)?;
+                self.turns.reattach().map_err(errors::segment)?;
                 let mut exports = self.exports();
                 exports.generation += 1;
                 exports.count = 0;
@@ -414,7 +416,12 @@ impl Segment {
 
     fn __repr__(&self) -> String {
         let name = self.name.display();
-        let what = match self.look(|s| (s.len(), s.version(), s.is_forked())) {
+        // Nobody waits for a text.
+        let seen = self.turns.try_enter().map(|mut state| {
+            let segment = state.open().ok()?;
+            Some((segment.len(), segment.version(), segment.is_forked()))
+        });
+        let what = match seen.ok().flatten().ok_or(()) {
             Ok((_, _, true)) => "stayed with the parent".to_owned(),
             Ok((size, version, false)) => format!("{size} bytes at version {version}"),
             Err(_) => "closed or busy".to_owned(),

@@ -114,7 +114,7 @@ def test_a_write_begins_and_ends_by_itself(name, within):
 
     def change(m):
         m[b"a"] = b"1"
-        with pytest.raises(fyris.Busy):
+        with pytest.raises(fyris.InTransaction):
             getattr(m, within)(*([change] if within == "write" else []))
         m[b"b"] = b"2"
 

@@ -5,6 +5,7 @@ import multiprocessing
 import os
 import signal
 import threading
+import time
 import uuid
 
 import pytest
@@ -90,7 +91,7 @@ def test_a_transaction_begins_and_ends_by_itself(name, within):
 
     def change(segment):
         add_one(segment)
-        with pytest.raises(fyris.Busy):
+        with pytest.raises(fyris.InTransaction):
             within(segment)
         segment.touch(0, 8)
         return add_one(segment)
@@ -233,6 +234,68 @@ def test_asyncio(name):
             await sleeper
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize("kind", [fyris.Segment, fyris.VersionedMap])
+def test_threads_wait_for_each_others_transactions(name, kind):
+    handle = kind(name, 1 << 20)
+    run = handle.transaction if kind is fyris.Segment else handle.write
+    place = slice(0, 8) if kind is fyris.Segment else b"key"
+    inside, answers = threading.Event(), []
+
+    def change(to, wait):
+        def it(h):
+            h[place] = b"halfway "
+            if wait:
+                inside.set()
+                time.sleep(0.05)  # The others come meanwhile.
+            h[place] = to
+            return to
+
+        return it
+
+    calls = [
+        lambda: handle[place],
+        lambda: handle.commit() and handle[place],
+        lambda: run(change(b"second  ", False)) and handle[place],
+    ]
+
+    def other(call):
+        inside.wait()
+        answers.append(call())
+
+    threads = [threading.Thread(target=run, args=[change(b"first   ", True)])]
+    threads += [threading.Thread(target=other, args=[call]) for call in calls]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(answers) == len(calls) and set(answers) <= {b"first   ", b"second  "}
+
+
+def test_a_thread_that_was_forked_in_a_transaction_is_told(name):
+    segment = fyris.Segment(name, 4096)
+    inside, go_on = threading.Event(), threading.Event()
+
+    def change(segment):
+        inside.set()
+        go_on.wait()
+
+    thread = threading.Thread(target=segment.transaction, args=[change])
+    thread.start()
+    inside.wait()
+    child = os.fork()
+    if child == 0:
+        try:
+            segment.commit()
+        except fyris.Forked:
+            segment.reattach()
+            segment.transaction(add_one)
+            os._exit(7)
+        os._exit(1)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+    go_on.set()
+    thread.join()
 
 
 def test_segments_are_listed(name):

@@ -133,7 +133,7 @@ impl Segment {
     ) -> PyResult<Updated> {
         one_way(validate, on_conflict)?;
         let updated = match on_conflict {
-            Some(on_conflict) => update_with(self.state()?.open()?, on_conflict)?,
+            Some(on_conflict) => self.ask(on_conflict)?,
             None if validate => self.run(py, |segment| segment.update_validated())?,
             None => self.run(py, |segment| segment.update())?,
         };
@@ -209,12 +209,18 @@ impl Segment {
 }
 
 impl Segment {
+    /// Merges, asking.
+    fn ask(&self, on_conflict: &Bound<'_, PyAny>) -> PyResult<fyris_segment::Updated> {
+        let _own = self.turns.own()?;
+        update_with(self.state()?.open()?, on_conflict)
+    }
+
     /// Merges and commits, asking, until nobody was faster.
     fn commit_with(&self, py: Python<'_>, on_conflict: &Bound<'_, PyAny>) -> PyResult<u64> {
         loop {
             match self.run(py, |segment| segment.commit()) {
                 Err(error) if error.is_instance_of::<errors::Behind>(py) => {
-                    update_with(self.state()?.open()?, on_conflict)?;
+                    self.ask(on_conflict)?;
                 }
                 done => return done,
             }
