@@ -55,7 +55,9 @@ fn new_store() -> Store {
 /// False or 'auto', bucket_locks a power of two from 1 to 32768 or 'auto', reader_groups a number from 1 to 64.
 ///
 /// What iterates over more than 512 objects shows the table as it was at one moment, while others write; with
-/// consistent=False it shows what is there when it comes by. snapshot_ttl is the age, in milliseconds, at which an
+/// consistent=False it shows what is there when it comes by. What reads a mapping twice, keys and then each value, as
+/// dict(t) and pandas.Series(t), pairs wrong values beside a writer: dict(t.items()) reads once, and t.snapshot() does
+/// not change. snapshot_ttl is the age, in milliseconds, at which an
 /// iterator that was begun ends: going on raises Closed.
 ///
 /// secondary names secondary indexes, by which lookup_by() finds objects, and queries that name their element:

@@ -236,6 +236,32 @@ def test_asyncio(name):
     asyncio.run(main())
 
 
+def test_tasks_wait_without_threads(name):
+    a, b = fyris.Segment(name, 4096), fyris.Segment(name)
+
+    async def main():
+        before = threading.active_count()
+        sleepers = [asyncio.create_task(b.wait_async(60)) for _ in range(50)]
+        await asyncio.sleep(0.05)
+        assert threading.active_count() == before
+        a.transaction(add_one)
+        assert all(await asyncio.gather(*sleepers))
+        b.update()
+        # A name that goes without a call of ours is noticed, too.
+        sleeper = asyncio.create_task(b.wait_async(60))
+        await asyncio.sleep(0)
+        (path,) = [one["path"] for one in fyris.segments() if one["name"] == name]
+        os.remove(path)
+        with pytest.raises(fyris.Unlinked):
+            await sleeper
+
+    asyncio.run(main())
+    a.close()
+    b.close()
+    # For the fixture, which removes it.
+    fyris.Segment(name, 4096).close()
+
+
 @pytest.mark.parametrize("kind", [fyris.Segment, fyris.VersionedMap])
 def test_threads_wait_for_each_others_transactions(name, kind):
     handle = kind(name, 1 << 20)
