@@ -154,7 +154,9 @@ fn write_list(list: &Bound<'_, PyList>, depth: usize, out: &mut ValueWriter<'_>)
 /// A key of a dict, which is text; the first bytes of it as a number that is ordered as they are, and its value.
 struct TextPair<'py> {
     first: u64,
-    key: Bound<'py, PyString>,
+    /// Of the key.
+    text: *const str,
+    _key: Bound<'py, PyString>,
     value: Bound<'py, PyAny>,
 }
 
@@ -162,25 +164,33 @@ impl<'py> TextPair<'py> {
     /// `None` for other keys. Of classes derived from `str` two may be the same text.
     fn new((key, value): (Bound<'py, PyAny>, Bound<'py, PyAny>)) -> Option<TextPair<'py>> {
         let key = key.cast_into_exact::<PyString>().ok()?;
-        let text = key.to_str().ok()?.as_bytes();
+        let text = key.to_str().ok()?;
         let mut first = [0; 8];
         let len = text.len().min(8);
-        first[..len].copy_from_slice(&text[..len]);
-        let first = u64::from_be_bytes(first);
-        Some(TextPair { first, key, value })
+        first[..len].copy_from_slice(&text.as_bytes()[..len]);
+        Some(TextPair {
+            first: u64::from_be_bytes(first),
+            text,
+            _key: key,
+            value,
+        })
     }
 
     fn text(&self) -> &str {
-        self.key.to_str().expect("text that was read before")
+        // SAFETY: the key, which is held, keeps its text, and never changes it.
+        unsafe { &*self.text }
     }
 }
 
 fn write_dict(dict: &Bound<'_, PyDict>, depth: usize, out: &mut ValueWriter<'_>) -> PyResult<()> {
-    let pairs: Option<Vec<_>> = dict.iter().map(TextPair::new).collect();
-    let Some(mut pairs) = pairs else {
-        out.any(&to_term(dict)?);
-        return Ok(());
-    };
+    let mut pairs = Vec::with_capacity(dict.len());
+    for pair in dict.iter() {
+        let Some(pair) = TextPair::new(pair) else {
+            out.any(&to_term(dict)?);
+            return Ok(());
+        };
+        pairs.push(pair);
+    }
     pairs.sort_unstable_by(|a, b| match a.first.cmp(&b.first) {
         Ordering::Equal => a.text().cmp(b.text()),
         known => known,
