@@ -63,8 +63,8 @@ class TransactionEnded(Error):
 
 
 class InTransaction(Error):
-    """A transaction reads and writes objects; this works on the table itself. Of a segment or map: this thread is inside of a call whose
-    function calls this one, which would wait for it."""
+    """A transaction reads and writes objects; this works on the table itself. Of a segment or map: this thread is inside
+    of a call whose function calls this one, which would wait for it."""
 
 
 class CheckFailed(Error):
@@ -113,7 +113,8 @@ class BaseLost(_WithRanges):
 
 
 class Busy(SegmentError):
-    """Another thread has been inside a call with this segment for ten seconds, or a process that opens it has kept it locked for ten seconds."""
+    """Another thread has been inside a call with this segment for ten seconds, or a process that opens it has kept it
+    locked as long."""
 
 
 class Forked(SegmentError):

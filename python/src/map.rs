@@ -488,7 +488,8 @@ impl VersionedMap {
     /// Calls change(self) on the latest version and commits what it did, as one step; returns what it returned. It is
     /// called again, on a newer version, whenever another writer was faster, so what it does beside must bear
     /// repetition. If it raises, nothing of what it did remains. Raises Uncommitted if there were changes before. While
-    /// change runs update(), commit(), discard() and another write() raise InTransaction; other threads wait with this map.
+    /// change runs update(), commit(), discard() and another write() raise InTransaction; other threads wait with this
+    /// map.
     fn write<'py>(
         slf: &Bound<'py, Self>,
         change: &Bound<'py, PyAny>,

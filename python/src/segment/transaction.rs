@@ -111,8 +111,8 @@ impl Segment {
         self._watcher()?.wait(py, timeout)
     }
 
-    /// As wait(), for asyncio: await segment.wait_async(). No thread sleeps for it: it looks after an eighth of the time
-    /// that it has waited, 20 ms at most.
+    /// As wait(), for asyncio: await segment.wait_async(). No thread sleeps for it: it looks after an eighth of the
+    /// time that it has waited, 20 ms at most.
     #[pyo3(signature = (timeout=None))]
     fn wait_async<'py>(
         slf: &Bound<'py, Self>,

@@ -120,10 +120,10 @@ impl Segment {
     /// becomes the trunk's. Never waits for commits. Raises BaseLost if this process lagged so far that what it started
     /// from is gone.
     ///
-    /// validate=True raises SegmentConflict if a unit was changed on both sides, and does nothing. on_conflict(offset, base,
-    /// local, incoming) is asked about each such unit instead, before anything is written: it gets three bytes objects
-    /// (base is None if that is gone), and returns 'local', 'incoming', or bytes to put there; an exception of it ends
-    /// the update with nothing done.
+    /// validate=True raises SegmentConflict if a unit was changed on both sides, and does nothing. on_conflict(offset,
+    /// base, local, incoming) is asked about each such unit instead, before anything is written: it gets three bytes
+    /// objects (base is None if that is gone), and returns 'local', 'incoming', or bytes to put there; an exception of
+    /// it ends the update with nothing done.
     #[pyo3(signature = (*, validate=false, on_conflict=None))]
     fn update(
         &self,

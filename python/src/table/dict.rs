@@ -134,9 +134,9 @@ impl Table {
         }
     }
 
-    /// Puts the result of function(value) in the place of the value of a key, or of default if it has none, and returns it.
-    /// Atomic: when another thread writes the key meanwhile, function is called again, on the new value; so it should do
-    /// nothing else.
+    /// Puts the result of function(value) in the place of the value of a key, or of default if it has none, and returns
+    /// it. Atomic: when another thread writes the key meanwhile, function is called again, on the new value; so it
+    /// should do nothing else.
     #[pyo3(signature = (key, function, default=None))]
     fn compute<'py>(
         &self,
