@@ -88,7 +88,10 @@ impl Table {
         let keys = terms(keys)?;
         let taken = py.detach(|| self.table.take_many(&keys));
         let taken: Vec<Vec<Term>> = taken.map_err(errors::store)?;
-        taken.iter().map(|objects| from_terms(py, objects)).collect()
+        taken
+            .iter()
+            .map(|objects| from_terms(py, objects))
+            .collect()
     }
 
     /// Deletes the objects that match, and returns a list of what a match specification makes of them, as select()
