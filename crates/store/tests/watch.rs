@@ -397,10 +397,30 @@ fn an_overflow_is_told_in_its_place() {
     let rest: Vec<_> = std::iter::from_fn(|| changes.try_next()).collect();
     assert_eq!((rest[0].seq, rest[0].changes().len()), (10, 100));
     assert_eq!(rest[1].kind, WatchKind::Overflow { lost: 1 });
-    let none = SubscribeOptions::new().queue(0);
-    let mut changes = table.subscribe(&WatchFilter::all(), &none).unwrap();
-    insert(0..2);
-    assert_eq!(kinds(&mut changes).len(), 2);
+}
+
+/// Who has room for nothing is told how much there was, and of the end; a queue that is full keeps no place from that.
+#[test]
+fn a_queue_without_room_counts() {
+    let (_store, _owner, table) = new(&Options::set());
+    let subscribe = |queue| {
+        let options = SubscribeOptions::new().queue(queue);
+        table.subscribe(&WatchFilter::all(), &options).unwrap()
+    };
+    let [mut none, mut one] = [subscribe(0), subscribe(1)];
+    table.insert_many((0..2).map(|n| term!({ n }))).unwrap();
+    let many: Vec<Term> = (2..100).map(|n| term!({ n })).collect();
+    table.insert_list(&many).unwrap();
+    assert_eq!(kinds(&mut none), [WatchKind::Overflow { lost: 100 }]);
+    table.insert(&term!({ 1, 1 })).unwrap();
+    table.delete().unwrap();
+    let deleted = WatchKind::Deleted {
+        table: table.reference(),
+    };
+    let lost = |lost| WatchKind::Overflow { lost };
+    assert_eq!(kinds(&mut none), [lost(1), deleted.clone()]);
+    assert_eq!(kinds(&mut one)[1..], [lost(100), deleted]);
+    assert!(none.has_ended() && one.has_ended());
 }
 
 /// Who waits is woken: by a write, by the end of a table, of the store.

@@ -22,6 +22,8 @@ use crate::writer::Writer;
 pub(crate) struct Announcement {
     event: Arc<Announced>,
     queues: Queues,
+    /// Whether a queue had room for it.
+    is_kept: bool,
 }
 
 impl Announcement {
@@ -32,15 +34,23 @@ impl Announcement {
         keys: impl Iterator<Item = (TableId, &'k [u8])> + Clone,
     ) -> Announcement {
         let event = Arc::new(Announced::new(weight));
+        let mut is_kept = false;
         for queue in &queues {
-            queue.announce(&event, keys.clone());
+            is_kept |= queue.announce(&event, keys.clone());
         }
-        Announcement { event, queues }
+        Announcement {
+            event,
+            queues,
+            is_kept,
+        }
     }
 
-    /// Says what the event was. Outside of all slots: it wakes who waits for it.
-    pub(super) fn tell(self, told: Told) {
-        self.event.tell(told);
+    /// Says what the event was, which takes copies of objects, if a queue has it. Outside of all slots: it wakes who
+    /// waits for it.
+    pub(super) fn tell(self, told: impl FnOnce() -> Told) {
+        if self.is_kept {
+            self.event.tell(told());
+        }
     }
 }
 
@@ -120,8 +130,10 @@ struct WrittenChange<'w> {
 impl Drop for WrittenChange<'_> {
     fn drop(&mut self) {
         if let Some(announcement) = self.announcement.take() {
-            announcement.tell(Told::Changes {
-                stamp: self.writer.take_stamp(),
+            // Also if nobody is told: what the next write leaves has another.
+            let stamp = self.writer.take_stamp();
+            announcement.tell(|| Told::Changes {
+                stamp,
                 changes: told(&self.difference, self.table).collect(),
             });
         }
@@ -178,18 +190,25 @@ pub(crate) struct CommitAnnouncement<'c> {
 impl CommitAnnouncement<'_> {
     /// Tells what the commit has changed, which is in the log. The caller has been pinned since before.
     pub(crate) fn tell(self, decision: &Decision) {
-        let mut ranked = SmallVec::<[(u64, ToldChange); 4]>::new();
-        for (table, part, _) in self.parts {
-            for (cell, at) in part.cells().iter().zip(0..) {
-                ranked.extend(told(&of_cell(cell), table).map(|change| (part.rank(at), change)));
+        let CommitAnnouncement {
+            parts,
+            announcement,
+        } = self;
+        announcement.tell(|| {
+            let mut ranked = SmallVec::<[(u64, ToldChange); 4]>::new();
+            for (table, part, _) in parts {
+                for (cell, at) in part.cells().iter().zip(0..) {
+                    let changes = of_cell(cell);
+                    ranked.extend(told(&changes, table).map(|change| (part.rank(at), change)));
+                }
             }
-        }
-        // In the order of writing; of one key in the order that they have.
-        ranked.sort_by_key(|(rank, _)| *rank);
-        let changes: ToldChanges = ranked.into_iter().map(|(_, change)| change).collect();
-        self.announcement.tell(Told::Changes {
-            stamp: decision.version(),
-            changes,
+            // In the order of writing; of one key in the order that they have.
+            ranked.sort_by_key(|(rank, _)| *rank);
+            let changes: ToldChanges = ranked.into_iter().map(|(_, change)| change).collect();
+            Told::Changes {
+                stamp: decision.version(),
+                changes,
+            }
         });
     }
 }

@@ -47,7 +47,8 @@ fn who_waits_for_an_event_is_woken() {
             waiting.wait(&Waker::from(wakes));
             (has_next(&waiting, &mut taken), waiting, taken)
         });
-        Announcement::new(Queues::from_elem(queue, 1), 1, std::iter::empty()).tell(Told::Nothing);
+        Announcement::new(Queues::from_elem(queue, 1), 1, std::iter::empty())
+            .tell(|| Told::Nothing);
         let (found, queue, mut taken) = reader.join().expect("no panic");
         assert!(found || woken.0.load(Ordering::SeqCst) == 1);
         assert!(found || has_next(&queue, &mut taken));

@@ -152,9 +152,11 @@ impl Entries {
 }
 
 impl QueueState {
-    /// Returns whether so many changes have room. What is alone has, however large it is: a commit is whole.
+    /// Returns whether so many changes have room. What is alone has, however large it is: a commit is whole. That a
+    /// table is deleted, which is no change, has, too.
     fn has_room(&self, changes: usize, bound: usize) -> bool {
-        self.changes == 0 || self.changes + changes <= bound
+        let is_alone = self.changes == 0 && bound > 0;
+        is_alone || changes == 0 || self.changes + changes <= bound
     }
 
     fn lose(&mut self, changes: u64) {
@@ -195,30 +197,33 @@ impl WatchQueue {
         self.state.lock().unwrap_or_else(|p| p.into_inner())
     }
 
-    /// Gives an event its place, if there is room. `keys` are those that it is about; none of one that is about a whole
-    /// table.
+    /// Gives an event its place, if there is room; returns `false` if it is not kept. `keys` are those that it is
+    /// about; none of one that is about a whole table.
     pub(super) fn announce<'k>(
         &self,
         event: &Arc<Announced>,
         keys: impl Iterator<Item = (TableId, &'k [u8])>,
-    ) {
+    ) -> bool {
         let mut state = self.state();
         if state.closed {
-            return;
+            return false;
         }
         let at = state.announced;
         state.announced += 1;
         if matches!(state.entries, Entries::Latest(_))
             && self.replace_latest(&mut state, event, keys)
         {
-            return;
+            return true;
         }
-        if state.has_room(event.weight, self.bound) {
-            state.changes += event.weight;
-            state.entries.push(Queued::Event(at, event.clone()));
-        } else {
-            state.lose(event.weight as u64);
+        let is_kept = state.has_room(event.weight, self.bound);
+        match is_kept {
+            true => {
+                state.changes += event.weight;
+                state.entries.push(Queued::Event(at, event.clone()));
+            }
+            false => state.lose(event.weight as u64),
         }
+        is_kept
     }
 
     /// Puts an event in the places of what waits of the same keys. Returns `false` if it is about none.
@@ -241,7 +246,7 @@ impl WatchQueue {
             if latest.replace(&key, event) {
                 continue;
             }
-            if state.changes < self.bound.max(1) {
+            if state.changes < self.bound {
                 latest.add(key, event);
                 state.changes += 1;
             } else {

@@ -37,7 +37,8 @@ use crate::table::Table;
 /// be seen. Events come in the order of the changes of each key, and of calls that do not overlap; so does what a
 /// transaction changes, with respect to all that it has read. Changes of different keys by calls that overlap come in
 /// some order, which another subscription may see in another way. In one event the changes come in the order of
-/// writing, each key's where its last write was; those of a list that had begun before the table was watched, in that of keys.
+/// writing, each key's where its last write was; those of a list that had begun before the table was watched, in that
+/// of keys.
 ///
 /// A write that puts an object where the same object is, or deletes what is not there, changes nothing, and is no
 /// event.

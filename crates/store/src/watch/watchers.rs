@@ -190,7 +190,8 @@ impl Watchers {
     /// Tells that the table is deleted, and lets nobody in any more.
     pub(crate) fn end(&self, pin: &impl Guard) {
         self.turn().ended = true;
-        Announcement::new(self.all(pin), 1, std::iter::empty()).tell(Told::Deleted(self.table));
+        // It weighs nothing: a queue that is full has room for it.
+        Announcement::new(self.all(pin), 0, std::iter::empty()).tell(|| Told::Deleted(self.table));
     }
 }
 
@@ -201,7 +202,7 @@ impl Clearing {
     /// Tells that it has happened: how many objects there were, and the place in the log from which on snapshots do not
     /// see them.
     pub(crate) fn tell(self, objects: usize, stamp: u64) {
-        self.0.tell(Told::Cleared {
+        self.0.tell(|| Told::Cleared {
             table: self.1,
             stamp,
             objects,
