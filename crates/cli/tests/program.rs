@@ -205,3 +205,21 @@ fn scripts_that_read_themselves_end() {
         "{said}"
     );
 }
+
+/// The name of a file is bytes.
+#[cfg(unix)]
+#[test]
+fn names_of_files_need_not_be_text() {
+    use std::os::unix::ffi::OsStrExt;
+
+    let folder = people();
+    let file = std::ffi::OsStr::from_bytes(b"p\xff.csv");
+    std::fs::copy(folder.path().join("people.csv"), folder.path().join(file)).expect("a file");
+    let output = Command::new(env!("CARGO_BIN_EXE_fyris"))
+        .arg(file)
+        .arg("count")
+        .current_dir(folder.path())
+        .output()
+        .expect("the program runs");
+    assert_eq!(text(&output.stdout), "3\n", "{}", text(&output.stderr));
+}

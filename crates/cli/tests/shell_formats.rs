@@ -303,8 +303,7 @@ fn updates_name_columns() {
         "true\ntrue\n20\n1\n{1,<<\"Ann\">>,32}\n{2,<<\"Bob\">>,120}\n"
     );
     let said = fails(&["-e", load, "-e", "update_element 1 {agee, 3}"], people);
-    let problem =
-        "\"agee\" is no column (did you mean \"age\"?); the columns are id, first name, age";
+    let problem = "agee is no column (did you mean age?); the columns are id, `first name`, age";
     assert!(said.contains(problem), "{said}");
 }
 

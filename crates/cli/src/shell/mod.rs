@@ -4,10 +4,10 @@
 //! history, completion), from `-e` commands, from a script, or from a pipe; all of them are the same lines, read by
 //! `input` and run by the rows of `commands/verbs.rs`. Results go to standard output, all else to standard error.
 //!
-//! Each stands on those above it only: `error`, `interrupt` and `names`; `screen`, what is printed; `query`, the
+//! Each stands on those above it only: `error` and `interrupt`; `screen`, what is printed, and `names`; `query`, the
 //! language of queries, and `gather`, groups and orders of what they find, beside `data`, files of rows, `moment`,
-//! snapshots, `transaction`, `watch` and `unsaved`; `session`, the tables; `commands`, what runs, and `sql`; `input`, from a line to a
-//! command; `script`, commands that nobody types.
+//! snapshots, `transaction`, `watch` and `unsaved`; `session`, the tables; `commands`, what runs, and `sql`; `input`,
+//! from a line to a command; `script`, commands that nobody types.
 
 mod commands;
 mod data;
@@ -36,7 +36,7 @@ use input::command::Commands;
 use input::editor::{Input, Prompt};
 pub(crate) use names::nearest;
 use rustyline::error::ReadlineError;
-use screen::format::Format;
+use screen::format::{Format, printable_lines};
 use session::Session;
 
 /// Open, browse and change dumps of ETS tables.
@@ -130,7 +130,7 @@ fn ended(result: Result<(), ShellError>) -> ExitCode {
         // A reader that had enough (`| head`) is no error.
         Err(ShellError::Output(e)) if e.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(e) => {
-            eprintln!("fyris: {e}");
+            eprintln!("fyris: {}", printable_lines(&e.to_string()));
             ExitCode::FAILURE
         }
     }
@@ -173,10 +173,9 @@ impl Shell {
     fn open(&mut self, file: &Path) -> Result<(), ShellError> {
         match load::has_rows(file) {
             false => self.session.open(file, None),
-            true => {
-                let words = [file.display().to_string()];
-                self.session.run(|session| load::import(session, &words))
-            }
+            true => self
+                .session
+                .run(|session| load::import_file(session, file, None, None)),
         }
     }
 

@@ -6,6 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use fyris_term::Term;
 
+use super::screen::format::printable;
+
 /// The names of the elements of a table's objects.
 #[derive(Clone, Debug, Default)]
 struct ColumnNames {
@@ -175,15 +177,6 @@ pub(crate) fn said(column: &str) -> String {
     }
 }
 
-/// Returns a name with its control characters as escapes: files of others may have any.
-pub(crate) fn printable(name: &str) -> String {
-    let show = |c: char| match c.is_control() {
-        true => c.escape_default().to_string(),
-        false => c.to_string(),
-    };
-    name.chars().map(show).collect()
-}
-
 /// Returns the place of the column of a name, from 0. `None` if there is none, or more than one.
 pub(crate) fn place(columns: &[String], name: &str) -> Option<usize> {
     let mut places = (0..columns.len()).filter(|&at| columns[at] == name);
@@ -197,6 +190,19 @@ pub(crate) fn no_place(columns: &[String], name: &str) -> &'static str {
         true => "the name of several columns",
         false => "no column",
     }
+}
+
+/// Returns what is wrong with a name that has no place, with the nearest one and all of them.
+pub(crate) fn unknown(columns: &[String], name: &str) -> String {
+    let near = nearest(name, columns.iter().map(String::as_str));
+    let near = near.map(|near| format!(" (did you mean {}?)", said(near)));
+    format!(
+        "{} is {}{}; the columns are {}",
+        said(name),
+        no_place(columns, name),
+        near.unwrap_or_default(),
+        listed(columns)
+    )
 }
 
 /// Returns the columns as a query says them, with commas between.

@@ -15,6 +15,7 @@ use super::interrupt;
 use super::moment::Moment;
 use super::names::{Columns, Known, Shared};
 use super::screen::display::{self, Display};
+use super::screen::format::printable;
 use super::screen::progress::Progress;
 use super::transaction::Begun;
 use super::unsaved::Unsaved;
@@ -95,7 +96,7 @@ impl Session {
     pub(crate) fn prompt(&self) -> String {
         let star = if self.begun.is_some() { "*" } else { "" };
         match &self.current {
-            Some(table) => format!("fyris:{}{star}> ", name_of(table)),
+            Some(table) => format!("fyris:{}{star}> ", printable(&name_of(table))),
             None => format!("fyris{star}> "),
         }
     }
@@ -124,8 +125,8 @@ impl Session {
         run: impl FnOnce(&mut Session) -> Result<(), ShellError>,
     ) -> Result<(), ShellError> {
         let result = run(self);
-        self.refresh()?;
-        result.and(self.tell_changes())
+        let told = self.refresh().and_then(|()| self.tell_changes());
+        result.and(told)
     }
 
     /// Takes note of the tables that there are now.
@@ -210,10 +211,21 @@ impl Session {
 
     /// Makes a table and takes it in use.
     pub(crate) fn create(&mut self, name: Atom, options: &Options) -> Result<Table, ShellError> {
+        let table = self.make(name, options)?;
+        self.take(&table);
+        Ok(table)
+    }
+
+    /// Makes a table.
+    pub(crate) fn make(&mut self, name: Atom, options: &Options) -> Result<Table, ShellError> {
         let table = self.me.store().create(self.me.id(), name, options)?;
         self.columns.forget(name.as_str());
-        self.current = Some(table.clone());
         Ok(table)
+    }
+
+    /// Takes a table in use that was made.
+    pub(crate) fn take(&mut self, table: &Table) {
+        self.current = Some(table.clone());
     }
 
     /// Takes a table in use.
@@ -377,6 +389,11 @@ impl Session {
             Some(begun) if begun.has(table) => begun.within(|| change(table)),
             _ => self.me.store().transaction(|tx| change(&tx.table(table)?)),
         }
+    }
+
+    /// Returns whether the transaction has this table.
+    pub(crate) fn is_in_transaction(&self, table: &Table) -> bool {
+        self.begun.as_ref().is_some_and(|begun| begun.has(table))
     }
 
     // Changes.

@@ -11,7 +11,7 @@ pub(crate) struct Unsaved(Vec<Tracked>);
 
 struct Tracked {
     table: Table,
-    /// Gets an event with the first change; none once there was one.
+    /// Gets an event when there was a change; none once there was one.
     changes: Option<Subscription>,
     /// Is there a file of it?
     has_file: bool,
@@ -53,11 +53,11 @@ impl Unsaved {
     }
 
     fn track(&mut self, table: &Table, has_file: bool) -> Result<(), ShellError> {
-        // The first change is all that is asked for.
-        let first = SubscribeOptions::new().queue(1);
+        // That there was a change is all that is asked for.
+        let any = SubscribeOptions::new().queue(0);
         self.0.push(Tracked {
             table: table.clone(),
-            changes: Some(table.subscribe(&WatchFilter::all(), &first)?),
+            changes: Some(table.subscribe(&WatchFilter::all(), &any)?),
             has_file,
         });
         Ok(())

@@ -1,5 +1,5 @@
-"""Runs the queries of the file `queries` by sqlite3 over the tables `*.jsonl`, and compares with what the shell said, which
-is standard input. Rows without an order are compared sorted.
+"""Runs the queries of the file `queries` by sqlite3 over the tables `*.jsonl` and `*.short`, and compares with what the
+shell said, which is standard input. Rows without an order are compared sorted.
 
 Two texts are the same if numbers of 15 digits in them differ by one in the last: sqlite3 before 3.43 makes the text of a
 float by arithmetic that is not exact, so a half is rounded up or down.
@@ -64,7 +64,8 @@ def answers(text):
 database = sqlite3.connect(":memory:")
 for table, columns in TABLES.items():
     database.execute(f"CREATE TABLE {table} ({', '.join(columns)})")
-    for line in open(f"{table}.jsonl", encoding="utf-8"):
+    files = [open(f"{table}.{end}", encoding="utf-8") for end in ("jsonl", "short")]
+    for line in files[0].readlines() + files[1].readlines():
         row = json.loads(line)
         marks = ", ".join("?" * len(columns))
         database.execute(f"INSERT INTO {table} VALUES ({marks})", [row[name] for name in columns])

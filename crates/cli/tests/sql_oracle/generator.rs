@@ -74,9 +74,34 @@ impl Generator {
         tables
     }
 
-    /// Keys are integers, in `u` texts and floats, too.
+    /// Returns objects that have the first elements of a row only, as Erlang writes them, and the rows as JSON lines.
+    pub(crate) fn short_objects(&mut self) -> Vec<(&'static str, String, String)> {
+        let mut tables = Vec::new();
+        for (name, columns) in TABLES {
+            let (mut objects, mut rows) = (String::new(), String::new());
+            for number in 0..12 {
+                let length = 1 + self.below(columns.len() as u64) as usize;
+                let mut elements = vec![(100 + number).to_string()];
+                elements.extend(columns[1..length].iter().map(|column| self.element(column)));
+                let terms: Vec<String> = elements.iter().map(|json| erlang(json)).collect();
+                _ = write!(objects, " {{{}}}", terms.join(","));
+                elements.resize(columns.len(), "null".to_owned());
+                let pairs = columns.iter().zip(elements);
+                let pairs: Vec<String> = pairs
+                    .map(|(column, value)| format!("{column:?}:{value}"))
+                    .collect();
+                _ = writeln!(rows, "{{{}}}", pairs.join(","));
+            }
+            tables.push((name, objects, rows));
+        }
+        tables
+    }
+
+    /// Keys are integers, in `u` texts and floats, too, of which some are equal to integers.
     fn key(&mut self, table: &str, number: u64) -> String {
         match (table, number % 4) {
+            ("u", 2) if number % 8 == 6 => format!("{}.0", number / 4),
+            ("u", 2) if number == 2 => "-0.0".to_owned(),
             ("u", 1) => format!("{:?}", TEXTS[(number as usize / 4) % TEXTS.len()]),
             ("u", 2) => format!("{}.5", number / 4),
             ("u", _) => (number / 2).to_string(),
@@ -157,7 +182,19 @@ impl Generator {
         let kind = if self.one_in(2) { "LEFT JOIN" } else { "JOIN" };
         let [t, u, w] = TABLES.map(|(_, columns)| columns);
         let named = |name: &str, columns| (name.to_owned(), columns);
-        match self.below(9) {
+        match self.below(11) {
+            9 => {
+                self.scope = vec![named("u", u), named("t", t), named("w", w)];
+                let on = self.pick(&["t.i", "u.k", "t.x", "u.x"]).to_owned();
+                let more = self.more_of_on();
+                format!("u JOIN t ON t.s = u.s {kind} w ON w.id = {on}{more}")
+            }
+            10 => {
+                self.scope = vec![named("u", u), named("more", u)];
+                let on = self.pick(&["u.k", "u.x", "u.i"]).to_owned();
+                let more = self.more_of_on();
+                format!("u {kind} u AS more ON more.k = {on}{more}")
+            }
             0 => {
                 self.scope = vec![named("u", u)];
                 "u".to_owned()
@@ -199,12 +236,12 @@ impl Generator {
         }
     }
 
-    /// Returns the keys of all tables, which make an order total.
+    /// Returns the keys of all tables, which make an order total: 1 and 1.0 are equal, and their texts are not.
     fn keys(&self) -> String {
         let keys = self
             .scope
             .iter()
-            .map(|(name, columns)| format!("{name}.{}", columns[0]));
+            .map(|(name, columns)| format!("{name}.{0}, {name}.{0} || ''", columns[0]));
         keys.collect::<Vec<_>>().join(", ")
     }
 
@@ -368,7 +405,9 @@ impl Generator {
                 format!("{of} {sign} {with}")
             }
             2 => {
-                let among: Vec<String> = (0..1 + self.below(3)).map(|_| self.literal()).collect();
+                let most = if self.one_in(4) { 40 } else { 3 };
+                let count = 1 + self.below(most);
+                let among: Vec<String> = (0..count).map(|_| self.literal()).collect();
                 format!("{of} {no}IN ({})", among.join(", "))
             }
             3 => format!("{of} {no}BETWEEN {} AND {}", self.literal(), self.literal()),
@@ -386,5 +425,14 @@ impl Generator {
             ),
             _ => format!("NOT ({})", self.condition(depth - 1)),
         }
+    }
+}
+
+/// Returns what JSON writes as Erlang writes it.
+fn erlang(json: &str) -> String {
+    match json {
+        "null" => "undefined".to_owned(),
+        text if text.starts_with('"') => format!("<<{text}/utf8>>"),
+        number => number.to_owned(),
     }
 }

@@ -1,5 +1,5 @@
-//! Generated queries, which use each word of the shell's SQL, have the answers that sqlite3 gives: Python's module of it
-//! runs them beside. A thousand, or as many as `FYRIS_SQL_QUERIES` says, from the seed `FYRIS_SQL_SEED`.
+//! Generated queries, which use each word of the shell's SQL, have the answers that sqlite3 gives: Python's module of
+//! it runs them beside. A thousand, or as many as `FYRIS_SQL_QUERIES` says, from the seed `FYRIS_SQL_SEED`.
 
 mod generator;
 
@@ -77,11 +77,12 @@ fn with_input(command: &mut Command, input: &str) -> Output {
 }
 
 /// Returns what the shell says to each statement, with a line of its own between.
-fn answers(folder: &Path, statements: &[String]) -> String {
+fn answers(folder: &Path, inserts: &str, statements: &[String]) -> String {
     let mut script = String::from(
         "load t.jsonl key id\nload u.jsonl key k type set\nload w.jsonl key id\n\
          add_secondary t by_s {element, 4}\nuse w\n",
     );
+    script += inserts;
     for statement in statements {
         _ = write!(script, "{statement}\nmember t 1\n");
     }
@@ -130,6 +131,11 @@ fn generated_queries_have_the_answers_of_sqlite() {
     for (name, rows) in generator.tables() {
         std::fs::write(folder.path().join(format!("{name}.jsonl")), rows).expect("a file");
     }
+    let mut inserts = String::new();
+    for (name, objects, rows) in generator.short_objects() {
+        _ = writeln!(inserts, "insert {name}{objects}");
+        std::fs::write(folder.path().join(format!("{name}.short")), rows).expect("a file");
+    }
     let statements: Vec<String> = (0..count).map(|_| generator.statement()).collect();
     let used = |word: &&&str| {
         statements
@@ -138,7 +144,7 @@ fn generated_queries_have_the_answers_of_sqlite() {
     };
     let unused: BTreeSet<_> = WORDS.iter().filter(|word| !used(word)).collect();
     assert!(unused.is_empty(), "no query uses {unused:?}");
-    let said = answers(folder.path(), &statements);
+    let said = answers(folder.path(), &inserts, &statements);
     std::fs::write(folder.path().join("queries"), statements.join("\n")).expect("a file");
     let mut compare = Command::new("python3");
     compare.args(["-c", COMPARE]).current_dir(folder.path());

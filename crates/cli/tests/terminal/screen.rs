@@ -114,3 +114,60 @@ fn leaving_with_changes_asks() {
     shell.enters("y");
     assert!(shell.ends().success());
 }
+
+/// Files of others may have any characters: a terminal is told none of them that it would obey.
+#[test]
+fn control_characters_do_not_come_to_the_terminal() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut shell = shell_with_table(folder.path(), 1);
+    let rows = "id,\x1b[2Jname\r\n1,a\x1b]0;title\x07\u{9b}m\n2,\"x\ry\x7f\"\n";
+    std::fs::write(folder.path().join("evil.csv"), rows).expect("a file");
+    shell.enters("load evil.csv key id");
+    let mut said = shell.until("fyris:evil> ");
+    for line in [
+        "SELECT * FROM evil",
+        "head",
+        "mode csv",
+        "headers on",
+        "SELECT * FROM evil",
+        "mode list",
+        "SELECT * FROM evil",
+        "lookup 2",
+        "mode json",
+        "head",
+        "mode auto",
+        "lookup 1",
+        "SELECT nme FROM evil",
+        "lookup_by evil nme 1",
+        "select where nme == 1",
+        "dump",
+    ] {
+        shell.enters(line);
+        said += &shell.until("fyris:evil> ");
+    }
+    assert!(said.contains("\\u{1b}[2Jname"), "{said:?}");
+    assert!(said.contains("x\\ry\\u{7f}"), "{said:?}");
+    for obeyed in ["\x1b[2J", "\x1b]", "\x07", "\u{9b}", "x\ry", "\x7f"] {
+        assert!(!said.contains(obeyed), "{obeyed:?} in {said:?}");
+    }
+}
+
+/// A file that is refused leaves the table in use that was.
+#[test]
+fn a_refused_file_takes_no_table_away() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut shell = shell_with_table(folder.path(), 1);
+    let write = |name: &str, rows: &str| {
+        std::fs::write(folder.path().join(name), rows).expect("a file");
+    };
+    write("good.csv", "id,n\n1,2\n");
+    write("twice.csv", "id,n\n1,2\n1,3\n");
+    write("bad.csv", "id,n\n1,2\n2,x\n");
+    shell.enters("load good.csv key id");
+    shell.until("fyris:good> ");
+    for refused in ["import twice.csv", "load bad.csv key id as int,int"] {
+        shell.enters(refused);
+        shell.until(" column ");
+        shell.until("fyris:good> ");
+    }
+}

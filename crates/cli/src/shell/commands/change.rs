@@ -4,7 +4,7 @@ use fyris::SecondaryIndex;
 use fyris_term::Term;
 
 use crate::shell::error::ShellError;
-use crate::shell::names::{nearest, no_place, place, printable};
+use crate::shell::names::{place, unknown};
 use crate::shell::session::Session;
 
 /// Runs `insert [TABLE] OBJECT ...`.
@@ -136,7 +136,7 @@ fn placed(session: &Session, before: &[Term], update: Term) -> Result<Term, Shel
     let place = |update: Term| match update.as_tuple() {
         Some([Term::Atom(name), rest @ ..]) if !columns.is_empty() => {
             let place = place(columns, name.as_str());
-            let place = place.ok_or_else(|| no_column(name.as_str(), columns))?;
+            let place = place.ok_or_else(|| ShellError::other(unknown(columns, name.as_str())))?;
             let place = Term::Int(place as i64 + 1);
             let parts = std::iter::once(place).chain(rest.iter().cloned());
             Ok(Term::Tuple(parts.collect()))
@@ -150,22 +150,6 @@ fn placed(session: &Session, before: &[Term], update: Term) -> Result<Term, Shel
         }
         update => place(update),
     }
-}
-
-/// Returns the error of a name that is no column.
-fn no_column(name: &str, columns: &[String]) -> ShellError {
-    let near = nearest(name, columns.iter().map(String::as_str));
-    let near = near.map(|near| format!(" (did you mean {near:?}?)"));
-    ShellError::other(format!(
-        "{name:?} is {}{}; the columns are {}",
-        no_place(columns, name),
-        near.unwrap_or_default(),
-        columns
-            .iter()
-            .map(|column| printable(column))
-            .collect::<Vec<_>>()
-            .join(", ")
-    ))
 }
 
 /// Runs `cas [TABLE] OLD NEW`.

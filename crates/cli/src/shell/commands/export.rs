@@ -345,16 +345,19 @@ impl Export {
             let list = quoted(&said);
             refusal += &format!(" `as {list}` behind both `export` and `load` keeps them,");
         }
+        let has_closures = |&column: &usize| written.kinds.has_closures(column);
         refusal += match self.options.types {
-            Types::Terms => " `save` keeps every term,",
-            _ => " `terms` keeps all but closures,",
+            Types::Auto | Types::List(_) if !changes.columns.iter().any(has_closures) => {
+                " `terms` keeps all but closures,"
+            }
+            _ => " `save` keeps every term,",
         };
         refusal += " `lossy` writes the file all the same";
         Some(refusal)
     }
 
-    /// Returns the end of a message that says how the file, with this number of columns, is loaded; nothing if the key is
-    /// not in it.
+    /// Returns the end of a message that says how the file, with this number of columns, is loaded; nothing if the key
+    /// is not in it.
     fn way_back(&self, path: &Path, columns: usize) -> String {
         let Some(key) = self.chosen.name_of(self.table.keypos()) else {
             return String::new();

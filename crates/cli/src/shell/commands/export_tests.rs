@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use fyris::{Options, Table, TableType};
-use fyris_term::{Atom, Term, arbitrary};
+use fyris_term::{Atom, Fun, LocalFun, Term, arbitrary};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -249,4 +249,44 @@ fn terms_keep_everything_but_closures() {
         Ok(())
     });
     ran.unwrap_or_else(|error| panic!("{error}"));
+}
+
+/// No type of a column keeps a closure.
+#[test]
+fn no_form_is_said_to_keep_closures() {
+    let Ok(Term::Pid(creator)) = Term::parse("<0.1.0>") else {
+        panic!("a pid");
+    };
+    let closure = Term::Fun(Box::new(Fun::Local(LocalFun {
+        module: Atom::word("m"),
+        arity: 1,
+        uniq: [0; 16],
+        index: 0,
+        old_index: 0,
+        old_uniq: 0,
+        creator: *creator,
+        free: Vec::new().into(),
+    })));
+    let folder = folder();
+    for format in [Format::Csv, Format::Json] {
+        let case = Case {
+            kind: TableType::Set,
+            keypos: 1,
+            objects: vec![Term::tuple(vec![
+                Term::Int(1),
+                Term::list(vec![closure.clone()]),
+            ])],
+            names: vec![],
+            types: Types::Auto,
+            format,
+        };
+        let (_session, table) = table(&case);
+        let said = exported(&case, &table, false, &folder.path().join("t.csv"));
+        let said = said.expect_err("a closure");
+        assert!(
+            !said.contains("`as ") && !said.contains("`terms`"),
+            "{said}"
+        );
+        assert!(said.ends_with("`save` keeps every term, `lossy` writes the file all the same"));
+    }
 }

@@ -28,8 +28,9 @@ pub(crate) fn load(session: &mut Session, words: &[String]) -> Result<(), ShellE
     loaded(session, &table, schema)
 }
 
-/// Says what was loaded, and notes the names of the columns.
+/// Takes a table that was loaded in use, says so, and notes the names of the columns.
 fn loaded(session: &mut Session, table: &Table, schema: Schema) -> Result<(), ShellError> {
+    session.take(table);
     report(session, table, &schema)?;
     let table = name_of(table);
     let atoms = schema.readings.with_atoms(&schema.names);
@@ -52,22 +53,30 @@ pub(crate) fn import(session: &mut Session, words: &[String]) -> Result<(), Shel
             ));
         }
     };
-    let mut load = vec![file.clone()];
-    load.extend(
+    import_file(session, Path::new(file), name, key)
+}
+
+/// Loads a file whose key is its first column, unless another one is named.
+pub(crate) fn import_file(
+    session: &mut Session,
+    path: &Path,
+    name: Option<&String>,
+    key: Option<&String>,
+) -> Result<(), ShellError> {
+    let key = match key {
+        Some(key) => key.clone(),
+        None => first_column(path)?,
+    };
+    let mut options = vec!["key".to_owned(), key.clone()];
+    options.extend(
         name.iter()
             .flat_map(|&name| ["as".to_owned(), name.clone()]),
     );
-    let key = match key {
-        Some(key) => key.clone(),
-        None => first_column(Path::new(file))?,
-    };
-    load.extend(["key".to_owned(), key.clone()]);
-    let (table, schema) = from_file(session, &load)?;
+    let (table, schema) = from_path(session, path.to_owned(), &options)?;
     if (table.len() as u64) < schema.rows {
         table.delete()?;
-        session.forget_missing();
         return Err(ShellError::Data {
-            path: PathBuf::from(file),
+            path: path.to_owned(),
             place: format!("column {key:?}"),
             problem: "several rows have the same value there, so it is no key: `key COLUMN` says which is, and \
                       `load FILE key COLUMN type duplicate_bag` keeps rows with the same key"
@@ -99,12 +108,20 @@ pub(crate) fn has_rows(path: &Path) -> bool {
     )
 }
 
-/// Makes a table of the rows of a file and takes it in use.
+/// Makes a table of the rows of a file.
 pub(super) fn from_file(
     session: &mut Session,
     words: &[String],
 ) -> Result<(Table, Schema), ShellError> {
     let (path, rest) = file_of(words, LOAD)?;
+    from_path(session, path, rest)
+}
+
+fn from_path(
+    session: &mut Session,
+    path: PathBuf,
+    rest: &[String],
+) -> Result<(Table, Schema), ShellError> {
     let with_value = ["key", "as", "type", "format", "delimiter", "header"];
     let given = Given::new(rest, &with_value, &["terms"], LOAD)?;
     // A file is read twice, standard input can be read once.
@@ -130,7 +147,6 @@ pub(super) fn from_file(
         Ok(()) => Ok((table, schema)),
         Err(e) => {
             table.delete()?;
-            session.forget_missing();
             Err(e)
         }
     }
@@ -147,7 +163,7 @@ pub(super) fn types_of(given: &Given<'_>, usage: &'static str) -> Result<Types, 
     }
 }
 
-/// Makes the table and takes it in use.
+/// Makes the table.
 fn create(session: &mut Session, name: Atom, kind: Term, key: usize) -> Result<Table, ShellError> {
     let keypos = Term::tuple(vec![Term::atom("keypos"), Term::Int(key as i64)]);
     let options = vec![
@@ -156,7 +172,7 @@ fn create(session: &mut Session, name: Atom, kind: Term, key: usize) -> Result<T
         Term::atom("public"),
         keypos,
     ];
-    session.create(name, &session::options(options)?)
+    session.make(name, &session::options(options)?)
 }
 
 /// Copies standard input to a file that is gone when it is dropped.

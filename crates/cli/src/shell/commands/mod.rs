@@ -1,5 +1,5 @@
-//! The commands, grouped by subject, over `session`; on these the list of all of them (`verbs`, with `help`), whose rows
-//! are of `verb`.
+//! The commands, grouped by subject, over `session`; on these the list of all of them (`verbs`, with `help`), whose
+//! rows are of `verb`.
 
 mod browse;
 mod change;

@@ -172,7 +172,14 @@ impl Asked {
         }
     }
 
-    /// Deletes the objects that match.
+    /// Deletes the objects for which the value is `true`; returns how many there were.
+    pub(crate) fn delete_all(&self) -> Result<u64, ShellError> {
+        let mut query = self.table.query(&self.spec).deleting();
+        self.through(&mut query)?;
+        Ok(query.count() as u64)
+    }
+
+    /// Deletes the objects that match, and says how many there were.
     pub(super) fn delete(&self, session: &Session) -> Result<(), ShellError> {
         self.number(session, self.table.query(&self.spec).deleting(), "deleted")
     }

@@ -555,7 +555,12 @@ pub(crate) fn find(name: &str) -> Result<&'static Verb, ShellError> {
 /// Returns `; did you mean ...?` where a command is one slip of a finger away.
 fn suggestion(name: &str) -> String {
     if sql::OTHERS.contains(&name.to_ascii_lowercase().as_str()) {
-        return format!("; of SQL there are {}", sql::KNOWN);
+        let instead = match name.to_ascii_lowercase().as_str() {
+            "create" => ", and `new TABLE` makes a table",
+            "alter" => ", and `rename TABLE NAME` renames one",
+            _ => "",
+        };
+        return format!("; of SQL there are {}{instead}", sql::KNOWN);
     }
     match nearest(name, VERBS.iter().map(|verb| verb.name)) {
         Some(verb) => format!("; did you mean `{verb}`?"),

@@ -1,6 +1,7 @@
 //! What the columns of an export hold, and so the types by which they would come back as they are.
 
-use fyris_term::Term;
+use fyris_term::walk::Parts;
+use fyris_term::{Fun, Term};
 
 use super::readings::{Reading, Readings};
 use crate::shell::screen::format::Format;
@@ -16,6 +17,8 @@ struct Column {
     missing: bool,
     /// Anything else.
     terms: bool,
+    /// Closures, which no text gives back.
+    closures: bool,
 }
 
 impl Column {
@@ -26,7 +29,10 @@ impl Column {
             Term::Binary(bytes) if std::str::from_utf8(bytes).is_ok() => self.texts = true,
             Term::Atom(name) if name.as_str() == "undefined" => self.missing = true,
             Term::Atom(name) if !name.as_str().is_empty() => self.atoms = true,
-            _ => self.terms = true,
+            other => {
+                self.terms = true;
+                self.closures |= has_closure(other);
+            }
         }
     }
 
@@ -59,14 +65,19 @@ impl Kinds {
         }
     }
 
-    /// Returns the readings by which the columns that `changed` would come back as they are.
+    /// Returns whether there are closures in a column.
+    pub(crate) fn has_closures(&self, column: usize) -> bool {
+        self.0.get(column).is_some_and(|column| column.closures)
+    }
+
+    /// Returns the readings by which the columns that `changed` would come back as they are, but for closures.
     pub(crate) fn keeping(
         &self,
         mut readings: Readings,
         changed: impl Iterator<Item = usize>,
         format: Format,
     ) -> Readings {
-        for at in changed {
+        for at in changed.filter(|&at| !self.has_closures(at)) {
             let column = self.0.get(at).copied().unwrap_or_default();
             let fitting = column.fitting(format);
             // What was tried did not do.
@@ -75,6 +86,20 @@ impl Kinds {
         }
         readings
     }
+}
+
+/// Returns whether a term is a closure, or has one in it.
+fn has_closure(term: &Term) -> bool {
+    let mut left = vec![term];
+    while let Some(term) = left.pop() {
+        if matches!(term, Term::Fun(fun) if matches!(**fun, Fun::Local(_))) {
+            return true;
+        }
+        if let Some(parts) = Parts::of(term) {
+            left.extend((0..).map_while(|at| parts.get(at)));
+        }
+    }
+    false
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use super::infer::ColumnType;
 use super::readings::{Reading, Readings};
 use crate::shell::error::ShellError;
 use crate::shell::interrupt;
-use crate::shell::names::printable;
+use crate::shell::screen::format::printable;
 use crate::shell::screen::progress::Progress;
 
 /// The number of rows between two looks at Ctrl-C and the progress bar.
@@ -51,7 +51,7 @@ impl Schema {
         let each = self.names.iter().zip(&self.types).enumerate();
         each.map(|(at, (name, kind))| match (self.readings.of(at), kind) {
             (Reading::Auto, Some(kind)) => format!("{}:{kind}", printable(name)),
-            (Reading::Auto, None) => printable(name),
+            (Reading::Auto, None) => printable(name).into_owned(),
             (reading, _) => format!("{}:{}", printable(name), reading.name()),
         })
         .collect::<Vec<_>>()

@@ -13,7 +13,7 @@ use crate::shell::error::ShellError;
 use crate::shell::names::Columns;
 use crate::shell::query::{self, Does, Request};
 use crate::shell::session::Session;
-use crate::shell::sql;
+use crate::shell::sql::{self, OpenSql};
 
 /// A parsed line.
 pub(crate) enum Line {
@@ -29,6 +29,8 @@ pub(crate) enum Line {
 #[derive(Default)]
 pub(crate) struct Commands {
     pending: String,
+    /// What is known of SQL that goes on.
+    open: Option<OpenSql>,
 }
 
 impl Commands {
@@ -41,8 +43,17 @@ impl Commands {
     ) -> Option<Result<Line, ShellError>> {
         self.pending.push_str(line);
         self.pending.push('\n');
+        if self
+            .open
+            .as_mut()
+            .is_some_and(|sql| sql.is_open(&self.pending))
+        {
+            return None;
+        }
         let read = parse(&self.pending, columns);
-        if matches!(read, Ok(Line::Incomplete)) {
+        let is_open = matches!(read, Ok(Line::Incomplete));
+        self.open = (is_open && sql::is_sql(self.pending.trim_start())).then(OpenSql::default);
+        if is_open {
             return None;
         }
         self.pending.clear();
@@ -71,6 +82,12 @@ pub(crate) fn parse(input: &str, columns: &Columns) -> Result<Line, ShellError> 
     let input = input.trim_start_matches('\u{feff}').trim();
     if input.is_empty() || input.starts_with('%') {
         return Ok(Line::Blank);
+    }
+    if sql::is_comment(input) {
+        return match sql::is_open(input) {
+            true => Ok(Line::Incomplete),
+            false => Ok(Line::Blank),
+        };
     }
     match command(input, input, columns) {
         Ok(command) => Ok(Line::Command(command)),

@@ -137,8 +137,8 @@ fn all(first: Term, more: impl Iterator<Item = Term>) -> Term {
     }
 }
 
-/// The tests of the bytes of a binary, from the beginning or the last `from_end` of them: of letters each for itself, in
-/// both cases, of all that is between them at once.
+/// The tests of the bytes of a binary, from the beginning or the last `from_end` of them: of letters each for itself,
+/// in both cases, of all that is between them at once.
 fn parts_like<'t>(of: &'t Term, text: &'t str, from_end: usize) -> impl Iterator<Item = Term> + 't {
     let is_letter = |byte: &u8| byte.is_ascii_alphabetic();
     let runs = text

@@ -1,12 +1,13 @@
 //! Objects on the screen: a page at a time, never a large table whole.
 
-use std::io::{self, IsTerminal, Read, Write};
+use std::borrow::Cow;
+use std::io::{self, BufRead, IsTerminal, Read, Write};
 use std::path::Path;
 
 use fyris_term::Term;
 use fyris_term::text::{self, PrintOptions};
 
-use super::format::Format;
+use super::format::{Format, printable_lines};
 use super::out::Out;
 use super::pager::Pager;
 use super::paint::Paint;
@@ -96,7 +97,10 @@ impl Display {
     pub(crate) fn note(&self, text: impl std::fmt::Display) -> Result<(), ShellError> {
         match self.format() {
             None => self.line(text),
-            Some(_) => Ok(writeln!(io::stderr().lock(), "{text}")?),
+            Some(_) => {
+                let text = text.to_string();
+                Ok(writeln!(io::stderr().lock(), "{}", printable_lines(&text))?)
+            }
         }
     }
 
@@ -126,12 +130,24 @@ impl Display {
 
     /// Prints a line of text.
     pub(crate) fn line(&self, text: impl std::fmt::Display) -> Result<(), ShellError> {
-        Ok(self.out.line(text)?)
+        Ok(self.out.line(self.printed(&text.to_string()))?)
     }
 
-    /// Writes all that a reader gives.
+    /// Returns a text as it goes out: to a screen without control characters.
+    pub(super) fn printed<'t>(&self, text: &'t str) -> Cow<'t, str> {
+        match self.is_screen() {
+            true => printable_lines(text),
+            false => text.into(),
+        }
+    }
+
+    /// Writes all lines that a reader gives.
     pub(crate) fn copy(&self, from: &mut impl Read) -> Result<(), ShellError> {
-        Ok(self.out.copy(from)?)
+        if !self.is_screen() {
+            return Ok(self.out.copy(from)?);
+        }
+        let mut lines = io::BufReader::new(from).lines();
+        lines.try_for_each(|line| self.line(line?))
     }
 
     /// Prints that a change was made: beside the results if a form was chosen for these.
@@ -144,12 +160,17 @@ impl Display {
 
     /// Prints a warning on standard error.
     pub(crate) fn warn(&self, text: &str) {
-        eprintln!("{} {text}", self.warning.warning("warning:"));
+        eprintln!(
+            "{} {}",
+            self.warning.warning("warning:"),
+            printable_lines(text)
+        );
     }
 
     /// Prints an error on standard error.
     pub(crate) fn error(&self, error: &ShellError) {
-        eprintln!("{}", self.warning.error(&error.to_string()));
+        let text = error.to_string();
+        eprintln!("{}", self.warning.error(&printable_lines(&text)));
     }
 
     /// Prints a term: on a terminal laid out as Erlang's shell does.
@@ -157,7 +178,7 @@ impl Display {
         let text = self.layout(term, None);
         match self.format() {
             Some(_) => self.line(text),
-            None => self.line(self.paint.terms(&text)),
+            None => Ok(self.out.line(self.paint.terms(&text))?),
         }
     }
 
@@ -180,6 +201,7 @@ impl Display {
     pub(crate) fn text(&self, text: &str) -> Result<(), ShellError> {
         let mut pager = self.pager();
         for (shown, line) in text.lines().enumerate() {
+            let line = &self.printed(line);
             if !pager.line(&self.out, line, line, shown)? {
                 break;
             }
@@ -190,7 +212,10 @@ impl Display {
     /// Prints a line of an object, unless the user has seen enough.
     fn object_line(&self, pager: &mut Pager, line: &str, shown: usize) -> Result<bool, ShellError> {
         match self.format() {
-            Some(_) => pager.line(&self.out, line, line, shown),
+            Some(_) => {
+                let line = &self.printed(line);
+                pager.line(&self.out, line, line, shown)
+            }
             None => pager.line(&self.out, line, &self.paint.terms(line), shown),
         }
     }

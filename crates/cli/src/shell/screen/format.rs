@@ -13,6 +13,7 @@
 //!
 //! Terms that have no form of their own there would come back as text, and some as other terms: `export` looks.
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
 use fyris_term::Term;
@@ -65,6 +66,29 @@ impl Format {
             Format::List => list_row(parts(term)),
         }
     }
+}
+
+/// Returns a text on one line, with its control characters as escapes: files of others may have any, and a terminal
+/// would do what they say.
+pub(crate) fn printable(text: &str) -> Cow<'_, str> {
+    escaped(text, &[])
+}
+
+/// Returns a text of several lines so.
+pub(crate) fn printable_lines(text: &str) -> Cow<'_, str> {
+    escaped(text, &['\n', '\t'])
+}
+
+fn escaped<'t>(text: &'t str, kept: &[char]) -> Cow<'t, str> {
+    let is_escaped = |c: char| c.is_control() && !kept.contains(&c);
+    if !text.contains(is_escaped) {
+        return text.into();
+    }
+    let show = |c: char| match is_escaped(c) {
+        true => c.escape_default().to_string(),
+        false => c.to_string(),
+    };
+    text.chars().map(show).collect::<String>().into()
 }
 
 /// Returns the elements of a tuple, or the term alone.
@@ -233,6 +257,23 @@ mod tests {
             assert_eq!((as_json.as_str(), as_csv.as_str()), (json, csv), "{term}");
         }
         assert_eq!(lines("{a,\"b\", <<1>>}")[0], "{a,\"b\",<<1>>}");
+    }
+
+    #[test]
+    fn control_characters_are_escaped() {
+        let text = "a\u{1b}[2J\tb\r\u{9b}1m\u{7f}\nc";
+        let line = "a\\u{1b}[2J\\tb\\r\\u{9b}1m\\u{7f}\\nc";
+        assert_eq!(printable(text), line);
+        let lines = "a\\u{1b}[2J\tb\\r\\u{9b}1m\\u{7f}\nc";
+        assert_eq!(printable_lines(text), lines);
+        // Erlang has escapes of its own.
+        let terms = [
+            Term::atom(text),
+            Term::binary(text.as_bytes()),
+            Term::list(vec![Term::Int(27)]),
+        ];
+        let line = Format::Erl.line(&Term::tuple(terms.to_vec()));
+        assert_eq!(printable(&line), line);
     }
 
     #[test]

@@ -5,7 +5,7 @@
 use fyris_term::Term;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use super::format::field;
+use super::format::{field, printable};
 
 /// The number of rows that decide on the widths.
 pub(super) const LOOKED_AT: usize = 200;
@@ -27,7 +27,7 @@ impl Grid {
     pub(super) fn new(names: &[String], rows: &[Vec<Term>], width: usize) -> Grid {
         let columns = rows.iter().map(Vec::len).chain([names.len()]).max();
         let columns = columns.unwrap_or(0);
-        let name = |at: usize| names.get(at).map_or(0, |name| name.width());
+        let name = |at: usize| names.get(at).map_or(0, |name| printable(name).width());
         let mut grid = Grid {
             widths: (0..columns).map(name).collect(),
             right: vec![true; columns],
@@ -67,7 +67,7 @@ impl Grid {
     pub(super) fn header(&self, names: &[String]) -> [String; 2] {
         let lines = self.widths.iter().map(|width| "-".repeat(*width));
         [
-            self.line(names.iter().cloned()),
+            self.line(names.iter().map(|name| printable(name).into_owned())),
             lines.collect::<Vec<_>>().join(BETWEEN),
         ]
     }
@@ -105,15 +105,7 @@ fn is_missing(cell: &Term) -> bool {
 
 /// Returns the text of a cell, on one line.
 fn text(cell: &Term) -> String {
-    let text = field(cell);
-    if !text.contains(char::is_control) {
-        return text;
-    }
-    let shown = text.chars().map(|c| match c.is_control() {
-        true => c.escape_default().to_string(),
-        false => c.to_string(),
-    });
-    shown.collect()
+    printable(&field(cell)).into_owned()
 }
 
 /// Returns a text with `…` in the place of what goes beyond the width.
@@ -164,6 +156,8 @@ mod tests {
             "x",
         ];
         assert_eq!(shown(&["id", "name"], rows, 80), wanted);
+        let shown_names = &shown(&["a\u{1b}[2J\r"], "[{x}]", 80)[..2];
+        assert_eq!(shown_names, ["a\\u{1b}[2J\\r", "------------"]);
         let wanted = ["  n", "---", "  1", "", "1.5"];
         assert_eq!(shown(&["n"], "[{1}, {undefined}, {1.5}]", 80), wanted);
     }

@@ -10,8 +10,8 @@ use crate::shell::error::ShellError;
 use crate::shell::interrupt;
 
 impl Display {
-    /// Prints rows until `next` has no more or `limit` are out; on a terminal stops after each page and asks. Returns how
-    /// many were printed and whether there were more. JSON is one array of objects.
+    /// Prints rows until `next` has no more or `limit` are out; on a terminal stops after each page and asks. Returns
+    /// how many were printed and whether there were more. JSON is one array of objects.
     pub(crate) fn rows(
         &self,
         names: &[String],
@@ -131,6 +131,7 @@ impl Rows<'_> {
     }
 
     fn line(&mut self, text: &str) -> Result<bool, ShellError> {
+        let text = &self.display.printed(text);
         self.pager.line(&self.display.out, text, text, self.shown)
     }
 }

@@ -5,8 +5,8 @@ use std::cmp::Ordering;
 use fyris::{Table, TableType};
 use fyris_term::Term;
 use sqlparser::ast::{
-    Assignment, AssignmentTarget, Delete, Expr, FromTable, Insert, SetExpr, Spanned, TableFactor,
-    TableObject, TableWithJoins, Update,
+    Assignment, AssignmentTarget, Delete, Expr, FromTable, Insert, ObjectName, Query, SetExpr,
+    Spanned, TableFactor, TableObject, TableWithJoins, Update,
 };
 
 use super::expression::{Sight, SqlExpr};
@@ -17,6 +17,7 @@ use super::scope::{Scope, Source, name};
 use super::select::single;
 use super::value::SqlValue;
 use crate::shell::error::ShellError;
+use crate::shell::interrupt;
 use crate::shell::screen::display;
 use crate::shell::session::{Session, name_of};
 
@@ -33,8 +34,6 @@ enum What {
     /// Places of elements, and what they become.
     Update(Scan, Vec<(usize, SqlExpr)>),
     Delete(Scan),
-    /// All objects.
-    Empty,
 }
 
 impl Change {
@@ -47,20 +46,33 @@ impl Change {
     }
 
     /// Plans an INSERT.
-    pub(super) fn insert(session: &Session, insert: &Insert) -> Result<Change, ShellError> {
-        let mut bare = insert.clone();
-        (bare.columns, bare.source) = (vec![], None);
-        let TableObject::TableName(table) = &insert.table else {
-            return Err(refuse::part(insert));
+    pub(super) fn insert(session: &Session, insert: &mut Insert) -> Result<Change, ShellError> {
+        let span = insert.span();
+        // What is left of the statement has to be empty; its rows may be many.
+        let columns = std::mem::take(&mut insert.columns);
+        let mut query = insert.source.take();
+        let change = match (&insert.table, &mut query) {
+            (TableObject::TableName(table), Some(query)) => {
+                let bare = format!("INSERT INTO {table} DEFAULT VALUES");
+                refuse::rest(span, insert, &bare)
+                    .and_then(|()| Change::of_rows(session, table, &columns, query))
+            }
+            (_, None) => Err(refuse::named(span, "DEFAULT VALUES")),
+            _ => Err(refuse::named(span, &insert.table.to_string())),
         };
-        refuse::rest(
-            insert.span(),
-            &bare,
-            &format!("INSERT INTO {table} DEFAULT VALUES"),
-        )?;
+        (insert.columns, insert.source) = (columns, query);
+        change
+    }
+
+    fn of_rows(
+        session: &Session,
+        table: &ObjectName,
+        columns: &[ObjectName],
+        query: &mut Query,
+    ) -> Result<Change, ShellError> {
         let source = Source::named(session, table)?;
         let mut places = Vec::new();
-        for column in &insert.columns {
+        for column in columns {
             let column = name(column)?;
             let place = source.column(column)?;
             if places.contains(&place) {
@@ -68,20 +80,25 @@ impl Change {
             }
             places.push(place);
         }
-        let Some(query) = &insert.source else {
-            return Err(refuse::named(insert.span(), "DEFAULT VALUES"));
+        let SetExpr::Values(values) = &mut *query.body else {
+            return Err(refuse::part(query));
         };
-        let SetExpr::Values(values) = &*query.body else {
-            return Err(refuse::part(&**query));
-        };
-        refuse::rest(query.span(), query, &values.to_string())?;
-        let mut objects = Vec::new();
-        for row in &values.rows {
-            objects.push(object(&source, &places, &row.content)?);
+        let rows = std::mem::take(&mut values.rows);
+        let bare = values.to_string();
+        let change = refuse::rest(query.span(), query, &bare).and_then(|()| {
+            let objects = rows
+                .iter()
+                .map(|row| object(&source, &places, &row.content));
+            let objects = objects.collect::<Result<Vec<_>, _>>()?;
+            let mut change = Change::new(&source, What::Insert(Vec::new()));
+            change.check_keys(&[], &objects)?;
+            change.what = What::Insert(objects);
+            Ok(change)
+        });
+        if let SetExpr::Values(values) = &mut *query.body {
+            values.rows = rows;
         }
-        let change = Change::new(&source, What::Insert(objects));
-        change.check_keys()?;
-        Ok(change)
+        change
     }
 
     /// Plans an UPDATE.
@@ -116,47 +133,46 @@ impl Change {
         bare.selection = None;
         refuse::rest(delete.span(), &bare, &format!("DELETE FROM {table}"))?;
         let scope = one_table(session, table)?;
-        let what = match &delete.selection {
-            None => What::Empty,
-            some => What::Delete(scan(&scope, some.as_ref())?),
-        };
-        Ok(Change::new(&scope.0[0], what))
+        let scan = scan(&scope, delete.selection.as_ref())?;
+        Ok(Change::new(&scope.0[0], What::Delete(scan)))
     }
 
     /// Returns the plan in words, a line each.
-    pub(super) fn explain(&self) -> Vec<String> {
-        match &self.what {
+    pub(super) fn explain(&self) -> Result<Vec<String>, ShellError> {
+        Ok(match &self.what {
             What::Insert(objects) => {
                 vec![format!("insert {}", display::objects(objects.len() as u64))]
             }
-            What::Update(scan, _) => [scan.words(), vec!["update".to_owned()]].concat(),
-            What::Delete(scan) => [scan.words(), vec!["delete".to_owned()]].concat(),
-            What::Empty => vec!["delete all objects".to_owned()],
-        }
+            What::Update(scan, _) => [scan.words()?, vec!["update".to_owned()]].concat(),
+            What::Delete(scan) if scan.is_of_all() => vec!["delete all objects".to_owned()],
+            What::Delete(scan) => [scan.words()?, vec!["delete".to_owned()]].concat(),
+        })
     }
 
     /// Makes the change, and says of how many objects.
     pub(super) fn run(&self, session: &Session) -> Result<(), ShellError> {
-        let (count, what) = match &self.what {
-            What::Insert(objects) => {
-                session.atomically(&self.table, |table| self.put(table, objects))?;
-                (objects.len(), "inserted")
-            }
-            What::Update(scan, sets) => (self.update_all(session, scan, sets)?, "updated"),
+        let said = match &self.what {
+            What::Insert(objects) => self.insert_all(session, objects)?,
+            What::Update(scan, sets) => self.update_all(session, scan, sets)?,
             What::Delete(scan) => {
-                let found = found(scan)?;
-                session.atomically(&self.table, |table| take_away(table, &found))?;
-                (found.len(), "deleted")
-            }
-            What::Empty => {
-                let all: Vec<Term> = self.table.tab2list()?;
-                session.atomically(&self.table, |table| take_away(table, &all))?;
-                (all.len(), "deleted")
+                let deleted = self.delete_all(session, scan)?;
+                format!("{} deleted", display::objects(deleted))
             }
         };
-        session
-            .display()
-            .note(format!("{} {what}", display::objects(count as u64)))
+        session.display().note(said)
+    }
+
+    fn insert_all(&self, session: &Session, objects: &[Term]) -> Result<String, ShellError> {
+        let inserted = session.atomically(&self.table, |table| {
+            let before = table.len();
+            self.put(table, objects)?;
+            Ok(table.len() - before)
+        })?;
+        let said = format!("{} inserted", display::objects(inserted as u64));
+        Ok(match objects.len() - inserted {
+            0 => said,
+            same => format!("{said}: a bag keeps none of {same} that it has already"),
+        })
     }
 
     fn update_all(
@@ -164,43 +180,69 @@ impl Change {
         session: &Session,
         scan: &Scan,
         sets: &[(usize, SqlExpr)],
-    ) -> Result<usize, ShellError> {
+    ) -> Result<String, ShellError> {
         let before = found(scan)?;
         let after = before.iter().map(|object| changed(object, sets));
         let after = after.collect::<Result<Vec<_>, _>>()?;
-        self.check_same(&after)?;
-        session.atomically(&self.table, |table| {
-            take_away(table, &before)?;
-            self.put(table, &after)
-        })?;
-        Ok(before.len())
-    }
-
-    /// Refuses objects without a key, or two with the same key.
-    fn check_keys(&self) -> Result<(), ShellError> {
-        match &self.what {
-            What::Insert(objects) => self.check_same(objects),
-            _ => Ok(()),
+        let key = self.table.keypos() - 1;
+        let keys_stay = !sets.iter().any(|(place, _)| *place == key);
+        if !keys_stay {
+            self.check_keys(&before, &after)?;
         }
+        let left = session.atomically(&self.table, |table| {
+            if keys_stay && !table.table_type().is_bag() {
+                table.insert_list(&after)?;
+                return Ok(after.len());
+            }
+            take_away(table, &before)?;
+            let others = table.len();
+            self.put(table, &after)?;
+            Ok(table.len() - others)
+        })?;
+        let said = format!("{} updated", display::objects(before.len() as u64));
+        Ok(match before.len() - left {
+            0 => said,
+            same => format!("{said}: a bag keeps none of {same} that are the same as others now"),
+        })
     }
 
-    fn check_same(&self, objects: &[Term]) -> Result<(), ShellError> {
+    fn delete_all(&self, session: &Session, scan: &Scan) -> Result<u64, ShellError> {
+        if scan.is_of_all() && !session.is_in_transaction(&self.table) {
+            // In one step, whatever the size.
+            return Ok(scan.delete(&self.table)?.unwrap_or_default());
+        }
+        session.atomically(&self.table, |table| match scan.delete(table)? {
+            Some(deleted) => Ok(deleted),
+            None => {
+                let found = found(scan)?;
+                take_away(table, &found)?;
+                Ok(found.len() as u64)
+            }
+        })
+    }
+
+    /// Refuses objects that have lost their key, or two with the same key.
+    fn check_keys(&self, before: &[Term], after: &[Term]) -> Result<(), ShellError> {
         let at = self.table.keypos() - 1;
-        let mut keys: Vec<&Term> = objects
+        fn key(object: &Term, at: usize) -> Option<&Term> {
+            object.as_tuple()?.get(at)
+        }
+        let none = Term::atom("undefined");
+        let has_none = |object: &Term| key(object, at) == Some(&none);
+        let lost = after
             .iter()
-            .filter_map(|object| object.as_tuple()?.get(at))
-            .collect();
-        if keys.len() < objects.len() || keys.contains(&&Term::atom("undefined")) {
-            return Err(ShellError::other(format!(
-                "{} is the key: it cannot be NULL",
-                self.key
-            )));
+            .enumerate()
+            .any(|(place, object)| has_none(object) && !before.get(place).is_some_and(has_none));
+        if lost {
+            let problem = format!("{} is the key: it cannot be NULL", self.key);
+            return Err(ShellError::other(problem));
         }
         let order: fn(&Term, &Term) -> Ordering = match self.table.table_type() {
             TableType::OrderedSet => Term::cmp_order,
             TableType::Set => Term::cmp_exact,
             _ => return Ok(()),
         };
+        let mut keys: Vec<&Term> = after.iter().filter_map(|object| key(object, at)).collect();
         keys.sort_by(|a, b| order(a, b));
         match keys.windows(2).find(|pair| order(pair[0], pair[1]).is_eq()) {
             Some(pair) => Err(self.taken(pair[0])),
@@ -329,7 +371,8 @@ fn found(scan: &Scan) -> Result<Vec<Term>, ShellError> {
 }
 
 fn take_away(table: &Table, objects: &[Term]) -> Result<(), ShellError> {
-    objects
-        .iter()
-        .try_for_each(|object| Ok(table.delete_object(object)?))
+    objects.iter().try_for_each(|object| {
+        interrupt::check()?;
+        Ok(table.delete_object(object)?)
+    })
 }

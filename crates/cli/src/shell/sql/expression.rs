@@ -75,11 +75,42 @@ pub(super) enum SqlExpr {
     /// `= TRUE` and the like, also of atoms.
     IsFlag(Box<SqlExpr>, bool),
     In(Box<SqlExpr>, Vec<SqlExpr>),
+    /// IN of constants.
+    Among(Box<SqlExpr>, SqlSet),
     Between(Box<SqlExpr>, Box<SqlExpr>, Box<SqlExpr>),
     Like(Box<SqlExpr>, Box<SqlExpr>),
     /// What is compared, if there is such, conditions with results, and the result otherwise.
     Case(Option<Box<SqlExpr>>, Vec<(SqlExpr, SqlExpr)>, Box<SqlExpr>),
     Call(SqlFunction, Vec<SqlExpr>),
+}
+
+/// Constants, of which each is once.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct SqlSet {
+    /// Sorted.
+    pub(super) values: Vec<SqlValue>,
+    has_null: bool,
+}
+
+impl SqlSet {
+    fn new(mut values: Vec<SqlValue>) -> SqlSet {
+        let all = values.len();
+        values.retain(|value| *value != SqlValue::Null);
+        let has_null = values.len() < all;
+        values.sort_by(SqlValue::order);
+        values.dedup_by(|a, b| a.order(b).is_eq());
+        SqlSet { values, has_null }
+    }
+
+    /// Returns whether a value is one of them; nothing if that is unknown.
+    fn has(&self, value: &SqlValue) -> Option<bool> {
+        let found = || self.values.binary_search_by(|known| known.order(value));
+        match value {
+            SqlValue::Null => (self.values.is_empty() && !self.has_null).then_some(false),
+            _ if found().is_ok() => Some(true),
+            _ => (!self.has_null).then_some(false),
+        }
+    }
 }
 
 /// What an expression looks at.
@@ -90,6 +121,24 @@ pub(super) struct Sight<'r> {
 }
 
 impl SqlExpr {
+    /// Returns the test whether a value is one of several.
+    pub(super) fn among(of: Box<SqlExpr>, among: Vec<SqlExpr>) -> SqlExpr {
+        let constant = |one: &SqlExpr| match one {
+            SqlExpr::Value(value) => Some(value.clone()),
+            SqlExpr::Flag(flag) => Some(SqlValue::Int(i64::from(*flag))),
+            _ => None,
+        };
+        match among.iter().map(constant).collect() {
+            Some(values) => SqlExpr::Among(of, SqlSet::new(values)),
+            None => SqlExpr::In(of, among),
+        }
+    }
+
+    /// Returns whether it is the same in all rows, and known.
+    pub(super) fn is_constant(&self) -> bool {
+        matches!(self, SqlExpr::Value(_) | SqlExpr::Flag(_))
+    }
+
     /// Returns the value in a row.
     pub(super) fn value(&self, at: Sight<'_>) -> Result<SqlValue, ShellError> {
         Ok(match self {
@@ -142,6 +191,7 @@ impl SqlExpr {
                 other => Some(other.order(&SqlValue::Int(i64::from(*flag))).is_eq()),
             },
             SqlExpr::In(of, among) => one_of(&of.value(at)?, among, at)?,
+            SqlExpr::Among(of, set) => set.has(&of.value(at)?),
             SqlExpr::Between(of, low, high) => {
                 let of = of.value(at)?;
                 let above = of.compare(&low.value(at)?).map(Ordering::is_ge);
@@ -170,7 +220,10 @@ impl SqlExpr {
             | SqlExpr::Or(a, b)
             | SqlExpr::Concat(a, b)
             | SqlExpr::Like(a, b) => vec![a, b],
-            SqlExpr::Not(of) | SqlExpr::IsNull(of) | SqlExpr::IsFlag(of, _) => vec![of],
+            SqlExpr::Not(of)
+            | SqlExpr::IsNull(of)
+            | SqlExpr::IsFlag(of, _)
+            | SqlExpr::Among(of, _) => vec![of],
             SqlExpr::In(of, among) => std::iter::once(&**of).chain(among).collect(),
             SqlExpr::Between(of, low, high) => vec![of, low, high],
             SqlExpr::Case(of, cases, otherwise) => {
@@ -190,7 +243,11 @@ impl SqlExpr {
     /// Returns what all have to be true for it to be.
     pub(super) fn conjuncts(self) -> Vec<SqlExpr> {
         match self {
-            SqlExpr::And(left, right) => [left.conjuncts(), right.conjuncts()].concat(),
+            SqlExpr::And(left, right) => {
+                let mut all = left.conjuncts();
+                all.extend(right.conjuncts());
+                all
+            }
             other => vec![other],
         }
     }

@@ -1,52 +1,99 @@
 //! What of a condition a match specification can say.
 //!
 //! A guard holds for an object if and only if the condition is true for it, and not false or unknown. So it looks at
-//! comparisons of a column with a constant, which tell NULL apart by themselves: `undefined` is above all numbers in the
-//! order of terms. Texts are compared for equality only, since they may be atoms and binaries.
+//! comparisons of a column with a constant, which tell NULL apart by themselves: `undefined` is above all numbers in
+//! the order of terms. Texts are atoms and binaries, with terms that are no texts between.
+//!
+//! A guard fails for an object that does not have the element it looks at. That is as good as `false`, but for
+//! `orelse`, which fails as a whole: so the sides of it ask for the size first.
 
-use fyris_term::Term;
+use fyris_term::{Atom, Term};
 
-use super::expression::{SqlComparison, SqlExpr};
-use super::value::SqlValue;
+use super::expression::{SqlComparison, SqlExpr, SqlSet};
+use super::value::{NO_TEXTS, SqlValue};
 
-/// Returns the guards that say a condition on the first table of a query, if there are such.
-pub(super) fn guards(condition: &SqlExpr) -> Option<Vec<Term>> {
+/// The most values of IN that a guard compares with one by one.
+pub(super) const MOST_VALUES: usize = 16;
+
+/// Guards of which all have to hold.
+pub(super) struct Guards {
+    pub(super) all: Vec<Term>,
+    /// The number of elements without which one of them fails.
+    needs: usize,
+}
+
+impl Guards {
+    fn of(place: usize, all: Vec<Term>) -> Guards {
+        let needs = place + 1;
+        Guards { all, needs }
+    }
+
+    fn and(mut self, other: Guards) -> Guards {
+        self.all.extend(other.all);
+        self.needs = self.needs.max(other.needs);
+        self
+    }
+
+    /// Returns them as one guard that does not fail; all objects have elements up to the key.
+    fn safe(self, key: usize) -> Term {
+        let size = (self.needs > key + 1).then(|| size(">=", self.needs));
+        let tests = size.into_iter().chain(self.all);
+        let test = tests.reduce(|before, test| call("andalso", vec![before, test]));
+        test.unwrap_or_else(|| Term::atom("true"))
+    }
+}
+
+/// Returns the guards that say a condition on the first table of a query, whose key is in this place, if there are
+/// such.
+pub(super) fn guards(condition: &SqlExpr, key: usize) -> Option<Guards> {
     match condition {
-        SqlExpr::And(left, right) => Some([guards(left)?, guards(right)?].concat()),
+        SqlExpr::And(left, right) => Some(guards(left, key)?.and(guards(right, key)?)),
         SqlExpr::Or(left, right) => {
-            let (left, right) = (all(guards(left)?), all(guards(right)?));
-            Some(vec![call("orelse", vec![left, right])])
+            let sides = vec![guards(left, key)?.safe(key), guards(right, key)?.safe(key)];
+            Some(Guards::of(key, vec![call("orelse", sides)]))
+        }
+        SqlExpr::IsNull(of) => {
+            let place = column(of)?;
+            let is_null = call("==", vec![element(place), Term::atom("undefined")]);
+            Some(Guards::of(
+                key,
+                vec![match place <= key {
+                    true => is_null,
+                    false => call("orelse", vec![size("<", place + 1), is_null]),
+                }],
+            ))
         }
         SqlExpr::Not(of) => match &**of {
-            SqlExpr::IsNull(of) => Some(vec![is_there(&column(of)?)]),
+            SqlExpr::IsNull(of) => {
+                let place = column(of)?;
+                Some(Guards::of(place, vec![is_there(&element(place))]))
+            }
             _ => None,
         },
         SqlExpr::Compare(comparison, left, right) => match (&**left, &**right) {
-            (of, SqlExpr::Value(value)) => compared(*comparison, &column(of)?, value),
-            (SqlExpr::Value(value), of) => compared(comparison.turned(), &column(of)?, value),
+            (of, SqlExpr::Value(value)) => compared(*comparison, column(of)?, value),
+            (SqlExpr::Value(value), of) => compared(comparison.turned(), column(of)?, value),
             _ => None,
         },
         SqlExpr::IsFlag(of, flag) => {
-            let (of, number) = (column(of)?, SqlValue::Int(i64::from(*flag)));
-            let atom = SqlValue::Bool(*flag);
-            Some(vec![equal(&of, &[number.equals(), atom.equals()].concat())])
+            let (place, number) = (column(of)?, SqlValue::Int(i64::from(*flag)));
+            let terms = [number.equals(), SqlValue::Bool(*flag).equals()].concat();
+            Some(Guards::of(place, vec![equal(&element(place), terms)]))
         }
-        SqlExpr::In(of, among) => {
-            let of = column(of)?;
-            let mut terms = Vec::new();
-            for one in among {
-                match one {
-                    SqlExpr::Value(value) if is_exact(value) => terms.extend(value.equals()),
-                    _ => return None,
-                }
-            }
-            Some(vec![equal(&of, &terms)])
+        SqlExpr::Among(of, SqlSet { values, .. })
+            if values.len() <= MOST_VALUES && values.iter().all(SqlValue::is_exact) =>
+        {
+            let (place, terms) = (column(of)?, values.iter().flat_map(SqlValue::equals));
+            Some(Guards::of(
+                place,
+                vec![equal(&element(place), terms.collect())],
+            ))
         }
         SqlExpr::Between(of, low, high) => match (&**low, &**high) {
             (SqlExpr::Value(low), SqlExpr::Value(high)) => {
-                let of = column(of)?;
-                let low = compared(SqlComparison::GreaterOrEqual, &of, low)?;
-                Some([low, compared(SqlComparison::LessOrEqual, &of, high)?].concat())
+                let place = column(of)?;
+                let low = compared(SqlComparison::GreaterOrEqual, place, low)?;
+                Some(low.and(compared(SqlComparison::LessOrEqual, place, high)?))
             }
             _ => None,
         },
@@ -54,43 +101,31 @@ pub(super) fn guards(condition: &SqlExpr) -> Option<Vec<Term>> {
     }
 }
 
-/// Returns the place of the element of which a condition says the terms that it may be equal to, and these.
-pub(super) fn terms(condition: &SqlExpr) -> Option<(usize, Vec<Term>)> {
+/// Returns the place of the element of which a condition says the values that it may be equal to, and these.
+pub(super) fn values(condition: &SqlExpr) -> Option<(usize, &[SqlValue])> {
     let (of, values) = match condition {
         SqlExpr::Compare(SqlComparison::Equal, left, right) => match (&**left, &**right) {
-            (of, SqlExpr::Value(value)) | (SqlExpr::Value(value), of) => (of, vec![value.clone()]),
+            (of, SqlExpr::Value(value)) | (SqlExpr::Value(value), of) => {
+                (of, std::slice::from_ref(value))
+            }
             _ => return None,
         },
-        SqlExpr::In(of, among) => {
-            let value = |one: &SqlExpr| match one {
-                SqlExpr::Value(value) => Some(value.clone()),
-                _ => None,
-            };
-            (&**of, among.iter().map(value).collect::<Option<Vec<_>>>()?)
-        }
+        SqlExpr::Among(of, set) => (&**of, &set.values[..]),
         _ => return None,
     };
-    let SqlExpr::Column(0, place) = of else {
-        return None;
-    };
-    let mut terms: Vec<Term> = Vec::new();
-    for term in values.iter().flat_map(SqlValue::equals) {
-        if !terms.iter().any(|known| known.cmp_order(&term).is_eq()) {
-            terms.push(term);
-        }
-    }
-    Some((*place, terms))
+    Some((column(of)?, values))
 }
 
 /// The test of an element for a term.
-pub(super) fn is(place: usize, term: &Term) -> Term {
-    call("==", vec![element(place), constant(term.clone())])
+pub(super) fn is(place: usize, term: &Term, exactly: bool) -> Term {
+    let sign = if exactly { "=:=" } else { "==" };
+    call(sign, vec![element(place), constant(term.clone())])
 }
 
-/// Returns the element that a column of the first table is.
-fn column(of: &SqlExpr) -> Option<Term> {
+/// Returns the place of the element that a column of the first table is.
+fn column(of: &SqlExpr) -> Option<usize> {
     match of {
-        SqlExpr::Column(0, place) => Some(element(*place)),
+        SqlExpr::Column(0, place) => Some(*place),
         _ => None,
     }
 }
@@ -100,36 +135,77 @@ fn element(place: usize) -> Term {
     call("element", vec![place, Term::atom("$_")])
 }
 
-/// Returns whether the terms that are equal to a value are known.
-fn is_exact(value: &SqlValue) -> bool {
-    matches!(value, SqlValue::Null | SqlValue::Text(_)) || value.is_plain_number()
+/// The test of an object for its number of elements.
+fn size(sign: &str, elements: usize) -> Term {
+    let size = call("size", vec![Term::atom("$_")]);
+    call(sign, vec![size, Term::Int(elements as i64)])
 }
 
-fn compared(comparison: SqlComparison, of: &Term, value: &SqlValue) -> Option<Vec<Term>> {
-    if *value == SqlValue::Null {
-        return Some(vec![Term::atom("false")]);
-    }
-    if !is_exact(value) {
+fn compared(comparison: SqlComparison, place: usize, value: &SqlValue) -> Option<Guards> {
+    let of = element(place);
+    if !value.is_exact() {
         return None;
     }
-    if comparison == SqlComparison::Equal {
-        return Some(vec![equal(of, &value.equals())]);
+    let all = match (comparison, value) {
+        (_, SqlValue::Null) => vec![Term::atom("false")],
+        (SqlComparison::Equal, _) => vec![equal(&of, value.equals())],
+        (SqlComparison::NotEqual, _) => {
+            let other = |term| call("/=", vec![of.clone(), constant(term)]);
+            let others = value.equals().into_iter().map(other);
+            others.chain([is_there(&of)]).collect()
+        }
+        (_, SqlValue::Text(text)) => beside_text(comparison, &of, text)?,
+        (_, number) => {
+            let test = call(sign(comparison), vec![of.clone(), number.equals().pop()?]);
+            match is_above(comparison) {
+                true => vec![test, is_there(&of)],
+                false => vec![test],
+            }
+        }
+    };
+    Some(Guards::of(place, all))
+}
+
+fn sign(comparison: SqlComparison) -> &'static str {
+    match comparison {
+        SqlComparison::Equal => "==",
+        SqlComparison::NotEqual => "/=",
+        SqlComparison::Less => "<",
+        SqlComparison::LessOrEqual => "=<",
+        SqlComparison::Greater => ">",
+        SqlComparison::GreaterOrEqual => ">=",
     }
-    if comparison == SqlComparison::NotEqual {
-        let other = |term| call("/=", vec![of.clone(), constant(term)]);
-        let others = value.equals().into_iter().map(other);
-        return Some(others.chain([is_there(of)]).collect());
-    }
-    if !value.is_plain_number() {
-        return None;
-    }
-    let bound = constant(value.clone().into_term().ok()?);
-    let sides = vec![of.clone(), bound];
-    Some(match comparison {
-        SqlComparison::Less => vec![call("<", sides)],
-        SqlComparison::LessOrEqual => vec![call("=<", sides)],
-        SqlComparison::Greater => vec![call(">", sides), is_there(of)],
-        _ => vec![call(">=", sides), is_there(of)],
+}
+
+fn is_above(comparison: SqlComparison) -> bool {
+    matches!(
+        comparison,
+        SqlComparison::Greater | SqlComparison::GreaterOrEqual
+    )
+}
+
+/// Returns the tests for what is above a text, or below it. In the order of terms there are numbers, atoms, what is no
+/// text, and bitstrings.
+fn beside_text(comparison: SqlComparison, of: &Term, text: &str) -> Option<Vec<Term>> {
+    let sign = sign(comparison);
+    // No atom has a longer name.
+    let atom = constant(Term::Atom(Atom::new(text).ok()?));
+    let than = |sign: &str, bound: Term| call(sign, vec![of.clone(), bound]);
+    let as_atom = than(sign, atom);
+    let as_binary = than(sign, Term::binary(text.as_bytes()));
+    let lowest = || Term::binary([0_u8; 0]);
+    Some(match is_above(comparison) {
+        true => {
+            let no_text = NO_TEXTS.map(|atom| than("=/=", Term::atom(atom)));
+            let rest = call("orelse", vec![than("<", lowest()), as_binary]);
+            [as_atom, rest].into_iter().chain(no_text).collect()
+        }
+        false => {
+            let binaries = call("andalso", vec![than(">=", lowest()), as_binary]);
+            let flags = ["false", "true"].map(|flag| than("=:=", Term::atom(flag)));
+            let tests = [as_atom, binaries].into_iter().chain(flags).collect();
+            vec![call("orelse", tests), is_there(of)]
+        }
     })
 }
 
@@ -138,19 +214,12 @@ fn is_there(of: &Term) -> Term {
 }
 
 /// The test for one of several terms.
-fn equal(of: &Term, terms: &[Term]) -> Term {
+fn equal(of: &Term, terms: Vec<Term>) -> Term {
     let tests = terms
-        .iter()
-        .map(|term| call("==", vec![of.clone(), constant(term.clone())]));
+        .into_iter()
+        .map(|term| call("==", vec![of.clone(), constant(term)]));
     let test = tests.reduce(|before, test| call("orelse", vec![before, test]));
     test.unwrap_or_else(|| Term::atom("false"))
-}
-
-fn all(guards: Vec<Term>) -> Term {
-    let test = guards
-        .into_iter()
-        .reduce(|before, test| call("andalso", vec![before, test]));
-    test.unwrap_or_else(|| Term::atom("true"))
 }
 
 /// An atom may read as a variable.

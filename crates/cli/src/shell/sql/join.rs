@@ -1,18 +1,34 @@
 //! Tables that are joined, by lookups of their keys or of secondary indexes.
 
 use fyris::{InfoValue, Table, TableType};
-use fyris_term::{Float, Term};
+use fyris_term::Term;
 
 use super::expression::{JoinedRow, Sight, SqlComparison, SqlExpr};
 use super::scope::Scope;
 use super::value::SqlValue;
 use crate::shell::error::ShellError;
+use crate::shell::interrupt;
 
 /// How the objects of a value are found.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum LookupBy {
     Key,
     Secondary(String),
+}
+
+impl LookupBy {
+    /// Returns whether 1 and 1.0 are told apart.
+    pub(super) fn is_exact(&self, table: &Table) -> bool {
+        *self != LookupBy::Key || table.table_type() != TableType::OrderedSet
+    }
+
+    /// Returns the terms under which the objects of a value are found, none under two of them.
+    pub(super) fn terms(&self, table: &Table, value: &SqlValue) -> Vec<Term> {
+        match self.is_exact(table) {
+            true => value.equals_exactly(),
+            false => value.equals(),
+        }
+    }
 }
 
 /// A table that is joined to those before it.
@@ -64,6 +80,7 @@ impl JoinPlan {
     ) -> Result<(), ShellError> {
         let before = joined.len();
         for object in self.found(&row)? {
+            interrupt::check()?;
             let mut row = row.clone();
             row.push(Some(object));
             let sight = Sight {
@@ -90,33 +107,14 @@ impl JoinPlan {
         };
         let value = self.value.value(sight)?;
         let mut found: Vec<Term> = Vec::new();
-        for term in self.candidates(&value) {
+        for term in self.by.terms(&self.table, &value) {
             let more = match &self.by {
                 LookupBy::Key => self.table.lookup(&term)?,
                 LookupBy::Secondary(name) => self.table.lookup_by(name, &term)?,
             };
-            // Two terms may find the same objects, and one term the same object twice.
-            let known = found.len();
-            let fresh = |object: &Term| !found[..known].contains(object);
-            let fresh: Vec<Term> = more.into_iter().filter(fresh).collect();
-            found.extend(fresh);
+            found.extend(more);
         }
         Ok(found)
-    }
-
-    /// Returns the terms that are equal to a value: what tells 1 from 1.0 is asked for both.
-    fn candidates(&self, value: &SqlValue) -> Vec<Term> {
-        let mut terms = value.equals();
-        let tells = self.by != LookupBy::Key || self.table.table_type() != TableType::OrderedSet;
-        let other = match value {
-            SqlValue::Int(n) if tells => Float::new(*n as f64).map(Term::Float),
-            SqlValue::Real(x) if tells && x.trunc() == *x && value.is_plain_number() => {
-                Some(Term::Int(*x as i64))
-            }
-            _ => None,
-        };
-        terms.extend(other);
-        terms
     }
 
     /// Returns the join in words.

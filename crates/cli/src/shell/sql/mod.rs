@@ -1,16 +1,17 @@
 //! SQL over tables, with the meaning that sqlite3 gives it.
 //!
-//! A line is SQL if it begins with `SELECT ... FROM`, `INSERT INTO`, `UPDATE ... SET` or `DELETE FROM` (`text`). `sqlparser`
-//! reads it; here it becomes, step by step,
+//! A line is SQL if it begins with `SELECT ... FROM`, `INSERT INTO`, `UPDATE ... SET` or `DELETE FROM` (`text`).
+//! `sqlparser` reads it; here it becomes, step by step,
 //!
 //! 1. names: the tables and columns that are meant (`scope`), and expressions whose names are known (`translate`, to
 //!    `expression`, on `function` and `aggregate`, on `value` and `number`);
-//! 2. a plan: what of WHERE match specifications can say exactly, so that keys and indexes are used (`scan`, on `guard`),
-//!    tables that are joined by lookups (`join`), and the rest, which is looked at behind these (`select`; `change` for what
-//!    changes a table);
+//! 2. a plan: what of WHERE match specifications can say exactly, so that keys and indexes are used (`scan`, on
+//!    `guard`), tables that are joined by lookups (`join`), and the rest, which is looked at behind these (`select`;
+//!    `change` for what changes a table);
 //! 3. rows (`rows`), shown as they come unless they are grouped or sorted.
 //!
-//! What is not known is refused by name and place before any statement of the line runs (`refuse`).
+//! What is not known is refused by name and place before any statement of the line runs (`refuse`). Then each is
+//! planned when its turn comes: those before it may have changed its table.
 
 mod aggregate;
 mod change;
@@ -36,7 +37,7 @@ use self::change::Change;
 use self::select::SelectPlan;
 use super::error::ShellError;
 use super::session::Session;
-pub(crate) use text::{is_open, is_sql};
+pub(crate) use text::{OpenSql, is_comment, is_open, is_sql};
 
 /// Words that begin statements that are not known, and no command.
 pub(crate) const OTHERS: [&str; 9] = [
@@ -54,36 +55,46 @@ enum SqlPlan {
 
 /// Runs a line of SQL, one or several statements.
 pub(crate) fn run(session: &mut Session, text: &str) -> Result<(), ShellError> {
-    for plan in plans(session, text)? {
-        match plan {
-            SqlPlan::Select(plan) => rows::show(session, &plan)?,
-            SqlPlan::Change(change) => change.run(session)?,
-        }
-    }
-    Ok(())
+    each(session, text, |plan| match plan {
+        SqlPlan::Select(plan) => rows::show(session, &plan),
+        SqlPlan::Change(change) => change.run(session),
+    })
 }
 
 /// Says how a line of SQL would be run.
 pub(crate) fn explain(session: &mut Session, text: &str) -> Result<(), ShellError> {
-    for plan in plans(session, text)? {
+    each(session, text, |plan| {
         let lines = match plan {
-            SqlPlan::Select(plan) => plan.explain(),
-            SqlPlan::Change(change) => change.explain(),
+            SqlPlan::Select(plan) => plan.explain()?,
+            SqlPlan::Change(change) => change.explain()?,
         };
-        for line in lines {
-            session.display().line(line)?;
-        }
+        let mut lines = lines.into_iter();
+        lines.try_for_each(|line| session.display().line(line))
+    })
+}
+
+/// Plans each statement, and does something with the plan before the next one is planned; at first all of them are
+/// looked at.
+fn each(
+    session: &Session,
+    text: &str,
+    run: impl Fn(SqlPlan) -> Result<(), ShellError>,
+) -> Result<(), ShellError> {
+    let tokens = text::tokens(text)?;
+    let parser = Parser::new(&SQLiteDialect {}).with_tokens_with_locations(tokens);
+    let mut statements = { parser }.parse_statements().map_err(refuse::parse_error)?;
+    if let [one] = &mut statements[..] {
+        return run(plan(session, one)?);
     }
-    Ok(())
+    for statement in &mut statements {
+        plan(session, statement)?;
+    }
+    statements
+        .iter_mut()
+        .try_for_each(|statement| run(plan(session, statement)?))
 }
 
-fn plans(session: &Session, text: &str) -> Result<Vec<SqlPlan>, ShellError> {
-    text::check_depth(text)?;
-    let statements = Parser::parse_sql(&SQLiteDialect {}, text).map_err(refuse::parse_error)?;
-    statements.iter().map(|one| plan(session, one)).collect()
-}
-
-fn plan(session: &Session, statement: &Statement) -> Result<SqlPlan, ShellError> {
+fn plan(session: &Session, statement: &mut Statement) -> Result<SqlPlan, ShellError> {
     Ok(match statement {
         Statement::Query(query) => SqlPlan::Select(Box::new(SelectPlan::new(session, query)?)),
         Statement::Insert(insert) => SqlPlan::Change(Box::new(Change::insert(session, insert)?)),

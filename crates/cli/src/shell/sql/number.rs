@@ -2,6 +2,9 @@
 
 use std::cmp::Ordering;
 
+use num_bigint::BigInt;
+use num_traits::FromPrimitive;
+
 use super::value::SqlValue;
 
 /// Digits of a float's text.
@@ -24,6 +27,16 @@ pub(super) fn compare(int: i64, real: f64) -> Ordering {
     let whole = real.trunc();
     let parts = int.cmp(&(whole as i64));
     parts.then_with(|| 0.0.partial_cmp(&(real - whole)).unwrap_or(Ordering::Equal))
+}
+
+/// Compares an integer beyond 64 bits with a float exactly: floats as large have no fractions.
+pub(super) fn compare_big(int: &BigInt, real: f64) -> Ordering {
+    match BigInt::from_f64(real) {
+        Some(whole) => int.cmp(&whole),
+        // An infinity.
+        None if real > 0.0 => Ordering::Less,
+        None => Ordering::Greater,
+    }
 }
 
 /// Returns the text of a float: at most 15 digits, always with a point.
@@ -161,8 +174,8 @@ fn is_space(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\n' | '\u{b}' | '\u{c}' | '\r')
 }
 
-/// Rounds to a number of digits behind the point, halves away from zero. As in sqlite3 what is nearly a half is one, since
-/// 0.475 is a little less as a float.
+/// Rounds to a number of digits behind the point, halves away from zero. As in sqlite3 what is nearly a half is one,
+/// since 0.475 is a little less as a float.
 pub(super) fn round(real: f64, digits: usize) -> f64 {
     // Beyond 2^52 there are no fractions.
     if real == 0.0 || real.abs() > 4_503_599_627_370_496.0 || !real.is_finite() {

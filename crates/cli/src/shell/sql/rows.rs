@@ -53,13 +53,9 @@ pub(super) fn results(plan: &SelectPlan) -> Result<Results<'_>, ShellError> {
         ),
     };
     let mut seen = plan.is_distinct.then(BTreeSet::new);
-    let fresh = move |row: &Result<SortedRow, ShellError>| match (row, &mut seen) {
+    let found: Sorted<'_> = Box::new(found.filter(move |row| match (row, &mut seen) {
         (Ok((_, row)), Some(seen)) => seen.insert(SqlKey(row.clone())),
         _ => true,
-    };
-    let found: Sorted<'_> = Box::new(found.filter({
-        let mut fresh = fresh;
-        move |row| fresh(row)
     }));
     let found: Sorted<'_> = match plan.order.is_empty() {
         true => found,

@@ -1,14 +1,18 @@
 //! The tables of a query, and the names of their columns.
 
-use fyris::Table;
+use fyris::{Error, MatchSpec, Table};
 use fyris_term::Term;
 use sqlparser::ast::{Ident, ObjectName, ObjectNamePart, Spanned, TableFactor};
 
 use super::expression::SqlExpr;
 use super::refuse;
+use crate::shell::commands::select::Asked;
 use crate::shell::error::ShellError;
-use crate::shell::names::{listed, nearest};
+use crate::shell::names::unknown;
 use crate::shell::session::{Session, name_of};
+
+/// The most columns of a table whose columns have no names, as sqlite3 has it: an object is made with all of them.
+const MOST_COLUMNS: usize = 2000;
 
 /// A table of a query.
 pub(super) struct Source {
@@ -77,11 +81,23 @@ impl Source {
     /// Returns the place of `c7` of a table whose columns have no names: objects may have more than the first one.
     fn numbered_place(&self, column: &str) -> Option<usize> {
         let number = column.strip_prefix(['c', 'C']).filter(|_| !self.is_named)?;
-        number
-            .parse::<usize>()
-            .ok()?
-            .checked_sub(1)
-            .filter(|&place| place < 1 << 24)
+        let place = number.parse::<usize>().ok()?.checked_sub(1)?;
+        (place < MOST_COLUMNS.max(self.table.keypos())).then_some(place)
+    }
+
+    /// Returns the names that `*` stands for: without names of a file, one for each element that an object has.
+    pub(super) fn all_columns(&self) -> Result<Vec<String>, ShellError> {
+        if self.is_named {
+            return Ok(self.columns.clone());
+        }
+        let most = widest(&self.table, self.columns.len())?;
+        if most > MOST_COLUMNS.max(self.columns.len()) {
+            return Err(ShellError::other(format!(
+                "{} has an object of {most} elements: `*` is for {MOST_COLUMNS} at most, c1, c2 and so on name some",
+                self.name
+            )));
+        }
+        Ok((1..=most).map(|n| format!("c{n}")).collect())
     }
 
     /// Returns the place of the column with a name, or an error that names the others.
@@ -98,9 +114,27 @@ fn numbered(table: &Table) -> Result<Vec<String>, ShellError> {
         .as_ref()
         .and_then(Term::as_tuple)
         .map_or(0, <[Term]>::len);
-    Ok((1..=arity.max(table.keypos()))
-        .map(|n| format!("c{n}"))
-        .collect())
+    let columns = arity.min(MOST_COLUMNS).max(table.keypos());
+    Ok((1..=columns).map(|n| format!("c{n}")).collect())
+}
+
+/// Returns the number of elements of the largest object, or `least` if none has more.
+fn widest(table: &Table, least: usize) -> Result<usize, ShellError> {
+    let size = || Term::tuple(vec![Term::atom("size"), Term::atom("$_")]);
+    let is_more = Term::tuple(vec![Term::atom(">"), size(), Term::Int(least as i64)]);
+    let clause = [
+        Term::atom("_"),
+        Term::list(vec![is_more]),
+        Term::list(vec![size()]),
+    ];
+    let spec = Term::list(vec![Term::tuple(clause.to_vec())]);
+    let spec = MatchSpec::new(&spec).map_err(Error::BadMatchSpec)?;
+    let mut sizes = Asked::of(table.clone(), spec, None)?.found();
+    let mut most = least;
+    while let Some(size) = sizes.next()? {
+        most = most.max(size.as_int().map_or(0, |size| size as usize));
+    }
+    Ok(most)
 }
 
 /// Returns the table of a name, exactly or, if there is only one, in any case of its letters.
@@ -128,19 +162,12 @@ pub(super) fn name(name: &ObjectName) -> Result<&Ident, ShellError> {
 }
 
 fn no_column(column: &Ident, columns: &[String]) -> ShellError {
-    let near = nearest(&column.value, columns.iter().map(String::as_str));
-    let near = near.map(|near| format!(" (did you mean {near}?)"));
     let text = match column.quote_style {
         Some('"') => format!("; a text is written '{}'", column.value),
         _ => String::new(),
     };
-    let problem = format!(
-        "{} is no column{}; the columns are {}{text}",
-        column.value,
-        near.unwrap_or_default(),
-        listed(columns)
-    );
-    refuse::at(column.span, &problem)
+    let problem = unknown(columns, &column.value);
+    refuse::at(column.span, &format!("{problem}{text}"))
 }
 
 impl Scope {

@@ -85,8 +85,8 @@ impl SelectPlan {
     }
 
     /// Returns the plan in words, a line each.
-    pub(super) fn explain(&self) -> Vec<String> {
-        let mut lines = self.scan.words();
+    pub(super) fn explain(&self) -> Result<Vec<String>, ShellError> {
+        let mut lines = self.scan.words()?;
         lines.extend(self.joins.iter().map(JoinPlan::words));
         let stages = [
             (self.groups.is_some(), "groups, in memory"),
@@ -99,7 +99,7 @@ impl SelectPlan {
                 .filter(|(is, _)| *is)
                 .map(|(_, what)| (*what).to_owned()),
         );
-        lines
+        Ok(lines)
     }
 }
 
@@ -144,7 +144,7 @@ fn from(session: &Session, from: &[TableWithJoins]) -> Result<(Scope, Vec<JoinPl
             .unwrap_or_else(sqlparser::tokenizer::Span::empty);
         return Err(refuse::at(
             second,
-            "tables with commas between are no part of the SQL here: `JOIN ... ON`",
+            "tables with commas between are not supported: write `JOIN ... ON a.x = b.key`",
         ));
     };
     let mut scope = Scope::default();
@@ -208,7 +208,9 @@ fn results(
             }
             SelectItem::Wildcard(options) => {
                 refuse::rest(item.span(), options, "")?;
-                (0..scope.0.len()).for_each(|table| results.extend(columns(scope, table)));
+                for table in 0..scope.0.len() {
+                    results.extend(columns(scope, table)?);
+                }
             }
             SelectItem::QualifiedWildcard(
                 SelectItemQualifiedWildcardKind::ObjectName(name),
@@ -216,7 +218,7 @@ fn results(
             ) => {
                 refuse::rest(item.span(), options, "")?;
                 let table = scope.table(super::scope::name(name)?)?;
-                results.extend(columns(scope, table));
+                results.extend(columns(scope, table)?);
             }
             other => return Err(refuse::part(other)),
         }
@@ -225,9 +227,12 @@ fn results(
 }
 
 /// Returns all columns of a table.
-fn columns(scope: &Scope, table: usize) -> impl Iterator<Item = (String, SqlExpr)> {
-    let columns = scope.0[table].columns.iter().enumerate();
-    columns.map(move |(place, name)| (name.clone(), SqlExpr::Column(table, place)))
+fn columns(
+    scope: &Scope,
+    table: usize,
+) -> Result<impl Iterator<Item = (String, SqlExpr)>, ShellError> {
+    let columns = scope.0[table].all_columns()?.into_iter().enumerate();
+    Ok(columns.map(move |(place, name)| (name, SqlExpr::Column(table, place))))
 }
 
 /// Returns the name of a result that was given none.
@@ -258,7 +263,8 @@ fn groups(scope: &Scope, results: &Aliases, by: &GroupByExpr) -> Result<Vec<SqlE
         let has_aggregate =
             |group: &SqlExpr| group.any(&|part| matches!(part, SqlExpr::Aggregate(_)));
         if group.as_ref().is_some_and(has_aggregate) {
-            return Err(refuse::at(expr.span(), "an aggregate makes no group"));
+            let problem = "GROUP BY cannot have an aggregate: HAVING filters groups by it";
+            return Err(refuse::at(expr.span(), problem));
         }
         groups.extend(group);
     }
@@ -341,7 +347,7 @@ fn check_grouped(scope: &Scope, expr: &SqlExpr, groups: &[SqlExpr]) -> Result<()
             .get(*place)
             .map_or("a column", String::as_str);
         return Err(ShellError::other(format!(
-            "{name} may differ within a group: put it into GROUP BY, or into count, sum, min, max or avg"
+            "{name} may differ within a group: put it into GROUP BY, or into avg, count, max, min or sum"
         )));
     }
     let parts = expr.parts();

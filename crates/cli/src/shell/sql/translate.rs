@@ -1,5 +1,7 @@
 //! From what the parser gives to expressions whose names are known.
 
+use fyris_term::Term;
+use num_bigint::BigInt;
 use sqlparser::ast::{
     BinaryOperator, DuplicateTreatment, Expr, Function, FunctionArg, FunctionArgExpr,
     FunctionArguments, Ident, InTarget, Spanned, UnaryOperator, Value,
@@ -30,8 +32,9 @@ impl Translator<'_> {
     /// Translates an expression; one that is the same in all rows is calculated.
     pub(super) fn expression(&mut self, expr: &Expr) -> Result<SqlExpr, ShellError> {
         let made = self.inside(expr)?;
-        let varies = |part: &SqlExpr| matches!(part, SqlExpr::Column(..) | SqlExpr::Aggregate(_));
-        if matches!(made, SqlExpr::Flag(_)) || made.any(&varies) {
+        // What it is made of was calculated before.
+        let parts = made.parts();
+        if parts.is_empty() || !parts.into_iter().all(SqlExpr::is_constant) {
             return Ok(made);
         }
         let nothing = Sight {
@@ -69,7 +72,7 @@ impl Translator<'_> {
                 target: InTarget::List(list),
                 negated: not,
                 global: false,
-            } => negated(*not, SqlExpr::In(self.boxed(expr)?, self.all(list)?)),
+            } => negated(*not, SqlExpr::among(self.boxed(expr)?, self.all(list)?)),
             Expr::Between {
                 expr,
                 negated: not,
@@ -223,7 +226,8 @@ impl Translator<'_> {
             && (is_star || !exprs.is_empty())
         {
             if distinct && is_star {
-                return Err(refuse::part(function));
+                let text = function.to_string();
+                return Err(refuse::function(function.span(), &text, &name));
             }
             return self.aggregate(function, what, exprs.first().copied(), distinct);
         }
@@ -232,7 +236,11 @@ impl Translator<'_> {
                 let exprs = exprs.into_iter().map(|expr| self.expression(expr));
                 Ok(SqlExpr::Call(meant, exprs.collect::<Result<_, _>>()?))
             }
-            _ => Err(refuse::part(function)),
+            _ => Err(refuse::function(
+                function.span(),
+                &function.to_string(),
+                &name,
+            )),
         }
     }
 
@@ -270,7 +278,9 @@ impl Translator<'_> {
 }
 
 fn misplaced(text: &str) -> String {
-    format!("`{text}` is of a group: it stands in SELECT, HAVING and ORDER BY, and in no other one")
+    format!(
+        "`{text}` is an aggregate, which WHERE, ON, SET and VALUES cannot have: HAVING filters groups by it"
+    )
 }
 
 fn negated(not: bool, of: SqlExpr) -> SqlExpr {
@@ -304,6 +314,11 @@ fn literal(value: &Value) -> Option<SqlExpr> {
     })
 }
 
+/// Returns the number that digits write: an integer of any size, or a float.
 fn number_of(digits: &str) -> Option<SqlExpr> {
-    number::whole(digits).map(SqlExpr::Value)
+    let number = match digits.parse::<BigInt>() {
+        Ok(int) => Some(SqlValue::of(&Term::integer(int))),
+        Err(_) => number::whole(digits),
+    };
+    number.map(SqlExpr::Value)
 }

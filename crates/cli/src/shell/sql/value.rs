@@ -3,18 +3,21 @@
 //! | in the table | is |
 //! |---|---|
 //! | `undefined`, or an element that an object does not have | NULL |
-//! | integers, floats | numbers; beyond 64 bits an integer is read as a float |
+//! | integers, floats | numbers, compared exactly; arithmetic makes floats of integers beyond 64 bits |
 //! | `true`, `false` | themselves; 1 and 0 where a number is needed |
 //! | other atoms, binaries of UTF-8 | text |
-//! | all else | itself: above all text, in the order of terms |
+//! | other bitstrings | themselves: among the texts, by their bytes |
+//! | all else | itself: above all text, in the order of terms, and equal to what is exactly the same |
 //!
-//! The order is sqlite3's: NULL, numbers, text by its bytes, and the rest. Atoms that are no text stand between numbers and
-//! text, as they do above numbers in the order of terms: so a bound of numbers is the same in a match specification.
+//! The order is sqlite3's: NULL, numbers, text by its bytes, and the rest. Atoms that are no text stand between numbers
+//! and text, as they do above numbers in the order of terms: so a bound of numbers is the same in a match
+//! specification.
 
 use std::cmp::Ordering;
 
 use fyris_term::{Float, Term};
-use num_traits::ToPrimitive;
+use num_bigint::BigInt;
+use num_traits::{FromPrimitive, ToPrimitive};
 
 use super::number;
 use crate::shell::error::ShellError;
@@ -25,6 +28,8 @@ pub(super) enum SqlValue {
     Null,
     Int(i64),
     Real(f64),
+    /// An integer beyond 64 bits.
+    Big(Box<BigInt>),
     /// An atom.
     Bool(bool),
     Text(String),
@@ -32,7 +37,13 @@ pub(super) enum SqlValue {
     Other(Term),
 }
 
-use SqlValue::{Bool, Int, Null, Other, Real, Text};
+use SqlValue::{Big, Bool, Int, Null, Other, Real, Text};
+
+/// The place of texts among the classes of values.
+const TEXTS: u8 = 3;
+
+/// Atoms that are no text.
+pub(super) const NO_TEXTS: [&str; 3] = ["false", "true", "undefined"];
 
 impl SqlValue {
     /// Returns the value of an element.
@@ -40,7 +51,7 @@ impl SqlValue {
         match element {
             Term::Int(n) => Int(*n),
             Term::Float(float) => Real(float.get()),
-            Term::Big(n) => Real(n.to_f64().unwrap_or(f64::INFINITY)),
+            Term::Big(n) => Big(n.clone()),
             Term::Atom(name) => match name.as_str() {
                 "undefined" => Null,
                 "true" => Bool(true),
@@ -65,6 +76,7 @@ impl SqlValue {
                 None => return Err(ShellError::other("a number beyond what a float can hold")),
             },
             Bool(b) => Term::atom(if b { "true" } else { "false" }),
+            Big(n) => Term::Big(n),
             Text(text) => Term::binary(text.into_bytes()),
             Other(term) => term,
         })
@@ -76,8 +88,7 @@ impl SqlValue {
             Null => vec![],
             Text(text) => {
                 let atom = fyris_term::Atom::new(text).ok();
-                let atom =
-                    atom.filter(|_| !["undefined", "true", "false"].contains(&text.as_str()));
+                let atom = atom.filter(|_| !NO_TEXTS.contains(&text.as_str()));
                 let binary = Term::binary(text.clone().into_bytes());
                 std::iter::once(binary)
                     .chain(atom.map(Term::Atom))
@@ -88,12 +99,34 @@ impl SqlValue {
         }
     }
 
-    /// Returns whether it is a number that terms compare with as SQL does.
-    pub(super) fn is_plain_number(&self) -> bool {
+    /// Returns the terms whose value is equal to this one, each for itself where 1 and 1.0 are told apart.
+    pub(super) fn equals_exactly(&self) -> Vec<Term> {
+        let real = match self {
+            Int(n) => Some(*n as f64),
+            Big(n) => n.to_f64(),
+            Real(x) => Some(*x),
+            _ => return self.equals(),
+        };
+        // The float next to it, and the integer next to that.
+        let float = real.and_then(Float::new);
+        let zero = float.filter(|float| float.get() == 0.0);
+        let zero = zero.and_then(|float| Float::new(-float.get()));
+        let int = match self {
+            Real(x) => BigInt::from_f64(*x).map(Term::integer),
+            int => int.clone().into_term().ok(),
+        };
+        let floats = float.into_iter().chain(zero).map(Term::Float);
+        let mut terms: Vec<Term> = int.into_iter().chain(floats).collect();
+        terms.retain(|term| SqlValue::of(term).order(self).is_eq());
+        terms
+    }
+
+    /// Returns whether terms compare with it, a constant, as SQL does.
+    pub(super) fn is_exact(&self) -> bool {
         match self {
-            Int(_) => true,
-            Real(x) => x.abs() < 9.2e18,
-            _ => false,
+            Real(x) => x.is_finite(),
+            Bool(_) | Other(_) => false,
+            Null | Int(_) | Big(_) | Text(_) => true,
         }
     }
 
@@ -118,6 +151,7 @@ impl SqlValue {
             Bool(b) => Int(i64::from(*b)),
             Text(text) => number::prefix(text),
             Other(_) => Int(0),
+            Big(n) => Real(n.to_f64().unwrap_or(f64::INFINITY)),
             number => number.clone(),
         }
     }
@@ -150,6 +184,7 @@ impl SqlValue {
             Null => return None,
             Int(n) => n.to_string(),
             Real(x) => number::text(*x),
+            Big(n) => n.to_string(),
             Bool(b) => i64::from(*b).to_string(),
             Text(text) => text.clone(),
             Other(term) => term.to_string(),
@@ -159,9 +194,9 @@ impl SqlValue {
     fn class(&self) -> u8 {
         match self {
             Null => 0,
-            Int(_) | Real(_) => 1,
+            Int(_) | Real(_) | Big(_) => 1,
             Bool(_) => 2,
-            Text(_) => 3,
+            Text(_) | Other(Term::Binary(_) | Term::Bits(_)) => TEXTS,
             Other(_) => 4,
         }
     }
@@ -173,9 +208,22 @@ impl SqlValue {
             (Real(a), Real(b)) => a.partial_cmp(b).unwrap_or(Ordering::Equal),
             (Int(a), Real(b)) => number::compare(*a, *b),
             (Real(a), Int(b)) => number::compare(*b, *a).reverse(),
+            (Big(a), Big(b)) => a.cmp(b),
+            (Big(a), Real(b)) => number::compare_big(a, *b),
+            (Real(a), Big(b)) => number::compare_big(b, *a).reverse(),
+            (Big(a), Int(b)) => (**a).cmp(&BigInt::from(*b)),
+            (Int(a), Big(b)) => BigInt::from(*a).cmp(b),
             (Bool(a), Bool(b)) => a.cmp(b),
             (Text(a), Text(b)) => a.as_bytes().cmp(b.as_bytes()),
-            (Other(a), Other(b)) => a.cmp_order(b),
+            (Text(a), Other(b)) if other.class() == TEXTS => {
+                Term::binary(a.as_bytes()).cmp_order(b)
+            }
+            (Other(a), Text(b)) if self.class() == TEXTS => {
+                a.cmp_order(&Term::binary(b.as_bytes()))
+            }
+            (Other(a), Other(b)) if self.class() == other.class() => {
+                a.cmp_order(b).then_with(|| a.cmp_exact(b))
+            }
             (a, b) => a.class().cmp(&b.class()),
         }
     }
