@@ -52,6 +52,23 @@ fn publication() {
 }
 
 #[test]
+fn two_threads_make_the_first_table() {
+    check(|| {
+        let index = with(0);
+        beside(
+            &index,
+            |index| put(index, key(1), 1),
+            |index| put(index, key(0), 1),
+        );
+        assert_eq!(
+            (get(&*index, key(0)), get(&*index, key(1))),
+            (Some(1), Some(1))
+        );
+        assert_eq!(index.len(), 2);
+    });
+}
+
+#[test]
 fn unlinking() {
     check(|| {
         let index = with(1);
@@ -109,6 +126,21 @@ fn tree(entries: u64) -> Arc<Tree> {
     let index = Arc::new(Tree::new());
     (1..=entries).for_each(|key| put(&*index, key, 1));
     index
+}
+
+#[test]
+fn two_threads_make_the_first_nodes() {
+    check(|| {
+        let index = tree(0);
+        let write = |index: &Tree| {
+            put(index, 1, 1);
+            assert_eq!(get(index, 1), Some(1));
+        };
+        beside(&index, |index| put(index, 2, 1), write);
+        assert_eq!((get(&*index, 1), get(&*index, 2)), (Some(1), Some(1)));
+        let pin = fyris_index::reclaim::pin();
+        assert_eq!((index.len(), index.stats(&pin).leaves), (2, 1));
+    });
 }
 
 #[test]
@@ -170,6 +202,20 @@ fn inline(pairs: u64) -> Arc<Inline> {
     let map = Arc::new(Inline::with_hasher(Chosen::default()));
     (0..pairs).for_each(|n| _ = map.insert(key(n), n));
     map
+}
+
+#[test]
+fn two_threads_make_the_first_buckets() {
+    check(|| {
+        let map = inline(0);
+        let read_and_write = |map: &Inline| {
+            assert!(matches!(map.get(&key(0)), None | Some(0)));
+            map.insert(key(1), 1);
+            assert_eq!(map.get(&key(1)), Some(1));
+        };
+        beside(&map, read_and_write, |map| _ = map.insert(key(0), 0));
+        assert_eq!((map.get(&key(0)), map.get(&key(1))), (Some(0), Some(1)));
+    });
 }
 
 #[test]

@@ -136,7 +136,7 @@ impl<B: Base> Tree<B> {
         probe: &impl Probe<B::Key>,
         pin: &'p impl Guard,
     ) {
-        self.counters.rebuilds.add(1);
+        self.counters.shape().rebuilds.add(1);
         let edit = Edit::One(new.as_ptr().cast());
         self.replace_base(base_ref, held, edit, probe, pin);
     }
@@ -151,7 +151,7 @@ impl<B: Base> Tree<B> {
         probe: &impl Probe<B::Key>,
         pin: &'p impl Guard,
     ) {
-        let splits = &self.counters;
+        let splits = self.counters.shape();
         if contended {
             &splits.contention_splits
         } else {
@@ -264,8 +264,8 @@ impl<B: Base> Tree<B> {
         let children = draft.len();
         let node = self.new_inner(&draft, 0, children);
         self.replace(probe, 1, as_node(parent), Edit::One(node), None, pin);
-        let counters = &self.counters;
-        counters.bases.add(-1);
+        let counters = self.counters.shape();
+        self.counters.base_went();
         if why == Why::Few {
             &counters.size_joins
         } else {

@@ -42,6 +42,10 @@
 //! been retired, or when the tree is dropped. Bitwise copies of it stand in a living node and in dead ones; none of the
 //! copies drops it.
 //!
+//! **PLANTED**: a tree may be *bare*, without any node, before its first entry comes. Whoever goes down from the root of
+//! a tree that was made bare sees to it first that there is one (`Tree::plant`), or finds that it is bare and answers
+//! that it is empty. A tree with nodes has some until it is dropped.
+//!
 //! # Adapting
 //!
 //! The constants are those of ETS: waiting for a base node's lock adds 250 to its statistic, getting it at once takes
@@ -101,29 +105,66 @@ impl<B: Base> Tree<B> {
     ///
     /// Only the caller can reach the node, which is valid until it is disposed of or reclaimed.
     pub unsafe fn new(base: NonNull<B>) -> Self {
+        let tree = Self::bare();
+        // SAFETY: the caller's contract.
+        unsafe { tree.plant(base) };
+        tree
+    }
+
+    /// Makes an empty tree without any node (PLANTED).
+    pub(crate) fn bare() -> Self {
         assert!(
             !B::Key::EXACT || size_of::<<B::Key as TreeKey>::Sep>() == 0,
             "an exact key has no separators but key prefixes"
         );
-        let root = Inner::alloc(&Draft::single(1, base.as_ptr().cast()), 0, 1);
-        let counters = Counters::new();
-        counters.bases.add(1);
-        // SAFETY: just allocated, ours alone.
-        counters.inner_came(unsafe { root.as_ref() });
         Self {
-            root: AtomicPtr::new(root.as_ptr()),
-            counters,
+            root: AtomicPtr::default(),
+            counters: Counters::default(),
             base: PhantomData,
+        }
+    }
+
+    /// Returns whether the tree has no nodes: then it has never had an entry.
+    #[inline]
+    pub(crate) fn is_bare(&self) -> bool {
+        // Acquire: pairs with the Release in `plant`.
+        self.root.load(Ordering::Acquire).is_null()
+    }
+
+    /// Gives a bare tree its nodes, an inner one above this one, unless another thread has done so.
+    ///
+    /// # Safety
+    ///
+    /// Only the caller can reach the node, which is valid until it is disposed of or reclaimed, and has no entries.
+    pub(crate) unsafe fn plant(&self, base: NonNull<B>) {
+        let root = Inner::alloc(&Draft::single(1, base.as_ptr().cast()), 0, 1);
+        // Before they can be seen: the counts are never too low.
+        self.counters.base_came();
+        // SAFETY: just allocated, ours alone.
+        self.counters.inner_came(unsafe { root.as_ref() });
+        // Release: pairs with PROTECT in `root` and Acquire in `is_bare`. Relaxed: this thread looks again.
+        let (release, relaxed) = (Ordering::Release, Ordering::Relaxed);
+        let null = std::ptr::null_mut();
+        let planted = (self.root).compare_exchange(null, root.as_ptr(), release, relaxed);
+        if planted.is_err() {
+            self.counters.base_went();
+            // SAFETY: not published: both are ours alone, and the inner node has no separators.
+            unsafe {
+                self.counters.inner_went(root.as_ref());
+                Inner::free(root.as_ptr());
+                B::dispose(base.as_ptr());
+            }
         }
     }
 
     /// Returns the root. Valid while pinned (invariant RECLAIM).
     #[inline]
     pub(crate) fn root<'p>(&'p self, _pin: &'p impl Guard) -> &'p Inner<B::Key> {
-        // PROTECT: pairs with the Release in `set_root`.
+        // PROTECT: pairs with the Release in `set_root` and `plant`.
         let root = self.root.load(PROTECT);
         assert_not_reclaimed(root);
-        // SAFETY: (RECLAIM) the root was in the tree when its pointer was loaded under the pin.
+        debug_assert!(!root.is_null());
+        // SAFETY: (PLANTED, RECLAIM) the root was in the tree when its pointer was loaded under the pin.
         unsafe { &*root }
     }
 

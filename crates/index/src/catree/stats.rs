@@ -1,5 +1,8 @@
 //! Counters of the tree.
 
+use std::sync::OnceLock;
+
+use fyris_sync::atomic::{AtomicU64, Ordering};
 use fyris_sync::counter::Striped;
 use fyris_sync::reclaim::Guard;
 
@@ -8,7 +11,7 @@ use super::base::Base;
 use super::inner::Inner;
 use crate::key::TreeKey;
 
-/// The shape of a tree, and the adaptations since it was made.
+/// The shape of a tree, and the adaptations since it was made. All zero while no entry has ever been there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
@@ -16,7 +19,7 @@ pub struct Stats {
     pub leaves: usize,
     /// Inner nodes now.
     pub inner_nodes: usize,
-    /// Levels now, base nodes included: at least 2.
+    /// Levels now, base nodes included: at least 2 if there is any.
     pub depth: usize,
     /// Times that the lock of a base node was not free for a thread that wanted it.
     pub conflicts: u64,
@@ -36,41 +39,75 @@ pub struct Stats {
 #[derive(Default)]
 pub(crate) struct Counters {
     pub(crate) entries: Striped,
-    pub(super) bases: Striped,
-    inner_nodes: Striped,
-    inner_bytes: Striped,
-    pub(super) conflicts: Striped,
-    pub(super) contention_splits: Striped,
-    pub(super) contention_joins: Striped,
-    pub(super) size_splits: Striped,
-    pub(super) size_joins: Striped,
+    /// None before the tree has a node. The standard library's cell, also in models: what is in it is made in no step
+    /// that a model could interrupt.
+    shape: OnceLock<Box<ShapeCounters>>,
+}
+
+/// The counters that few writes move.
+#[derive(Default)]
+pub(crate) struct ShapeCounters {
+    bases: RareCount,
+    inner_nodes: RareCount,
+    inner_bytes: RareCount,
+    pub(super) conflicts: RareCount,
+    pub(super) contention_splits: RareCount,
+    pub(super) contention_joins: RareCount,
+    pub(super) size_splits: RareCount,
+    pub(super) size_joins: RareCount,
     pub(super) rebuilds: Striped,
+}
+
+/// A count that is changed seldom.
+#[derive(Default)]
+pub(crate) struct RareCount(AtomicU64);
+
+impl RareCount {
+    // Relaxed, all: numbers.
+
+    /// Adds; returns the count after that.
+    pub(super) fn add(&self, number: usize) -> u64 {
+        self.0.fetch_add(number as u64, Ordering::Relaxed) + number as u64
+    }
+
+    fn subtract(&self, number: usize) {
+        self.0.fetch_sub(number as u64, Ordering::Relaxed);
+    }
+
+    fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
 }
 
 /// Base nodes above which the counters that every write moves get a stripe for each thread.
 const INFLATE_AT: u64 = 64;
 
 impl Counters {
-    pub(super) fn new() -> Self {
-        Self::default()
+    /// Returns the counters of the shape of a tree that has nodes.
+    pub(super) fn shape(&self) -> &ShapeCounters {
+        self.shape.get_or_init(Box::default)
     }
 
     pub(super) fn inner_came<K: TreeKey + ?Sized>(&self, node: &Inner<K>) {
-        self.inner_nodes.add(1);
-        self.inner_bytes.add(node.bytes() as i64);
+        self.shape().inner_nodes.add(1);
+        self.shape().inner_bytes.add(node.bytes());
     }
 
     pub(super) fn inner_went<K: TreeKey + ?Sized>(&self, node: &Inner<K>) {
-        self.inner_nodes.add(-1);
-        self.inner_bytes.add(-(node.bytes() as i64));
+        self.shape().inner_nodes.subtract(1);
+        self.shape().inner_bytes.subtract(node.bytes());
     }
 
-    /// Counts a base node that a split added.
+    /// Counts a base node that a split added, or the first.
     pub(super) fn base_came(&self) {
-        if self.bases.add(1) == INFLATE_AT {
+        if self.shape().bases.add(1) == INFLATE_AT {
             self.entries.inflate();
-            self.rebuilds.inflate();
+            self.shape().rebuilds.inflate();
         }
+    }
+
+    pub(super) fn base_went(&self) {
+        self.shape().bases.subtract(1);
     }
 }
 
@@ -88,7 +125,7 @@ impl<B: Base> Tree<B> {
     /// Counts a thread that waits for the lock of a base node.
     #[cold]
     pub fn count_wait(&self) {
-        self.counters.conflicts.add(1);
+        self.counters.shape().conflicts.add(1);
     }
 
     /// Returns the number of entries; exact while no thread writes.
@@ -107,29 +144,33 @@ impl<B: Base> Tree<B> {
 
     /// Returns the number of base nodes; exact while no thread writes.
     pub fn bases(&self) -> usize {
-        count(&self.counters.bases) as usize
+        (self.counters.shape.get()).map_or(0, |shape| shape.bases.get() as usize)
     }
 
     /// Returns the number of bytes allocated for the tree, without what base nodes and entries name. O(1).
     pub fn memory(&self) -> usize {
-        let c = &self.counters;
-        let bases = self.bases() * size_of::<B>();
-        let counters = c.entries.memory() + c.rebuilds.memory();
-        size_of::<Self>() + bases + count(&c.inner_bytes) as usize + counters
+        let entries = self.counters.entries.memory();
+        let nodes = self.counters.shape.get().map_or(0, |shape| {
+            let counters = size_of_val(shape.as_ref()) + shape.rebuilds.memory();
+            self.bases() * size_of::<B>() + shape.inner_bytes.get() as usize + counters
+        });
+        size_of::<Self>() + entries + nodes
     }
 
     /// Returns the shape of the tree; each figure exact while no thread writes.
     pub fn stats(&self, pin: &impl Guard) -> Stats {
-        let c = &self.counters;
+        let Some(c) = self.counters.shape.get() else {
+            return Stats::default();
+        };
         Stats {
             leaves: self.bases(),
-            inner_nodes: count(&c.inner_nodes) as usize,
+            inner_nodes: c.inner_nodes.get() as usize,
             depth: self.root(pin).level() + 1,
-            conflicts: count(&c.conflicts),
-            contention_splits: count(&c.contention_splits),
-            contention_joins: count(&c.contention_joins),
-            size_splits: count(&c.size_splits),
-            size_joins: count(&c.size_joins),
+            conflicts: c.conflicts.get(),
+            contention_splits: c.contention_splits.get(),
+            contention_joins: c.contention_joins.get(),
+            size_splits: c.size_splits.get(),
+            size_joins: c.size_joins.get(),
             rebuilds: count(&c.rebuilds),
         }
     }

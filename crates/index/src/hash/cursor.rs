@@ -36,7 +36,7 @@ where
         out: &mut Batch<E>,
         read: impl FnOnce(&Bucket, &mut Batch<E>),
     ) -> Option<u64> {
-        let (table, bucket, before) = self.live(from);
+        let (table, bucket, before) = self.live(from)?;
         let begin = table.index(from) as u64;
         let shift = 64 - table.bits();
         let already = out.len();
@@ -89,10 +89,9 @@ where
 
     /// Appends the entries of all buckets that now cover what bucket `slot` of the root covered, in order.
     pub(super) fn slot_batch(&self, slot: usize, out: &mut Batch<E>) {
-        let table = self.root();
-        if slot >= table.len() {
+        let Some(table) = self.root().filter(|table| slot < table.len()) else {
             return;
-        }
+        };
         let shift = 64 - table.bits();
         let (begin, end) = ((slot as u64) << shift, (slot as u64 + 1).checked_shl(shift));
         let end = end.filter(|end| *end != 0);
@@ -112,7 +111,7 @@ where
         let after = after.map(|key| (self.hash_of(key), key));
         let mut from = after.map_or(0, |(hash, _)| hash);
         loop {
-            let (table, bucket, _) = self.live(from);
+            let (table, bucket, _) = self.live(from)?;
             if let Some(entry) = self.first_of_bucket(bucket, table.window(), from, after) {
                 return Some(entry);
             }

@@ -12,15 +12,15 @@ use crate::Entry;
 
 impl<E: Entry, S> HashIndex<E, S> {
     /// Returns the live bucket for a hash, its table, and its header as it was before anything else in the bucket is
-    /// read.
+    /// read. `None`: no entry has come yet.
     #[inline]
-    pub(super) fn live(&self, hash: u64) -> (&Table, &Bucket, u64) {
-        let mut table = self.root();
+    pub(super) fn live(&self, hash: u64) -> Option<(&Table, &Bucket, u64)> {
+        let mut table = self.root()?;
         loop {
             let bucket = table.bucket(hash);
             let header = bucket.header();
             if !Bucket::is_moved(header) {
-                return (table, bucket, header);
+                return Some((table, bucket, header));
             }
             // The content has moved on (invariant FROZEN_BUCKET): the next table was published before.
             table = table.next().expect("a moved bucket has a next table");
@@ -35,7 +35,7 @@ where
     /// Returns the entry with this hash that `is_it` recognises. The caller is pinned.
     #[inline]
     pub(crate) fn find(&self, hash: u64, is_it: impl Fn(&E) -> bool) -> Option<E> {
-        let (table, mut bucket, _) = self.live(hash);
+        let (table, mut bucket, _) = self.live(hash)?;
         let tag = tag_of(hash, table.window());
         loop {
             let mut mask = bucket.matches(tag);
@@ -65,6 +65,8 @@ where
     /// Fetches the line that an operation on this hash is going to write.
     #[inline]
     pub(crate) fn prefetch(&self, hash: u64) {
-        crate::prefetch::write(self.root().bucket(hash));
+        if let Some(root) = self.root() {
+            crate::prefetch::write(root.bucket(hash));
+        }
     }
 }

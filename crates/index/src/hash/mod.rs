@@ -59,7 +59,7 @@
 //!
 //! The table doubles at 4.8 entries a bucket of 7 words, when about one bucket in nine has an overflow
 //! bucket, and halves below 0.6. A table of `n` entries takes 13 to 27 bytes an entry, about 16 at
-//! random. The smallest table is 128 bytes.
+//! random. The smallest table is 256 bytes; an index that has never had an entry has none.
 
 mod bucket;
 mod cursor;
@@ -73,6 +73,7 @@ mod tests;
 mod upsert;
 mod word;
 
+use std::alloc::{Layout, handle_alloc_error};
 use std::hash::{BuildHasher, Hash};
 use std::marker::PhantomData;
 
@@ -94,7 +95,7 @@ pub type RandomState = foldhash::fast::RandomState;
 
 /// A concurrent hash index of entries `E`. See the [module](self) for how it works.
 pub struct HashIndex<E: Entry, S = RandomState> {
-    /// The oldest table in use: where every operation begins.
+    /// The oldest table in use: where every operation begins. Null before the first entry comes.
     root: AtomicPtr<Table>,
     hasher: S,
     counts: Counts,
@@ -149,25 +150,31 @@ impl<E: Entry, S> HashIndex<E, S> {
     /// Makes an empty index that holds `capacity` entries before it grows; an error if there is no memory for
     /// that many.
     pub fn try_with_capacity_and_hasher(capacity: usize, hasher: S) -> Result<Self, CapacityError> {
-        let table = resize::bits_for(capacity).and_then(Table::try_fresh);
-        let table = table.ok_or(CapacityError::new(capacity))?;
-        let bytes = AtomicUsize::new(table.memory());
-        let entries = Striped::new();
-        if table.bits() >= resize::INFLATE_BITS {
-            entries.inflate();
-        }
-        Ok(Self {
-            root: AtomicPtr::new(Box::into_raw(table)),
+        let mut index = Self {
+            root: AtomicPtr::default(),
             hasher,
-            counts: Counts { entries, bytes },
+            counts: Counts {
+                entries: Striped::new(),
+                bytes: AtomicUsize::new(0),
+            },
             floor: word::MIN_BITS,
             entries: PhantomData,
-        })
+        };
+        if capacity > 0 {
+            let table = resize::bits_for(capacity).and_then(Table::try_fresh);
+            let table = table.ok_or(CapacityError::new(capacity))?;
+            if table.bits() >= resize::INFLATE_BITS {
+                index.counts.entries.inflate();
+            }
+            index.counts.bytes = AtomicUsize::new(table.memory());
+            index.root = AtomicPtr::new(Box::into_raw(table));
+        }
+        Ok(index)
     }
 
     /// Makes the present capacity the least: the table does not shrink below it.
     pub(crate) fn keep_capacity(&mut self) {
-        self.floor = self.root().bits();
+        self.floor = self.root().map_or(self.floor, Table::bits);
     }
 
     /// Returns the hasher.
@@ -175,14 +182,39 @@ impl<E: Entry, S> HashIndex<E, S> {
         &self.hasher
     }
 
-    /// Returns the oldest table in use.
+    /// Returns the oldest table in use. `None`: no entry has come yet, as an insertion sees to a table first.
     #[inline]
-    fn root(&self) -> &Table {
-        // PROTECT: pairs with the Release in `finish`: the table is seen whole.
+    fn root(&self) -> Option<&Table> {
+        // PROTECT: pairs with the Release in `finish` and in `make`: the table is seen whole.
         let root = self.root.load(PROTECT);
-        // SAFETY: never null. The caller is pinned, and a table is retired after it has ceased to be the root
+        // SAFETY: null, or a table: the caller is pinned, and it is retired after it has ceased to be the root
         // (RECLAIM).
-        unsafe { &*root }
+        unsafe { root.as_ref() }
+    }
+
+    /// Makes the first table. Aborts if there is no memory.
+    #[cold]
+    fn make(&self) -> &Table {
+        let new = Table::try_new(word::MIN_BITS);
+        let new = new.unwrap_or_else(|| handle_alloc_error(Layout::new::<[Bucket; 2]>()));
+        let bytes = new.memory();
+        let (new, null) = (Box::into_raw(new), std::ptr::null_mut());
+        // AcqRel: pairs with PROTECT in `root`. Acquire: pairs with the Release of the thread that was first.
+        let (success, failure) = (Ordering::AcqRel, Ordering::Acquire);
+        let table = match self.root.compare_exchange(null, new, success, failure) {
+            Ok(_) => {
+                // Relaxed: a number.
+                self.counts.bytes.fetch_add(bytes, Ordering::Relaxed);
+                new
+            }
+            Err(first) => {
+                // SAFETY: from a box, and not shared.
+                drop(unsafe { Box::from_raw(new) });
+                first
+            }
+        };
+        // SAFETY: as in `root`.
+        unsafe { &*table }
     }
 
     /// Takes all entries out; they are the caller's then.
@@ -306,7 +338,9 @@ where
 
     #[inline]
     fn prefetch_read(&self, key: &E::Key, _: &impl Guard) {
-        crate::prefetch::read(self.root().bucket(self.hash_of(key)));
+        if let Some(root) = self.root() {
+            crate::prefetch::read(root.bucket(self.hash_of(key)));
+        }
     }
 
     fn split(&self, parts: usize, _: &impl Guard, out: &mut Batch<E>) {
@@ -315,7 +349,7 @@ where
 
     fn slots(&self) -> usize {
         let _pin = fyris_sync::reclaim::pin();
-        self.root().len()
+        self.root().map_or(1 << word::MIN_BITS, Table::len)
     }
 
     fn slot(&self, slot: usize, _: &impl Guard, out: &mut Batch<E>) {

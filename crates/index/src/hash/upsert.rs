@@ -109,7 +109,7 @@ where
     /// Locks the live bucket of a hash; on the way, does a share of a move that is under way.
     #[inline]
     fn lock(&self, hash: u64, pin: &impl Guard) -> (&Table, Locked<'_>) {
-        let mut table = self.root();
+        let mut table = self.root().unwrap_or_else(|| self.make());
         if let Some(next) = table.next() {
             self.help(table, next, pin);
         }

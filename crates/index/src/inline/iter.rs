@@ -67,16 +67,18 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
     /// Appends the pairs of one bucket whose hashes are `from` or above. Returns where the next bucket
     /// begins, `None` after the last.
     fn bucket_pairs(&self, from: u64, out: &mut Vec<(u64, u64)>) -> Option<u64> {
+        let state = self.state()?;
         let mut backoff = Backoff::new();
         loop {
-            let root = self.root();
-            for bits in root.places() {
+            let root = state.root();
+            for place in state.places(root) {
                 out.clear();
-                let bucket = self.space.bucket(bits, from);
+                // SAFETY: an array of this map (MEMORY_TYPE).
+                let bucket = unsafe { place.bucket(from) };
                 let is_read =
                     matches!(bucket.pairs(&mut |k, v| out.push((k, v))), Read::Answer(()));
-                if is_read || self.is_fresh(root, bits, bucket) {
-                    let begin = from >> (64 - bits);
+                if is_read || state.is_fresh(root, place, bucket) {
+                    let (bits, begin) = (place.bits(), place.index(from) as u64);
                     if begin << (64 - bits) != from {
                         // The cursor is from a larger table: the front has been handed out.
                         out.retain(|(key, _)| self.hash_of_word(*key) >= from);

@@ -23,6 +23,15 @@
 //! the present size or in that of the next; while pairs move both are for a moment, locked and equal
 //! (see `resize`). Not live means: look elsewhere. Memory keeps its type (invariant MEMORY_TYPE, in `space`).
 //!
+//! So it does not matter how a thread has come to a bucket that it finds live. The *hint* is where it looks first: the
+//! array that was the present one a moment ago. There is none before the first pair comes: a map that has never had one
+//! is this struct, and nothing else.
+//!
+//! # Invariant **HINTED**: there is a hint before there is a pair
+//!
+//! A reader that finds no hint answers that nothing is there. A writer sees to it that there is a hint, and never takes
+//! it away again, before it locks a bucket.
+//!
 //! # Invariant **FRESH**: the first array is live before anyone has written it
 //!
 //! A map with room for millions is made in no time: the system's zeros are its buckets. So a header of zero means that
@@ -38,25 +47,27 @@ mod iter;
 mod model;
 mod resize;
 mod space;
+mod state;
 mod word;
 
+use std::alloc::{Layout, handle_alloc_error};
 use std::fmt;
 use std::hash::{BuildHasher, Hash};
 use std::marker::PhantomData;
 
-use fyris_sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use fyris_sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use fyris_sync::counter::Striped;
 use fyris_sync::lock::Backoff;
 
 use self::bucket::{InlineBucket, LockedInline, Read};
 pub use self::iter::InlineIter;
-use self::space::Space;
+use self::space::Place;
+use self::state::InlineState;
 pub use self::word::Word;
 use crate::Action;
 use crate::capacity::{CapacityError, TRUSTED, or_panic};
 use crate::hash::RandomState;
 use crate::into_iter::IntoIter;
-use crate::progress::Progress;
 
 /// A concurrent hash map of keys and values of one word each: integers, `bool`, `char`, and `f64` as values.
 ///
@@ -83,72 +94,30 @@ use crate::progress::Progress;
 ///
 /// # Cost
 ///
-/// A hit waits for one cache miss. A pair takes 27 to 53 bytes, about 35 at random; nothing is
+/// A hit waits for one cache miss. A pair takes 26 to 51 bytes, about 35 at random; nothing is
 /// allocated but the table.
 pub struct InlineMap<K, V, S = RandomState> {
-    root: AtomicU64,
+    /// The [`Place`] of the array to look in first; 0 before the first pair.
+    hint: AtomicU64,
     hasher: S,
-    space: Space,
+    /// Null before the first pair.
+    state: AtomicPtr<InlineState>,
     /// The binary logarithm of the least number of buckets.
     floor: u32,
-    shared: Shared,
+    entries: PairCount,
     pairs: PhantomData<Invariant<K, V>>,
 }
 
 /// Pairs that one thread puts in others take out: the type of a map is invariant in `K` and `V`.
 type Invariant<K, V> = fn(K, V) -> (K, V);
 
-/// Counters and flags that writers write, on lines apart from those that readers read.
+/// The number of pairs, which writers write, on a line apart from those that readers read.
 #[repr(align(64))]
 #[derive(Default)]
-struct Shared {
-    entries: Striped,
-    /// True while a thread changes the size.
-    resizing: AtomicBool,
-    /// Generation of the move and units taken on.
-    claimed: AtomicU64,
-    progress: Progress,
-}
-
-/// The sizes in use: bits 0-7 the present, 8-15 the next (the same when nothing moves), above a
-/// generation that counts moves.
-#[derive(Clone, Copy, PartialEq)]
-struct Root(u64);
-
-impl Root {
-    fn new(generation: u64, now: u32, next: u32) -> Self {
-        Self(generation << 16 | u64::from(next) << 8 | u64::from(now))
-    }
-    #[inline]
-    fn now(self) -> u32 {
-        (self.0 & 0xFF) as u32
-    }
-    #[inline]
-    fn next(self) -> u32 {
-        (self.0 >> 8 & 0xFF) as u32
-    }
-    fn generation(self) -> u64 {
-        self.0 >> 16
-    }
-    #[inline]
-    fn is_moving(self) -> bool {
-        self.now() != self.next()
-    }
-    /// Returns whether the array of this size is the map's first, and not all of it has been moved (FRESH).
-    fn is_first(self, bits: u32) -> bool {
-        bits == self.now() && self.generation() <= u64::from(self.is_moving())
-    }
-    /// Returns the sizes in which a bucket may be live.
-    #[inline]
-    fn places(self) -> impl Iterator<Item = u32> {
-        [self.now(), self.next()]
-            .into_iter()
-            .take(1 + usize::from(self.is_moving()))
-    }
-}
+struct PairCount(Striped);
 
 impl<K: Word + Hash, V: Word> InlineMap<K, V> {
-    /// Makes an empty map; takes 256 bytes for its first pairs.
+    /// Makes an empty map. Allocates nothing before the first pair, and then some 500 bytes.
     ///
     /// ```
     /// let map = fyris_index::InlineMap::new();
@@ -202,7 +171,7 @@ impl<K, V, S> InlineMap<K, V, S> {
     /// assert_eq!(map.len(), 2);
     /// ```
     pub fn len(&self) -> usize {
-        usize::try_from(self.shared.entries.sum()).unwrap_or(0)
+        usize::try_from(self.entries.0.sum()).unwrap_or(0)
     }
 
     /// Returns whether there are no pairs; as exact as [`InlineMap::len`]: never true while there is one throughout.
@@ -222,7 +191,7 @@ impl<K, V, S> InlineMap<K, V, S> {
     /// assert_eq!(map.exact_len(), 2);
     /// ```
     pub fn exact_len(&self) -> usize {
-        usize::try_from(self.shared.entries.exact()).unwrap_or(0)
+        usize::try_from(self.entries.0.exact()).unwrap_or(0)
     }
 
     /// Returns the number of bytes allocated. O(1).
@@ -232,34 +201,72 @@ impl<K, V, S> InlineMap<K, V, S> {
     /// assert!(map.memory() > 1000 * 16); // keys and values are words
     /// ```
     pub fn memory(&self) -> usize {
-        size_of::<Self>() + self.space.memory() + self.shared.entries.memory()
+        let state = self
+            .state()
+            .map_or(0, |state| size_of_val(state) + state.space.memory());
+        size_of::<Self>() + state + self.entries.0.memory()
     }
 
+    /// Returns the array to look in first (HINTED).
     #[inline]
-    fn root(&self) -> Root {
-        // Acquire: pairs with the Release in `set_root`.
-        Root(self.root.load(Ordering::Acquire))
+    fn hint(&self) -> Place {
+        // Acquire: pairs with the Release in `set_hint` and in `made`: the array has been made.
+        Place(self.hint.load(Ordering::Acquire))
     }
 
-    fn set_root(&self, root: Root) {
-        // Release: pairs with the Acquire in `root`: the arrays it names have been made.
-        self.root.store(root.0, Ordering::Release);
+    fn set_hint(&self, place: Place) {
+        // Release: pairs with the Acquire in `hint`.
+        self.hint.store(place.0, Ordering::Release);
     }
 
-    /// Returns whether a bucket of this size is live, and empty, because nobody has written it (FRESH). The root is
-    /// loaded after the bucket.
-    fn is_fresh(&self, root: Root, bits: u32, bucket: &InlineBucket) -> bool {
-        root.is_first(bits)
-            && bucket.is_zero()
-            && (self.root() == root || cfg!(fyris_mutant = "inline_zero_is_fresh"))
+    /// Returns the buckets, if any have been made.
+    fn state(&self) -> Option<&InlineState> {
+        // Acquire: pairs with the Release in `made`.
+        let state = self.state.load(Ordering::Acquire);
+        // SAFETY: null, or from the box in `made` or `try_sized`, which lives as long as the map.
+        unsafe { state.as_ref() }
     }
 
-    /// Brings bucket `i` of the present size to life if it is fresh (FRESH): before it is locked.
-    fn freshen(&self, root: Root, i: usize) {
-        let bits = root.now();
-        let is_fresh = |bucket: &InlineBucket| self.is_fresh(root, bits, bucket);
-        if is_fresh(self.space.nth(bits, i)) {
-            self.space.bring_to_life(bits, i, is_fresh);
+    /// Returns the buckets, made now if need be, and a hint of them (HINTED). Aborts if there is no memory.
+    #[cold]
+    fn made(&self) -> &InlineState {
+        let state = self.state().unwrap_or_else(|| self.make());
+        if self.hint().0 == 0 {
+            let place = state.space.place(0).steady();
+            // Release: pairs with the Acquire in `hint`. If another thread has set it, that serves as well, and is newer.
+            let _ = (self.hint).compare_exchange(0, place.0, Ordering::Release, Ordering::Relaxed);
+        }
+        state
+    }
+
+    /// Makes the first buckets.
+    fn make(&self) -> &InlineState {
+        let new = InlineState::try_new(resize::MIN_BITS);
+        let new = new.unwrap_or_else(|| handle_alloc_error(Layout::new::<[InlineBucket; 2]>()));
+        let new = Box::into_raw(Box::new(new));
+        let null = std::ptr::null_mut();
+        // AcqRel: pairs with the Acquire in `state`. Acquire: pairs with the Release of the thread that was first.
+        let (success, failure) = (Ordering::AcqRel, Ordering::Acquire);
+        let state = match self.state.compare_exchange(null, new, success, failure) {
+            Ok(_) => new,
+            Err(first) => {
+                // SAFETY: from the box above, and not shared.
+                drop(unsafe { Box::from_raw(new) });
+                first
+            }
+        };
+        // SAFETY: as in `state`.
+        unsafe { &*state }
+    }
+}
+
+impl<K, V, S> Drop for InlineMap<K, V, S> {
+    fn drop(&mut self) {
+        // Relaxed: `&mut self` is ordered after everything.
+        let state = self.state.load(Ordering::Relaxed);
+        if !state.is_null() {
+            // SAFETY: from a box, as in `state`; only this thread can reach it.
+            drop(unsafe { Box::from_raw(state) });
         }
     }
 }
@@ -301,30 +308,32 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
     /// assert!(map.is_err());
     /// ```
     pub fn try_with_capacity_and_hasher(capacity: usize, hasher: S) -> Result<Self, CapacityError> {
-        let map = Self::try_sized(capacity, hasher)?;
-        let floor = map.root().now();
-        Ok(Self { floor, ..map })
+        let mut map = Self::try_sized(capacity, hasher)?;
+        map.floor = map.state().map_or(map.floor, |state| state.root().now());
+        Ok(map)
     }
 
     /// Makes an empty map with room for `capacity` pairs, which it need not keep.
     fn try_sized(capacity: usize, hasher: S) -> Result<Self, CapacityError> {
-        let space = Space::new();
-        let bits = resize::bits_for(capacity).filter(|&bits| space.provide_fresh(bits));
-        let bits = bits.ok_or(CapacityError::new(capacity))?;
-        space.bring_to_life(bits, 0, |_| true);
-        let shared = Shared::default();
-        if bits >= resize::INFLATE_BITS {
-            shared.entries.inflate();
-        }
-        let root = AtomicU64::new(Root::new(0, bits, bits).0);
-        Ok(Self {
-            root,
+        let mut map = Self {
+            hint: AtomicU64::new(0),
             hasher,
-            space,
+            state: AtomicPtr::default(),
             floor: resize::MIN_BITS,
-            shared,
+            entries: PairCount::default(),
             pairs: PhantomData,
-        })
+        };
+        if capacity > 0 {
+            let bits = resize::bits_for(capacity);
+            let state = bits.and_then(InlineState::try_new);
+            let state = state.ok_or(CapacityError::new(capacity))?;
+            if state.root().now() >= resize::INFLATE_BITS {
+                map.entries.0.inflate();
+            }
+            map.hint = AtomicU64::new(state.space.place(0).steady().0);
+            map.state = AtomicPtr::new(Box::into_raw(Box::new(state)));
+        }
+        Ok(map)
     }
 
     /// Returns the value of a key.
@@ -563,8 +572,14 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
 
     #[inline]
     fn get_word(&self, key: &K) -> Option<u64> {
+        let hint = self.hint();
+        if hint.0 == 0 {
+            // No pair has come yet (HINTED).
+            return None;
+        }
         let (hash, key) = (self.hash_of(key), key.into_word());
-        if let Read::Answer(answer) = self.space.bucket(self.root().now(), hash).get(key) {
+        // SAFETY: an array of this map (MEMORY_TYPE).
+        if let Read::Answer(answer) = unsafe { hint.bucket(hash) }.get(key) {
             return answer;
         }
         self.get_word_again(hash, key)
@@ -572,6 +587,7 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
 
     #[cold]
     fn get_word_again(&self, hash: u64, key: u64) -> Option<u64> {
+        let state = self.state()?;
         let mut backoff = Backoff::new();
         loop {
             // The live bucket of the hash is in the array of the present size or of the next (ONE_PLACE). Each is
@@ -582,12 +598,13 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
             // * it is not live: its content is in the other array, or it has none yet;
             // * another thread has finished a change of it meanwhile: to be read again.
             // If none has answered, a move or a change was completed between two looks: again, from the root of now.
-            let root = self.root();
-            for bits in root.places() {
-                let bucket = self.space.bucket(bits, hash);
+            let root = state.root();
+            for place in state.places(root) {
+                // SAFETY: an array of this map (MEMORY_TYPE).
+                let bucket = unsafe { place.bucket(hash) };
                 match bucket.get(key) {
                     Read::Answer(answer) => return answer,
-                    _ if self.is_fresh(root, bits, bucket) => return None,
+                    _ if state.is_fresh(root, place, bucket) => return None,
                     _ => {}
                 }
             }
@@ -610,8 +627,8 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
             }
             (Action::Put(value), None) => {
                 // Before it can be seen, and a removal after that: a count is never too low.
-                self.shared.entries.add(1);
-                let overflows = locked.insert(key, value, &mut || self.space.spare());
+                self.entries.0.add(1);
+                let overflows = locked.insert(key, value, &mut || self.made().space.spare());
                 drop(locked);
                 if overflows {
                     self.grow_if_full(bits);
@@ -620,9 +637,9 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
             (Action::Remove, Some((place, _))) => {
                 locked.remove(place);
                 if let Some(spare) = locked.unlock() {
-                    self.space.take_back([spare]);
+                    self.made().space.take_back([spare]);
                 }
-                let nth = self.shared.entries.add(-1);
+                let nth = self.entries.0.add(-1);
                 self.shrink_if_empty(bits, nth);
             }
             (Action::Keep, _) | (Action::Remove, None) => drop(locked),
@@ -630,36 +647,42 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
         old
     }
 
-    /// Locks the live bucket of a hash; on the way, does a share of a move that is under way.
+    /// Locks the live bucket of a hash; on the way, does a share of a move that is under way. Returns also the binary
+    /// logarithm of the size of its array.
     #[inline]
     fn lock(&self, hash: u64) -> (u32, LockedInline<'_>) {
-        let root = self.root();
-        if !root.is_moving()
-            && let Some(locked) = self.space.bucket(root.now(), hash).lock()
-        {
-            return (root.now(), locked);
+        let hint = self.hint();
+        if hint.is_steady() {
+            // SAFETY: an array of this map (MEMORY_TYPE).
+            let bucket = unsafe { hint.bucket(hash) };
+            if let Some(locked) = bucket.lock() {
+                return (hint.bits(), locked);
+            }
         }
         self.lock_while_moving(hash)
     }
 
     #[cold]
     fn lock_while_moving(&self, hash: u64) -> (u32, LockedInline<'_>) {
+        let state = self.made();
         loop {
             // * A move is under way: first a chunk of it, so that it ends.
             // * The bucket of the present size, or else of the next, is live: once locked it is the one of the hash
             //   (ONE_PLACE).
             // * Neither is: the sizes have changed since they were looked at, or nobody has written here yet. Then it
             //   is brought to life (FRESH), and all begins again from the root of now.
-            let root = self.root();
+            let root = state.root();
             if root.is_moving() {
-                self.help(root);
+                self.help(state, root);
             }
-            for bits in root.places() {
-                if let Some(locked) = self.space.bucket(bits, hash).lock() {
-                    return (bits, locked);
+            for place in state.places(root) {
+                // SAFETY: an array of this map (MEMORY_TYPE).
+                if let Some(locked) = unsafe { place.bucket(hash) }.lock() {
+                    return (place.bits(), locked);
                 }
             }
-            self.freshen(root, (hash >> (64 - root.now())) as usize);
+            let now = state.now(root);
+            state.freshen(root, now, now.index(hash));
         }
     }
 

@@ -12,12 +12,13 @@ use smallvec::SmallVec;
 
 use super::bucket::{GENERATION, InlineBucket, LockedInline};
 use super::space::MAX_BITS;
-use super::{InlineMap, Root, Word};
+use super::state::{InlineState, Root};
+use super::{InlineMap, Word};
 
 /// Units one writer takes on at a time.
 const CHUNK: usize = if cfg!(fyris_small) { 1 } else { 16 };
 /// Pairs in ten buckets above which a table grows.
-const FULL: u64 = if cfg!(fyris_small) { 12 } else { 48 };
+const FULL: u64 = if cfg!(fyris_small) { 12 } else { 50 };
 /// Pairs in ten buckets below which a table shrinks.
 const EMPTY: u64 = 6;
 /// A table shrinks to a quarter at once: then it is half full, and what is emptied step by step touches the
@@ -31,7 +32,7 @@ pub(super) const INFLATE_BITS: u32 = 6;
 /// Returns the size (its binary logarithm) of the smallest table that holds `capacity` pairs without growing, if there
 /// is one.
 pub(super) fn bits_for(capacity: usize) -> Option<u32> {
-    let buckets = (capacity as u64).checked_mul(10)? / FULL + 1;
+    let buckets = (capacity as u64).checked_mul(10)?.div_ceil(FULL);
     let bits = buckets.checked_next_power_of_two()?.ilog2();
     (bits <= MAX_BITS).then_some(bits.max(MIN_BITS))
 }
@@ -66,91 +67,80 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
     /// Begins to move from one size to another, unless a move is under way, or there is no memory for the other size:
     /// then the table stays as it is, and a later overflow tries again.
     fn begin(&self, from: u32, to: u32) {
+        let state = self.made();
         // Acquire: pairs with the Release in `finish`.
-        if self.shared.resizing.swap(true, Ordering::Acquire) {
+        if state.resizing.swap(true, Ordering::Acquire) {
             return;
         }
-        let root = self.root();
-        if root.now() != from || root.is_moving() || !self.space.provide(to) {
+        let root = state.root();
+        let next = root.generation() + 1;
+        if root.now() != from || root.is_moving() || !state.space.provide(next, to) {
             // Release: pairs with the Acquire above.
-            return self.shared.resizing.store(false, Ordering::Release);
+            return state.resizing.store(false, Ordering::Release);
         }
         if to >= INFLATE_BITS {
-            self.shared.entries.inflate();
+            self.entries.0.inflate();
         }
-        let root = Root::new(root.generation() + 1, from, to);
-        self.shared.progress.begin();
+        state.progress.begin();
+        let now = state.now(root);
+        let root = Root::new(next, from, to);
         // Release: pairs with the Acquire in `claim`.
-        self.shared.claimed.store(claims(root), Ordering::Release);
-        self.set_root(root);
+        state.claimed.store(claims(root), Ordering::Release);
+        // Before the root: once that is seen the move may end, and there is a newer hint.
+        self.set_hint(now);
+        state.set_root(root);
     }
 
     /// Does a chunk of the move under way, if any is left.
     #[cold]
-    pub(super) fn help(&self, root: Root) {
+    pub(super) fn help(&self, state: &InlineState, root: Root) {
         let units = 1 << root.now().min(root.next());
-        let progress = &self.shared.progress;
-        let chunk = if let Some(first) = self.claim(root, units) {
+        let progress = &state.progress;
+        let chunk = if let Some(first) = state.claim(root, units) {
             first..units.min(first + CHUNK)
         } else if let Some(unit) = progress.take_abandoned(root.generation()) {
             unit..unit + 1
         } else {
             return;
         };
-        let one = |unit| self.move_unit(root, unit);
+        let one = |unit| self.move_unit(state, root, unit);
         if progress.run(root.generation(), chunk, units, one) {
-            self.finish(root);
+            self.finish(state, root);
         }
     }
 
-    /// Takes on a chunk; returns its first unit. A claim is taken only in its own generation: a helper that comes late
-    /// must not take one of a later move for its own.
-    fn claim(&self, root: Root, units: usize) -> Option<usize> {
-        // Acquire: pairs with the Release in `begin`.
-        let seen = self.shared.claimed.load(Ordering::Acquire);
-        let first = seen.wrapping_sub(claims(root));
-        if first >= units as u64 {
-            return None;
-        }
-        // Acquire: as above. Relaxed: another thread took the chunk, which is all that this one needs to know.
-        let (acquire, relaxed) = (Ordering::Acquire, Ordering::Relaxed);
-        self.shared
-            .claimed
-            .compare_exchange(seen, seen + CHUNK as u64, acquire, relaxed)
-            .ok()
-            .map(|_| first as usize)
-    }
-
-    fn finish(&self, root: Root) {
-        self.set_root(Root::new(root.generation(), root.next(), root.next()));
-        self.space.discard(root.now());
+    fn finish(&self, state: &InlineState, root: Root) {
+        state.set_root(Root::new(root.generation(), root.next(), root.next()));
+        self.set_hint(state.space.place(root.generation()).steady());
+        state.space.discard(root.now());
         // Release: pairs with the Acquire in `begin`: the array is not used again before it is
         // discarded.
-        self.shared.resizing.store(false, Ordering::Release);
+        state.resizing.store(false, Ordering::Release);
     }
 
-    fn move_unit(&self, root: Root, unit: usize) {
-        let (from, to) = (root.now(), root.next());
+    fn move_unit(&self, state: &InlineState, root: Root, unit: usize) {
+        // The move lasts until this unit is done: the places are its own.
+        let (now, next) = (state.now(root), state.space.place(root.generation()));
+        let (from, to) = (now.bits(), next.bits());
         let of = |bits: u32| {
             let each = bits - from.min(to);
             (unit << each)..(unit + 1) << each
         };
-        of(to).for_each(|i| self.space.nth(to, i).prefetch());
+        // SAFETY: arrays of this map, which outlives the call (MEMORY_TYPE).
+        let (old, new) = unsafe { (|i| now.nth(i), |i| next.nth(i)) };
+        of(to).for_each(|i| new(i).prefetch());
         if !cfg!(fyris_mutant = "inline_moves_unfreshened") {
-            of(from).for_each(|i| self.freshen(root, i));
+            of(from).for_each(|i| state.freshen(root, now, i));
         }
-        let old: Few<'_> = of(from)
-            .filter_map(|i| self.space.nth(from, i).lock())
-            .collect();
+        let old: Few<'_> = of(from).filter_map(|i| old(i).lock()).collect();
         let version = root.generation().wrapping_mul(GENERATION);
-        let draft = |i| self.space.nth(to, i).draft(version);
-        let mut new: Few<'_> = of(to).map(draft).collect();
+        let mut new: Few<'_> = of(to).map(|i| new(i).draft(version)).collect();
         let first = of(to).start;
         for old in &old {
             // The user's hash function may panic: no other thread sees the drafts yet.
             old.pairs(&mut |key, value| {
-                let target = (self.hash_of_word(key) >> (64 - to)) as usize;
-                new[target - first].insert(key, value, &mut || self.space.spare());
+                let target = next.index(self.hash_of_word(key));
+                new[target - first].insert(key, value, &mut || state.space.spare());
             });
         }
         new.iter_mut().for_each(LockedInline::bring_to_life);
@@ -159,8 +149,27 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
             .for_each(|old| old.end_life(&mut |spare| spares.push(spare)));
         drop(new);
         if !spares.is_empty() {
-            self.space.take_back(spares);
+            state.space.take_back(spares);
         }
+    }
+}
+
+impl InlineState {
+    /// Takes on a chunk; returns its first unit. A claim is taken only in its own generation: a helper that comes late
+    /// must not take one of a later move for its own.
+    fn claim(&self, root: Root, units: usize) -> Option<usize> {
+        // Acquire: pairs with the Release in `begin`.
+        let seen = self.claimed.load(Ordering::Acquire);
+        let first = seen.wrapping_sub(claims(root));
+        if first >= units as u64 {
+            return None;
+        }
+        // Acquire: as above. Relaxed: another thread took the chunk, which is all that this one needs to know.
+        let (acquire, relaxed) = (Ordering::Acquire, Ordering::Relaxed);
+        self.claimed
+            .compare_exchange(seen, seen + CHUNK as u64, acquire, relaxed)
+            .ok()
+            .map(|_| first as usize)
     }
 }
 

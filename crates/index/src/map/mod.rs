@@ -219,7 +219,7 @@ pub struct Computed<'g, V> {
 }
 
 impl<K: ?Sized, V, S: MapStorage<K, V>> Map<K, V, S> {
-    /// Makes an empty map; it takes 128 bytes for its first pairs.
+    /// Makes an empty map. Allocates nothing before the first pair, and then 256 bytes for some.
     ///
     /// ```
     /// let map = fyris_index::ConcurrentMap::<String, u32>::new();

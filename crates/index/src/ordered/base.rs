@@ -26,11 +26,20 @@ pub(super) enum Put {
 }
 
 impl<I: Item> LeafTree<I> {
-    /// Makes an empty tree.
-    pub(crate) fn empty() -> Self {
+    /// Returns the tree itself, with nodes, which it is given if it has none (PLANTED).
+    #[inline]
+    pub(super) fn planted(&self) -> &Self {
+        if self.is_bare() {
+            self.plant_leaf();
+        }
+        self
+    }
+
+    #[cold]
+    fn plant_leaf(&self) {
         let word = word(0, Learnt::default());
         // SAFETY: just allocated; valid until it is reclaimed.
-        unsafe { Self::new(Leaf::alloc(word, &Parts::new(), 0, 0)) }
+        unsafe { self.plant(Leaf::alloc(word, &Parts::new(), 0, 0)) }
     }
 
     /// Takes all items out, in order; they are the caller's then. Each with its key prefix, as its leaf has it.

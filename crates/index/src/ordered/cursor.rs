@@ -69,7 +69,7 @@ impl<'p, I: Item, P: Guard> Cursor<'p, I, P> {
     /// copy.
     #[inline(always)]
     fn at(tree: &'p LeafTree<I>, probe: &impl Probe<I::Key>, past: bool, pin: &'p P) -> Self {
-        let position = tree.find_position(probe, pin);
+        let position = tree.planted().find_position(probe, pin);
         let view = position.base_ref.base.view();
         let (pos, found) = view.search(probe);
         Self {

@@ -16,6 +16,9 @@ impl<I: Item> LeafTree<I> {
         probe: &impl Probe<I::Key>,
         pin: &'p impl Guard,
     ) -> Option<(u64, &'p I)> {
+        if self.is_bare() {
+            return None;
+        }
         if simd::wide() {
             self.find_by::<Vectors>(probe, pin)
         } else {

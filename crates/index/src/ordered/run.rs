@@ -82,7 +82,7 @@ impl<I: Item> LeafTree<I> {
         let Some(first) = keys(0) else { return 0 };
         let probe = ByKey(first);
         let (position, held) = loop {
-            let position = self.find_position(&probe, pin);
+            let position = self.planted().find_position(&probe, pin);
             // A dead leaf has been replaced: its successor is found from the root.
             if let Some(held) = position.base_ref.base.lock.lock() {
                 break (position, held);

@@ -147,7 +147,7 @@ impl<'p, I: Item> Piece<'p, I> {
 impl<I: Item> LeafTree<I> {
     /// Returns the nodes of the highest level that has enough of them to cut the tree into parts.
     fn row<'p>(&'p self, parts: usize, pin: &'p impl Guard) -> Vec<Piece<'p, I>> {
-        let mut row = vec![Piece::Inner(self.root(pin))];
+        let mut row = vec![Piece::Inner(self.planted().root(pin))];
         while row.len() < parts.saturating_mul(GRAIN) {
             let below: Vec<_> = row.iter().flat_map(children).collect();
             if below.is_empty() {
@@ -161,7 +161,7 @@ impl<I: Item> LeafTree<I> {
     /// Returns about which part of the entries lies below the probe; with `past`, the entry at the probe counts as
     /// below.
     fn estimated_rank(&self, probe: &impl Probe<I::Key>, past: bool, pin: &impl Guard) -> f64 {
-        let mut piece = Piece::<I>::Inner(self.root(pin));
+        let mut piece = Piece::<I>::Inner(self.planted().root(pin));
         // The shares below the piece's ends: what is behind everything is at 1.0, whatever is rounded on the way.
         let (mut low, mut high) = (0.0, 1.0);
         loop {

@@ -61,7 +61,7 @@ impl<I: Item> LeafTree<I> {
         // `settle` counts the acquisition and unlocks; a leaf that is contended, calm or nearly empty it first splits
         // or joins.
         let probe = ByKey(key);
-        let (leaf_ref, held) = self.lock_base(&probe, pin);
+        let (leaf_ref, held) = self.planted().lock_base(&probe, pin);
         let view = leaf_ref.base.view();
         let (pos, found) = view.search(&probe);
         let (action, out) = f(found.then(|| view.item(pos)));

@@ -18,11 +18,19 @@ pub fn given_back() -> usize {
 const HUGE: usize = 2 << 20;
 /// Alignment and unit of size from there on: the largest page that a system of today has, so that whole pages can be
 /// given back.
-const PAGE: usize = 64 << 10;
+const PAGE: usize = if cfg!(target_arch = "x86_64") {
+    SMALL_PAGE
+} else {
+    64 << 10
+};
+/// Alignment and unit of size from there on. mimalloc has blocks of its sizes only, a fifth apart; but a block with this
+/// alignment is as large as was asked for.
+const SMALL_PAGE: usize = 4 << 10;
 /// Alignment of everything smaller: two cache lines, which processors like to fetch together.
 const LINE: usize = 128;
 
-/// Zeroed memory aligned to 128 bytes, or to 64 KiB if it is 2 MiB long. Freed when dropped.
+/// Zeroed memory aligned to 128 bytes, or to 4 KiB if it is as long, or to a page of the system if it is 2 MiB long.
+/// Freed when dropped.
 ///
 /// It comes from mimalloc, so that what one table leaves is there for the next: memory fresh from the kernel
 /// costs a fault for each page, on a virtual machine two, and those cost more than filling a table.
@@ -81,8 +89,8 @@ impl Pages {
     /// If `size` is zero.
     pub fn try_fresh(size: usize) -> Option<Self> {
         assert!(size > 0);
-        let align = if size >= HUGE { PAGE } else { LINE };
-        let layout = Layout::from_size_align(size, align).ok()?.pad_to_align();
+        let layout = Layout::from_size_align(size, Self::align(size)).ok()?;
+        let layout = layout.pad_to_align();
         let mapped = Self::is_large(layout);
         let start = if mapped {
             advice::map(layout.size())
@@ -150,18 +158,21 @@ impl Pages {
 
     /// Returns the layout to allocate for `size` bytes. Idempotent, as `drop` knows only the size that was taken.
     fn layout(size: usize) -> Layout {
-        let align = if size.next_multiple_of(LINE) >= HUGE {
-            PAGE
-        } else {
-            LINE
-        };
-        let layout = Layout::from_size_align(size, align).expect("a table of half the memory");
-        layout.pad_to_align()
+        let layout = Layout::from_size_align(size, Self::align(size));
+        layout.expect("a table of half the memory").pad_to_align()
+    }
+
+    fn align(size: usize) -> usize {
+        match size {
+            HUGE.. => PAGE,
+            SMALL_PAGE.. => SMALL_PAGE,
+            _ => LINE,
+        }
     }
 
     /// Returns whether the memory is whole pages to give advice about.
     fn is_large(layout: Layout) -> bool {
-        cfg!(all(target_os = "linux", not(fyris_sanitize), not(miri))) && layout.align() == PAGE
+        cfg!(all(target_os = "linux", not(fyris_sanitize), not(miri))) && layout.size() >= HUGE
     }
 }
 
@@ -294,8 +305,7 @@ mod tests {
         for size in [1, 64, 4096, HUGE - 1, HUGE, 2 * HUGE + 12345] {
             let pages = Pages::zeroed(size);
             assert!(pages.size() >= size);
-            let align = if pages.size() >= HUGE { PAGE } else { LINE };
-            assert_eq!(pages.as_ptr().addr() % align, 0);
+            assert_eq!(pages.as_ptr().addr() % Pages::align(pages.size()), 0);
             // SAFETY: within the allocation.
             let bytes = unsafe { std::slice::from_raw_parts_mut(pages.as_ptr(), size) };
             assert!(bytes.iter().all(|b| *b == 0));
