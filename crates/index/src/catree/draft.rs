@@ -38,6 +38,12 @@ impl<K: TreeKey + ?Sized> Sep<K> {
         }
     }
 
+    /// Drops the separator, which has not been published.
+    pub(crate) fn dispose(mut self) {
+        // SAFETY: as in `fence`; it is ours, and not used any more.
+        unsafe { self.sep.assume_init_drop() }
+    }
+
     /// Returns the separator as a fence, until it is published.
     pub(crate) fn fence(&self) -> Fence<'_, K> {
         Fence {
@@ -114,6 +120,13 @@ impl<K: TreeKey + ?Sized> Draft<K> {
         self.children[self.len].write(node.child(0));
         self.len += 1;
         self.append(node);
+    }
+
+    /// Adds a separator and a child at the end.
+    pub(super) fn push(&mut self, sep: Sep<K>, child: *mut Node) {
+        self.put_sep(self.len - 1, sep);
+        self.children[self.len].write(child);
+        self.len += 1;
     }
 
     /// Returns the number of children.

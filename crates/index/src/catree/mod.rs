@@ -15,6 +15,7 @@
 //!   that it is made for is [`fyris_sync::lock::StatLock`], or the same over a reader-writer lock.
 //! * `inner`: routing by separators that never change in place; child pointers do. `draft`: a node under construction.
 //! * `descend` finds the base node that covers a place in the order of keys.
+//! * `grower` puts inner nodes above base nodes that come in order.
 //! * `adapt` decides when base nodes split and join, and puts their successors into the tree; `route` changes the inner
 //!   nodes above them.
 //!
@@ -64,6 +65,7 @@ mod adapt;
 mod base;
 mod descend;
 mod draft;
+mod grower;
 mod inner;
 mod route;
 mod stats;
@@ -74,6 +76,7 @@ pub use adapt::LIMIT;
 pub use base::{Base, BaseLock, Bounds, Halves, Held, Learnt, SharedLock};
 pub use descend::{BaseRef, Position};
 pub use draft::Sep;
+pub(crate) use grower::Grower;
 pub(crate) use inner::{Inner, Node};
 pub use stats::Stats;
 

@@ -123,7 +123,10 @@ impl InlineBucket {
     fn collect(&self, header: u64, out: &mut impl FnMut(u64, u64)) {
         let (mut bucket, mut header) = (self, header);
         loop {
-            for slot in (0..SLOTS).filter(|slot| header & bit(*slot) != 0) {
+            let mut left = header & OCCUPIED;
+            while left != 0 {
+                let slot = slot_of(left);
+                left &= left - 1;
                 // Acquire, both: pair with the Release stores in `set`; that of the value also with the one in
                 // `replace`.
                 let key = bucket.keys[slot].load(Ordering::Acquire);
@@ -207,6 +210,23 @@ impl InlineBucket {
         }
     }
 
+    /// Returns the bucket as if it were locked, for a thread that has the map to itself; `None` if it is not live.
+    #[inline]
+    pub(super) fn own(&self) -> Option<LockedInline<'_>> {
+        // Relaxed: no other thread writes it.
+        let seen = self.header.load(Ordering::Relaxed);
+        if seen & LIVE == 0 {
+            return None;
+        }
+        // Made only now: dropping a `LockedInline` writes the header.
+        Some(LockedInline {
+            bucket: self,
+            release: seen,
+            spare: None,
+            shared: false,
+        })
+    }
+
     #[cold]
     fn lock_again(&self) -> Option<LockedInline<'_>> {
         let mut backoff = Backoff::new();
@@ -239,6 +259,7 @@ impl InlineBucket {
             bucket: self,
             release: seen,
             spare: None,
+            shared: true,
         })
     }
 
@@ -259,6 +280,7 @@ impl InlineBucket {
             bucket: self,
             release: version,
             spare: None,
+            shared: true,
         }
     }
 }
@@ -278,6 +300,8 @@ pub(super) struct LockedInline<'a> {
     bucket: &'a InlineBucket,
     release: u64,
     spare: Option<&'a InlineBucket>,
+    /// Other threads may be at the map.
+    shared: bool,
 }
 
 impl<'a> LockedInline<'a> {
@@ -426,8 +450,12 @@ impl<'a> LockedInline<'a> {
 impl Drop for LockedInline<'_> {
     #[inline]
     fn drop(&mut self) {
-        // Pairs with the Acquire in `validated` and `lock`; VISIBLE.
-        unlock(&self.bucket.header, self.release);
+        if self.shared {
+            // Pairs with the Acquire in `validated` and `lock`; VISIBLE.
+            return unlock(&self.bucket.header, self.release);
+        }
+        // Release: whatever shows the map to another thread comes later.
+        self.bucket.header.store(self.release, Ordering::Release);
     }
 }
 

@@ -42,6 +42,7 @@
 //! first, under the lock that discarding takes.
 
 mod bucket;
+mod fill;
 mod iter;
 #[cfg(any(loom, shuttle))]
 mod model;
@@ -65,7 +66,7 @@ use self::space::Place;
 use self::state::InlineState;
 pub use self::word::Word;
 use crate::Action;
-use crate::capacity::{CapacityError, TRUSTED, or_panic};
+use crate::capacity::{CapacityError, or_panic};
 use crate::hash::RandomState;
 use crate::into_iter::IntoIter;
 
@@ -616,8 +617,19 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
     /// `f` is ours: it neither blocks nor panics.
     #[inline]
     fn change(&self, key: K, f: impl FnOnce(Option<u64>) -> Action<u64>) -> Option<u64> {
-        let (hash, key) = (self.hash_of(&key), key.into_word());
-        let (bits, mut locked) = self.lock(hash);
+        let hash = self.hash_of(&key);
+        let locked = self.lock(hash);
+        self.change_locked(locked, key.into_word(), f)
+    }
+
+    /// As [`change`](Self::change), in the bucket of the key, which is locked, and whose array has this size.
+    #[inline]
+    fn change_locked(
+        &self,
+        (bits, mut locked): (u32, LockedInline<'_>),
+        key: u64,
+        f: impl FnOnce(Option<u64>) -> Action<u64>,
+    ) -> Option<u64> {
         let found = locked.find(key);
         let old = found.map(|(_, value)| value);
         match (f(old), found) {
@@ -741,36 +753,5 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> IntoIterator for InlineMap<K, V, S
     fn into_iter(self) -> IntoIter<(K, V)> {
         // SAFETY: copies.
         unsafe { IntoIter::new(self.iter().collect()) }
-    }
-}
-
-impl<K: Word + Hash, V: Word, const N: usize> From<[(K, V); N]> for InlineMap<K, V> {
-    fn from(pairs: [(K, V); N]) -> Self {
-        pairs.into_iter().collect()
-    }
-}
-
-impl<K: Word + Hash, V: Word, S: BuildHasher> Extend<(K, V)> for InlineMap<K, V, S> {
-    fn extend<T: IntoIterator<Item = (K, V)>>(&mut self, pairs: T) {
-        pairs
-            .into_iter()
-            .for_each(|(key, value)| _ = self.insert(key, value));
-    }
-}
-
-impl<K, V, S> FromIterator<(K, V)> for InlineMap<K, V, S>
-where
-    K: Word + Hash,
-    V: Word,
-    S: BuildHasher + Default,
-{
-    fn from_iter<T: IntoIterator<Item = (K, V)>>(pairs: T) -> Self {
-        let pairs = pairs.into_iter();
-        let mut map = or_panic(Self::try_sized(
-            pairs.size_hint().0.min(TRUSTED),
-            S::default(),
-        ));
-        map.extend(pairs);
-        map
     }
 }

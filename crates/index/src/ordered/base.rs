@@ -178,7 +178,8 @@ fn halves<I: Item>(
     bounds: Bounds<'_, I::Key>,
     learnt: Learnt,
 ) -> Halves<Leaf<I>> {
-    let sep = separator(parts, at);
+    let between = (parts.key_prefix(at), parts.item(at));
+    let sep = separator(parts.item(at - 1), between);
     let between = Some(sep.fence());
     let Bounds { low, high } = bounds;
     let below = better_skip(parts, skip, &Bounds { low, high: between });
@@ -198,18 +199,22 @@ fn halves<I: Item>(
     }
 }
 
-/// Returns a separator of the entries `at - 1` and `at`.
-fn separator<I: Item>(parts: &Parts<I>, at: usize) -> Sep<I::Key> {
+/// Returns a separator of an entry and a higher one, which comes with its key prefix.
+pub(super) fn separator<I: Item>(low: &I, (key_prefix, high): (u64, &I)) -> Sep<I::Key> {
     if I::Key::EXACT {
-        Sep::exact(parts.key_prefix(at))
+        Sep::exact(key_prefix)
     } else {
-        Sep::between(parts.item(at - 1).key(), parts.item(at).key())
+        Sep::between(low.key(), high.key())
     }
 }
 
 /// Returns the prefix to skip in a leaf of these bounds: the old one, which still holds, unless its key prefixes tell
 /// little and the bounds know better.
-fn better_skip<I: Item>(parts: &Parts<I>, old: usize, bounds: &Bounds<'_, I::Key>) -> usize {
+pub(super) fn better_skip<I: Item>(
+    parts: &Parts<I>,
+    old: usize,
+    bounds: &Bounds<'_, I::Key>,
+) -> usize {
     let told = parts.key_prefix(0) ^ parts.key_prefix(parts.len() - 1);
     if told.leading_zeros() < 32 {
         return old;

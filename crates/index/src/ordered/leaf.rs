@@ -363,6 +363,17 @@ impl<I: Item> Parts<I> {
         self.len += 1;
     }
 
+    /// Puts an item in the place of the last one, which has the same key; returns that.
+    pub(super) fn replace_last(&mut self, item: I) -> I {
+        let last = *self.item(self.len - 1);
+        self.items[self.len - 1].write(item);
+        last
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.len = 0;
+    }
+
     /// Adds the entries `from..to` of a leaf, byte for byte: a pair whose bytes are the same is taken for the same.
     pub(super) fn extend(&mut self, view: View<'_, I>, from: usize, to: usize) {
         for pos in from..to {

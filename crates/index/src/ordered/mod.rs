@@ -12,6 +12,7 @@
 //! * `leaf`: slots are written once and named by one atomic *permutation word*; a reader loads the word once. A
 //!   replaced entry takes a fresh slot. When slots run out, the live entries move to a new leaf, or to two.
 //! * `base`: leaves as the base nodes of `catree`, split and joined. `word`: further fields of their lock word.
+//! * `load` builds a tree of entries that come in order.
 //! * `read` and `write` look up and change one entry, `run` several entries of one leaf at once; `cursor` goes from
 //!   leaf to leaf.
 //!
@@ -45,6 +46,7 @@ pub(crate) mod cursor;
 mod index;
 pub(crate) mod item;
 mod leaf;
+pub(crate) mod load;
 mod perm;
 mod read;
 mod run;

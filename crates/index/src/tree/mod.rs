@@ -175,8 +175,12 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
     /// assert!(tree.is_empty());
     /// ```
     pub fn new() -> Self {
+        Self::of(LeafTree::bare())
+    }
+
+    fn of(tree: LeafTree<S::Item>) -> Self {
         Self {
-            tree: LeafTree::bare(),
+            tree,
             retired: Retired::new(),
         }
     }

@@ -34,10 +34,24 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
         S: MakeItem<G, K, V>,
     {
         let (name, item) = S::make(key, value);
+        self.insert_made(&name, item, pin)
+    }
+
+    /// Puts a pair in that has been made, and returns the value that it replaces.
+    #[inline]
+    pub(super) fn insert_made<'g, G>(
+        &'g self,
+        name: &<S as MakeItem<G, K, V>>::Name,
+        item: S::Item,
+        pin: &'g impl Guard,
+    ) -> Option<&'g V>
+    where
+        S: MakeItem<G, K, V>,
+    {
         let made = Self::unless_put(item);
         let old = self
             .tree
-            .upsert(S::named(&name), pin, |old| (Action::Put(item), old));
+            .upsert(S::named(name), pin, |old| (Action::Put(item), old));
         made.defuse();
         self.taken_out(old, pin)
     }
@@ -403,7 +417,7 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
 
     /// Frees an item if a comparison panics before it is in the tree.
     #[inline]
-    fn unless_put(item: S::Item) -> AtEnd<impl FnMut()> {
+    pub(super) fn unless_put(item: S::Item) -> AtEnd<impl FnMut()> {
         // SAFETY: called once at most, when an upsert has panicked: then it has put nothing in.
         AtEnd::new(move || unsafe { item.dispose() })
     }
