@@ -24,6 +24,7 @@ pub mod key;
 pub mod library;
 mod made;
 pub mod map;
+mod once_box;
 pub mod ordered;
 mod pinned;
 pub mod plug;

@@ -1,7 +1,5 @@
 //! Counters of the tree.
 
-use std::sync::OnceLock;
-
 use fyris_sync::atomic::{AtomicU64, Ordering};
 use fyris_sync::counter::Striped;
 use fyris_sync::reclaim::Guard;
@@ -10,6 +8,7 @@ use super::Tree;
 use super::base::Base;
 use super::inner::Inner;
 use crate::key::TreeKey;
+use crate::once_box::OnceBox;
 
 /// The shape of a tree, and the adaptations since it was made. All zero while no entry has ever been there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,9 +38,8 @@ pub struct Stats {
 #[derive(Default)]
 pub(crate) struct Counters {
     pub(crate) entries: Striped,
-    /// None before the tree has a node. The standard library's cell, also in models: what is in it is made in no step
-    /// that a model could interrupt.
-    shape: OnceLock<Box<ShapeCounters>>,
+    /// None before the tree has a node.
+    shape: OnceBox<ShapeCounters>,
 }
 
 /// The counters that few writes move.
@@ -85,7 +83,7 @@ const INFLATE_AT: u64 = 64;
 impl Counters {
     /// Returns the counters of the shape of a tree that has nodes.
     pub(super) fn shape(&self) -> &ShapeCounters {
-        self.shape.get_or_init(Box::default)
+        self.shape.get_or_make(ShapeCounters::default)
     }
 
     pub(super) fn inner_came<K: TreeKey + ?Sized>(&self, node: &Inner<K>) {
@@ -151,7 +149,7 @@ impl<B: Base> Tree<B> {
     pub fn memory(&self) -> usize {
         let entries = self.counters.entries.memory();
         let nodes = self.counters.shape.get().map_or(0, |shape| {
-            let counters = size_of_val(shape.as_ref()) + shape.rebuilds.memory();
+            let counters = size_of_val(shape) + shape.rebuilds.memory();
             self.bases() * size_of::<B>() + shape.inner_bytes.get() as usize + counters
         });
         size_of::<Self>() + entries + nodes

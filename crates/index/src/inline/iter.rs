@@ -67,7 +67,7 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
     /// Appends the pairs of one bucket whose hashes are `from` or above. Returns where the next bucket
     /// begins, `None` after the last.
     fn bucket_pairs(&self, from: u64, out: &mut Vec<(u64, u64)>) -> Option<u64> {
-        let state = self.state()?;
+        let state = self.state.get()?;
         let mut backoff = Backoff::new();
         loop {
             let root = state.root();

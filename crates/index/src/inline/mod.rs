@@ -56,7 +56,7 @@ use std::fmt;
 use std::hash::{BuildHasher, Hash};
 use std::marker::PhantomData;
 
-use fyris_sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use fyris_sync::atomic::{AtomicU64, Ordering};
 use fyris_sync::counter::Striped;
 use fyris_sync::lock::Backoff;
 
@@ -69,6 +69,7 @@ use crate::Action;
 use crate::capacity::{CapacityError, or_panic};
 use crate::hash::RandomState;
 use crate::into_iter::IntoIter;
+use crate::once_box::OnceBox;
 
 /// A concurrent hash map of keys and values of one word each: integers, `bool`, `char`, and `f64` as values.
 ///
@@ -101,8 +102,8 @@ pub struct InlineMap<K, V, S = RandomState> {
     /// The [`Place`] of the array to look in first; 0 before the first pair.
     hint: AtomicU64,
     hasher: S,
-    /// Null before the first pair.
-    state: AtomicPtr<InlineState>,
+    /// None before the first pair.
+    state: OnceBox<InlineState>,
     /// The binary logarithm of the least number of buckets.
     floor: u32,
     entries: PairCount,
@@ -203,7 +204,8 @@ impl<K, V, S> InlineMap<K, V, S> {
     /// ```
     pub fn memory(&self) -> usize {
         let state = self
-            .state()
+            .state
+            .get()
             .map_or(0, |state| size_of_val(state) + state.space.memory());
         size_of::<Self>() + state + self.entries.0.memory()
     }
@@ -220,55 +222,19 @@ impl<K, V, S> InlineMap<K, V, S> {
         self.hint.store(place.0, Ordering::Release);
     }
 
-    /// Returns the buckets, if any have been made.
-    fn state(&self) -> Option<&InlineState> {
-        // Acquire: pairs with the Release in `made`.
-        let state = self.state.load(Ordering::Acquire);
-        // SAFETY: null, or from the box in `made` or `try_sized`, which lives as long as the map.
-        unsafe { state.as_ref() }
-    }
-
     /// Returns the buckets, made now if need be, and a hint of them (HINTED). Aborts if there is no memory.
     #[cold]
     fn made(&self) -> &InlineState {
-        let state = self.state().unwrap_or_else(|| self.make());
+        let state = self.state.get_or_make(|| {
+            let made = InlineState::try_new(resize::MIN_BITS);
+            made.unwrap_or_else(|| handle_alloc_error(Layout::new::<[InlineBucket; 2]>()))
+        });
         if self.hint().0 == 0 {
             let place = state.space.place(0).steady();
             // Release: pairs with the Acquire in `hint`. If another thread has set it, that serves as well, and is newer.
             let _ = (self.hint).compare_exchange(0, place.0, Ordering::Release, Ordering::Relaxed);
         }
         state
-    }
-
-    /// Makes the first buckets.
-    fn make(&self) -> &InlineState {
-        let new = InlineState::try_new(resize::MIN_BITS);
-        let new = new.unwrap_or_else(|| handle_alloc_error(Layout::new::<[InlineBucket; 2]>()));
-        let new = Box::into_raw(Box::new(new));
-        let null = std::ptr::null_mut();
-        // AcqRel: pairs with the Acquire in `state`. Acquire: pairs with the Release of the thread that was first.
-        let (success, failure) = (Ordering::AcqRel, Ordering::Acquire);
-        let state = match self.state.compare_exchange(null, new, success, failure) {
-            Ok(_) => new,
-            Err(first) => {
-                // SAFETY: from the box above, and not shared.
-                drop(unsafe { Box::from_raw(new) });
-                first
-            }
-        };
-        // SAFETY: as in `state`.
-        unsafe { &*state }
-    }
-}
-
-impl<K, V, S> Drop for InlineMap<K, V, S> {
-    fn drop(&mut self) {
-        // Relaxed: `&mut self` is ordered after everything.
-        let state = self.state.load(Ordering::Relaxed);
-        if !state.is_null() {
-            // SAFETY: from a box, as in `state`; only this thread can reach it.
-            drop(unsafe { Box::from_raw(state) });
-        }
     }
 }
 
@@ -310,7 +276,10 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
     /// ```
     pub fn try_with_capacity_and_hasher(capacity: usize, hasher: S) -> Result<Self, CapacityError> {
         let mut map = Self::try_sized(capacity, hasher)?;
-        map.floor = map.state().map_or(map.floor, |state| state.root().now());
+        map.floor = map
+            .state
+            .get()
+            .map_or(map.floor, |state| state.root().now());
         Ok(map)
     }
 
@@ -319,7 +288,7 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
         let mut map = Self {
             hint: AtomicU64::new(0),
             hasher,
-            state: AtomicPtr::default(),
+            state: OnceBox::default(),
             floor: resize::MIN_BITS,
             entries: PairCount::default(),
             pairs: PhantomData,
@@ -332,7 +301,7 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
                 map.entries.0.inflate();
             }
             map.hint = AtomicU64::new(state.space.place(0).steady().0);
-            map.state = AtomicPtr::new(Box::into_raw(Box::new(state)));
+            map.state = OnceBox::of(state);
         }
         Ok(map)
     }
@@ -588,7 +557,7 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
 
     #[cold]
     fn get_word_again(&self, hash: u64, key: u64) -> Option<u64> {
-        let state = self.state()?;
+        let state = self.state.get()?;
         let mut backoff = Backoff::new();
         loop {
             // The live bucket of the hash is in the array of the present size or of the next (ONE_PLACE). Each is
