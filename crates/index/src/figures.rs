@@ -116,7 +116,7 @@ impl Figures {
     pub fn adapting(self, stats: &Stats) -> Self {
         self.count("base_nodes", stats.leaves as u64)
             .count("routing_nodes", stats.inner_nodes as u64)
-            .count("routing_layers", stats.depth as u64 - 1)
+            .count("routing_layers", stats.depth.saturating_sub(1) as u64)
             .count("conflicts", stats.conflicts)
             .count("contention_splits", stats.contention_splits)
             .count("contention_joins", stats.contention_joins)

@@ -10,7 +10,7 @@ use super::inner::Inner;
 use crate::key::TreeKey;
 use crate::once_box::OnceBox;
 
-/// The shape of a tree, and the adaptations since it was made. All zero while no entry has ever been there.
+/// The shape of a tree, and the adaptations since it was made. All zero before the tree has nodes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Stats {
@@ -38,7 +38,7 @@ pub struct Stats {
 #[derive(Default)]
 pub(crate) struct Counters {
     pub(crate) entries: Striped,
-    /// None before the tree has a node.
+    /// None before a node is made: there may be some before the tree has a root.
     shape: OnceBox<ShapeCounters>,
 }
 
@@ -157,7 +157,8 @@ impl<B: Base> Tree<B> {
 
     /// Returns the shape of the tree; each figure exact while no thread writes.
     pub fn stats(&self, pin: &impl Guard) -> Stats {
-        let Some(c) = self.counters.shape.get() else {
+        // The root first: the counters are there before it.
+        let (false, Some(c)) = (self.is_bare(), self.counters.shape.get()) else {
             return Stats::default();
         };
         Stats {

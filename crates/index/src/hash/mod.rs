@@ -192,6 +192,13 @@ impl<E: Entry, S> HashIndex<E, S> {
         unsafe { root.as_ref() }
     }
 
+    /// Returns whether there is no table: then there has never been an entry.
+    #[inline]
+    pub(crate) fn is_bare(&self) -> bool {
+        // Acquire: pairs with the Release in `make`.
+        self.root.load(Ordering::Acquire).is_null()
+    }
+
     /// Makes the first table. Aborts if there is no memory.
     #[cold]
     fn make(&self) -> &Table {

@@ -222,7 +222,8 @@ impl<K, V, S> InlineMap<K, V, S> {
         self.hint.store(place.0, Ordering::Release);
     }
 
-    /// Returns the buckets, made now if need be, and a hint of them (HINTED). Aborts if there is no memory.
+    /// Returns the buckets, made now if need be, and sees to it that there is a hint (HINTED). Aborts if there is no
+    /// memory.
     #[cold]
     fn made(&self) -> &InlineState {
         let state = self.state.get_or_make(|| {
@@ -231,7 +232,7 @@ impl<K, V, S> InlineMap<K, V, S> {
         });
         if self.hint().0 == 0 {
             let place = state.space.place(0).steady();
-            // Release: pairs with the Acquire in `hint`. If another thread has set it, that serves as well, and is newer.
+            // Release: pairs with the Acquire in `hint`. If another thread has set it, that serves as well.
             let _ = (self.hint).compare_exchange(0, place.0, Ordering::Release, Ordering::Relaxed);
         }
         state
@@ -358,6 +359,10 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
     /// ```
     #[inline]
     pub fn remove(&self, key: &K) -> Option<V> {
+        if self.hint().0 == 0 {
+            // No pair has come yet (HINTED).
+            return None;
+        }
         // SAFETY: as in `get`.
         self.change(*key, |_| Action::Remove)
             .map(|old| unsafe { V::from_word(old) })
@@ -393,6 +398,7 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
             let old = seen.map(|word| unsafe { V::from_word(word) });
             let (action, new) = match f(old) {
                 Action::Keep => return (old, old),
+                Action::Remove if old.is_none() => return (None, None),
                 Action::Remove => (Action::Remove, None),
                 Action::Put(new) => (Action::Put(new.into_word()), Some(new)),
             };

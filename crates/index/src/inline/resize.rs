@@ -69,23 +69,23 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
     fn begin(&self, from: u32, to: u32) {
         let state = self.made();
         // Acquire: pairs with the Release in `finish`.
-        if state.resizing.swap(true, Ordering::Acquire) {
+        if state.work.resizing.swap(true, Ordering::Acquire) {
             return;
         }
         let root = state.root();
         let next = root.generation() + 1;
         if root.now() != from || root.is_moving() || !state.space.provide(next, to) {
             // Release: pairs with the Acquire above.
-            return state.resizing.store(false, Ordering::Release);
+            return state.work.resizing.store(false, Ordering::Release);
         }
         if to >= INFLATE_BITS {
             self.entries.0.inflate();
         }
-        state.progress.begin();
+        state.work.progress.begin();
         let now = state.now(root);
         let root = Root::new(next, from, to);
         // Release: pairs with the Acquire in `claim`.
-        state.claimed.store(claims(root), Ordering::Release);
+        state.work.claimed.store(claims(root), Ordering::Release);
         // Before the root: once that is seen the move may end, and there is a newer hint.
         self.set_hint(now);
         state.set_root(root);
@@ -95,7 +95,7 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
     #[cold]
     pub(super) fn help(&self, state: &InlineState, root: Root) {
         let units = 1 << root.now().min(root.next());
-        let progress = &state.progress;
+        let progress = &state.work.progress;
         let chunk = if let Some(first) = state.claim(root, units) {
             first..units.min(first + CHUNK)
         } else if let Some(unit) = progress.take_abandoned(root.generation()) {
@@ -115,7 +115,7 @@ impl<K: Word + Hash, V: Word, S: BuildHasher> InlineMap<K, V, S> {
         state.space.discard(root.now());
         // Release: pairs with the Acquire in `begin`: the array is not used again before it is
         // discarded.
-        state.resizing.store(false, Ordering::Release);
+        state.work.resizing.store(false, Ordering::Release);
     }
 
     fn move_unit(&self, state: &InlineState, root: Root, unit: usize) {
@@ -159,14 +159,15 @@ impl InlineState {
     /// must not take one of a later move for its own.
     fn claim(&self, root: Root, units: usize) -> Option<usize> {
         // Acquire: pairs with the Release in `begin`.
-        let seen = self.claimed.load(Ordering::Acquire);
+        let seen = self.work.claimed.load(Ordering::Acquire);
         let first = seen.wrapping_sub(claims(root));
         if first >= units as u64 {
             return None;
         }
         // Acquire: as above. Relaxed: another thread took the chunk, which is all that this one needs to know.
         let (acquire, relaxed) = (Ordering::Acquire, Ordering::Relaxed);
-        self.claimed
+        self.work
+            .claimed
             .compare_exchange(seen, seen + CHUNK as u64, acquire, relaxed)
             .ok()
             .map(|_| first as usize)

@@ -10,6 +10,13 @@ use crate::progress::Progress;
 pub(super) struct InlineState {
     root: AtomicU64,
     pub(super) space: Space,
+    pub(super) work: Work,
+}
+
+/// The shares of a move, which its movers write, on a line apart from what all who use the map read meanwhile.
+#[repr(align(64))]
+#[derive(Default)]
+pub(super) struct Work {
     /// True while a thread changes the size.
     pub(super) resizing: AtomicBool,
     /// Generation of the move and units taken on.
@@ -23,9 +30,7 @@ impl InlineState {
         Some(Self {
             root: AtomicU64::new(Root::new(0, bits, bits).0),
             space: Space::try_new(bits)?,
-            resizing: AtomicBool::new(false),
-            claimed: AtomicU64::new(0),
-            progress: Progress::default(),
+            work: Work::default(),
         })
     }
 

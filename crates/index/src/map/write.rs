@@ -85,6 +85,9 @@ where
         Q: AsKey<K> + ?Sized,
         Q::Key: Hash + Eq,
     {
+        if self.index.is_bare() {
+            return None;
+        }
         let key = key.as_key();
         let hash = self.index.hash_of(key);
         let is_it = |e: &S::Entry| e.key().borrow() == key;

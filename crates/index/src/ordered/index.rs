@@ -42,7 +42,7 @@ impl<E: Entry> Ordered<E>
 where
     E::Key: TreeKey,
 {
-    /// Makes an empty index. Allocates nothing before the first entry, and then a few hundred bytes.
+    /// Makes an empty index. Allocates nothing before the first upsert or scan, and then a few hundred bytes.
     pub fn new() -> Self {
         Self {
             tree: LeafTree::bare(),

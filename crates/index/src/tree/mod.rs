@@ -168,7 +168,7 @@ pub struct TreeMap<K: TreeKey + ?Sized, V, S: Storage<K, V>> {
 }
 
 impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
-    /// Makes an empty tree. Allocates nothing before the first pair, and then a few hundred bytes.
+    /// Makes an empty tree. Allocates nothing before the first pair or traversal, and then a few hundred bytes.
     ///
     /// ```
     /// let tree = fyris_index::ConcurrentTree::<String, u32>::new();

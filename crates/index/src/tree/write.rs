@@ -71,6 +71,9 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
         Q: AsKey<K> + ?Sized,
         Q::Key: TreeKey<Sep = K::Sep>,
     {
+        if self.tree.is_bare() {
+            return None;
+        }
         let old = self
             .tree
             .upsert(key.as_key(), pin, |old| (Action::Remove, old));

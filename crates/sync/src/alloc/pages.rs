@@ -162,11 +162,14 @@ impl Pages {
         layout.expect("a table of half the memory").pad_to_align()
     }
 
+    /// Returns the alignment of `size` bytes: that of the size that they are padded to.
     fn align(size: usize) -> usize {
-        match size {
-            HUGE.. => PAGE,
-            SMALL_PAGE.. => SMALL_PAGE,
-            _ => LINE,
+        if size > HUGE - SMALL_PAGE {
+            PAGE
+        } else if size > SMALL_PAGE - LINE {
+            SMALL_PAGE
+        } else {
+            LINE
         }
     }
 
@@ -302,8 +305,9 @@ mod tests {
 
     #[test]
     fn zeroed_and_aligned() {
-        for size in [1, 64, 4096, HUGE - 1, HUGE, 2 * HUGE + 12345] {
+        for size in [1, 64, 3969, 4095, 4096, HUGE - 1, HUGE, 2 * HUGE + 12345] {
             let pages = Pages::zeroed(size);
+            assert_eq!(Pages::layout(size), Pages::layout(pages.size()));
             assert!(pages.size() >= size);
             assert_eq!(pages.as_ptr().addr() % Pages::align(pages.size()), 0);
             // SAFETY: within the allocation.
