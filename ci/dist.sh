@@ -81,7 +81,7 @@ install -m 644 erlang/{mix.exs,rebar.config,README.md,FROM_ETS.md,USES.md} CHANG
 licences "$package"
 (cd "$dist" && sha256sum libfyris_nif-*.tar.gz) >"$package/native/prebuilt/SHA256SUMS"
 cp "$dist"/libfyris_nif-*.tar.gz "$package/native/prebuilt"
-git ls-files -z Cargo.toml crates/{sync,term,index,classic,judy,query,store}/{src,Cargo.toml,README.md,build.rs} $crate |
+git ls-files -z Cargo.toml crates/{sync,term,files,index,classic,judy,query,store}/{src,Cargo.toml,README.md,build.rs} $crate |
   xargs -0 cp --parents -t "$package/native/source"
 pack "$name.tar.gz" "$work" "$name"
 

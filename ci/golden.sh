@@ -7,4 +7,5 @@ for script in crates/term/golden/*.escript crates/store/tests/data/make.escript 
   echo "== $script"
   escript "$script"
 done
-git status --short crates/term/golden crates/store/tests/data data
+escript crates/files/tests/erlang/dets.escript golden crates/files/tests/erlang/golden
+git status --short crates/term/golden crates/store/tests/data crates/files/tests/erlang/golden data

@@ -11,7 +11,7 @@ if [ -z "$base" ]; then
 elif ! cargo semver-checks --version >/dev/null 2>&1; then
   echo "semver: cargo-semver-checks is not installed: not compared with $base" >&2
 else
-  for crate in fyris-sync fyris-term fyris-index fyris-classic fyris-judy fyris-query fyris fyris-segment; do
+  for crate in fyris-sync fyris-term fyris-files fyris-index fyris-classic fyris-judy fyris-query fyris fyris-segment; do
     cargo semver-checks --baseline-rev "$base" -p "$crate"
   done
 fi

@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 if [ "${1:-}" = quick ]; then
   export PROPTEST_CASES=${PROPTEST_CASES:-32}
   step "unit, property and conformance tests of sync, term, index, query, store and segment"
-  cargo test --locked --lib -p fyris-sync -p fyris-term -p fyris-query -p fyris-segment
+  cargo test --locked --lib -p fyris-sync -p fyris-term -p fyris-files -p fyris-query -p fyris-segment
   cargo test --locked -p fyris-index --lib --test hash_conformance --test ordered_conformance
   cargo test --locked -p fyris --lib --test model --test lists --test select --test dump
   step "test: all good (quick)"

@@ -4,10 +4,10 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use fyris_files::disk_log::LogError;
 use fyris_term::etf::DecodeError;
 use fyris_term::{Atom, Term};
 
-use super::disk_log::LogError;
 use super::posix;
 use crate::Error;
 use crate::record::brief;

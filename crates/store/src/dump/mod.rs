@@ -36,8 +36,6 @@
 //! * Without `verify`, OTP stops at some kinds of damage without saying so, and raises `badarg` for an object
 //!   that is no tuple. Here all that can be read is loaded, and [`Loaded::damage`] tells the rest.
 
-pub mod disk_log;
-
 mod error;
 mod file;
 mod header;
@@ -48,6 +46,8 @@ mod posix;
 mod progress;
 mod save;
 mod transcode;
+
+pub use fyris_files::disk_log;
 
 pub use error::{Damage, DumpError};
 pub use file::NewFile;

@@ -17,11 +17,12 @@
 use std::io::Read;
 use std::path::Path;
 
+use fyris_files::Inflated;
+use fyris_files::disk_log::{Item, LogError, LogReader};
 use fyris_term::Term;
 use fyris_term::etf::{self, DecodeError, InflateBudget, VERSION};
 use md5::{Digest, Md5};
 
-use super::disk_log::{Item, LogError, LogReader};
 use super::header::{Header, named, other_log};
 use super::{Damage, DumpError, LoadOptions};
 use crate::Error;
@@ -32,10 +33,7 @@ const LIST_TAG: u8 = 108;
 /// Tag of a compressed term in the external format.
 const COMPRESSED_TAG: u8 = 80;
 
-/// Bytes of memory that compressed objects may take for each byte of the dump: more than what OTP's own compression of
-/// most terms saves.
-const FOR_A_BYTE: u64 = 32;
-/// The same for a compressed end mark, which holds two numbers.
+/// Bytes of memory that a compressed end mark may take, which holds two numbers.
 const END_MARK: u64 = 64 << 10;
 
 /// The parts that a salvaging reader had to leave out.
@@ -68,29 +66,6 @@ struct Footer {
     info: Vec<Term>,
     /// It is an end mark, but what should say something is no list. `ets:file2tab` raises `badarg` for it.
     spoilt: bool,
-}
-
-/// The memory that compressed objects take, of a whole load.
-///
-/// Invariant **COMPRESSED**: compressed objects take no more memory than the option's bytes and [`FOR_A_BYTE`] for each
-/// byte of the dump that has been read, however much each object inflates to.
-struct Inflated {
-    most: u64,
-    taken: u64,
-}
-
-impl Inflated {
-    /// Decodes an item of which the last byte is at `offset` of the dump.
-    fn decode(&mut self, bytes: &[u8], offset: u64) -> Result<(Term, usize), DecodeError> {
-        let most = self.most.saturating_add(offset.saturating_mul(FOR_A_BYTE));
-        let before = InflateBudget::new(most.saturating_sub(self.taken));
-        let mut budget = before;
-        let decoded = etf::decode_prefix_within(bytes, &mut budget);
-        if !cfg!(fyris_mutant = "dump_inflates_anew") {
-            self.taken += before.left() - budget.left();
-        }
-        decoded
-    }
 }
 
 /// Reads the objects of a dump, as bytes, in order.
@@ -128,10 +103,7 @@ impl<'p, R: Read> Objects<'p, R> {
             .into());
         }
         let item = log.item();
-        let mut inflated = Inflated {
-            most: options.max_inflated,
-            taken: 0,
-        };
+        let mut inflated = Inflated::new(options.max_inflated);
         let decoded = inflated.decode(item.bytes, log.offset());
         let (term, _) = decoded.map_err(|source| Damage::Term {
             offset: item.offset,

@@ -3,12 +3,12 @@
 use std::io::{self, Seek, Write};
 use std::path::Path;
 
+use fyris_files::disk_log::LogWriter;
 use fyris_sync::reclaim::pin;
 use fyris_term::Term;
 use fyris_term::etf::EncodeOptions;
 use md5::{Digest, Md5};
 
-use super::disk_log::LogWriter;
 use super::file::NewFile;
 use super::header::{describe, pair};
 use super::progress::Reporter;

@@ -14,6 +14,10 @@
 //! | | 16 | only with the first magic and a size of at least 65,528: MD5 of the 4 size bytes |
 //! | | size | payload: a term in external format |
 //!
+//! A wrap log is several such files, `NAME.1` and so on, and `NAME.idx`: five zero bytes, `02`, the number of the file
+//! that is written (32 bits), and for each file made so far the number of its items (64 bits). When a file is full the
+//! next one begins anew, the first one behind the last. So the oldest items are in the next file that exists.
+//!
 //! # Never trusting a length
 //!
 //! A size that a file claims is a guess until that many bytes have been seen. The reader keeps one
@@ -26,9 +30,11 @@
 //! `start` there, so that [`LogReader::resync`] can look for the next item right behind it.
 
 mod reader;
+mod terms;
 mod writer;
 
 pub use reader::{Item, LogReader};
+pub use terms::{DiskLog, LogTerms};
 pub use writer::LogWriter;
 
 /// First four bytes of a file.

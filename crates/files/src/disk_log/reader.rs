@@ -127,6 +127,13 @@ impl<R: Read> LogReader<R> {
         }
     }
 
+    /// Takes back the item that [`LogReader::advance`] read last, so that [`LogReader::resync`] looks for the next one
+    /// from its payload on: its size may be wrong, if the payload is.
+    pub fn reject(&mut self) {
+        self.start = self.item.start.min(self.start);
+        self.item = 0..0;
+    }
+
     /// Moves at least one byte on, to the next place with an item's mark, or to the end of the file.
     /// Returns how many bytes were passed over. Whether the item there is whole, the next
     /// [`LogReader::advance`] says.

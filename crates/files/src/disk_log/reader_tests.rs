@@ -5,7 +5,7 @@ use std::io::Cursor;
 use proptest::prelude::*;
 
 use super::*;
-use crate::dump::disk_log::LogWriter;
+use crate::disk_log::LogWriter;
 
 const MAX: u32 = 1 << 24;
 

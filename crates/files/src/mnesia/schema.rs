@@ -1,0 +1,265 @@
+//! The definitions of tables.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use fyris_term::{Atom, Term};
+
+use super::log::{self, Commit, LogHeader, Outcome, Outcomes, is, list};
+use super::{Form, Mnesia, MnesiaTable, MnesiaType, Storage};
+use crate::FileError;
+use crate::dets::Dets;
+use crate::disk_log::DiskLog;
+
+/// Definitions by the names of tables.
+type Definitions = BTreeMap<&'static str, (Atom, Term)>;
+
+/// Opens a directory.
+pub(super) fn directory(dir: &Path) -> Result<Mnesia, FileError> {
+    let file = dir.join("schema.DAT");
+    let dets = Dets::open(&file)?;
+    let (mut definitions, mut wrong) = (Definitions::new(), Vec::new());
+    for row in dets.rows() {
+        match row {
+            Ok(row) => put(&mut definitions, &row),
+            Err(error) if error.is_damage() => wrong.push(error.to_string()),
+            Err(error) => return Err(error),
+        }
+    }
+    let node = node(dir);
+    let outcomes = Outcomes::of(dir);
+    for name in ["PREVIOUS.LOG", "LATEST.LOG"] {
+        let Ok(log) = DiskLog::open(dir.join(name)) else {
+            continue;
+        };
+        for term in log.terms().flatten() {
+            if let Some(commit) = Commit::of(&term)
+                && !commit.schema.is_empty()
+                && outcomes.outcome(commit.decision, node) == Outcome::Committed
+            {
+                commit
+                    .schema
+                    .iter()
+                    .for_each(|op| change(&mut definitions, op));
+            }
+        }
+    }
+    Ok(made(dir, Form::Directory, node, definitions, wrong))
+}
+
+/// Opens a backup, whose definitions come first.
+pub(super) fn backup(path: &Path, form: Form) -> Result<Mnesia, FileError> {
+    let (mut definitions, mut wrong, mut node) = (Definitions::new(), Vec::new(), None);
+    for term in DiskLog::open(path)?.terms() {
+        match term {
+            Ok(term) if is_definition(&term) => put(&mut definitions, &term),
+            Ok(term) => match LogHeader::of(&term) {
+                Some(header) => node = header.node,
+                None => break,
+            },
+            Err(error) => wrong.push(error.to_string()),
+        }
+    }
+    Ok(made(path, form, node, definitions, wrong))
+}
+
+/// Returns whether a term of a backup defines a table, or says that there is none.
+pub(super) fn is_definition(term: &Term) -> bool {
+    matches!(term.as_tuple(), Some([tag, _] | [tag, _, _]) if is(tag, "schema"))
+}
+
+/// Takes `{schema, Table, Properties}`, or `{schema, Table}`, which deletes one.
+fn put(definitions: &mut Definitions, row: &Term) {
+    match row.as_tuple() {
+        Some([_, Term::Atom(name), properties]) => {
+            definitions.insert(name.as_str(), (*name, properties.clone()));
+        }
+        Some([_, Term::Atom(name)]) => _ = definitions.remove(name.as_str()),
+        _ => {}
+    }
+}
+
+/// Returns the definition in an operation on the schema, wherever it stands in it.
+pub(super) fn definition(op: &Term) -> Option<(Atom, &Term)> {
+    let parts = op.as_tuple()?;
+    parts.iter().skip(2).find_map(|part| {
+        property(part, "cookie")?;
+        match property(part, "name")? {
+            Term::Atom(name) => Some((*name, part)),
+            _ => None,
+        }
+    })
+}
+
+/// Returns what an operation on the schema is called.
+pub(super) fn operation(op: &Term) -> Option<&'static str> {
+    match op.as_tuple()? {
+        [tag, Term::Atom(name), ..] if is(tag, "op") => Some(name.as_str()),
+        _ => None,
+    }
+}
+
+fn change(definitions: &mut Definitions, op: &Term) {
+    match (operation(op), definition(op)) {
+        (Some("delete_table"), Some((name, _))) => _ = definitions.remove(name.as_str()),
+        (Some("dump_table" | "clear_table"), _) => {}
+        (Some(_), Some((name, properties))) => {
+            definitions.insert(name.as_str(), (name, properties.clone()));
+        }
+        _ => {}
+    }
+}
+
+/// Returns the node that a directory is of: any log's header says so.
+fn node(dir: &Path) -> Option<Atom> {
+    let named = ["LATEST.LOG", "PREVIOUS.LOG", "DECISION_TAB.LOG"].map(|name| dir.join(name));
+    let copies = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    let copies = copies.map(|entry| entry.path()).filter(|path| {
+        path.extension()
+            .is_some_and(|ending| ending == "DCD" || ending == "DCL")
+    });
+    named
+        .into_iter()
+        .chain(copies)
+        .find_map(|path| log::header(&path).ok()??.node)
+}
+
+fn made(
+    path: &Path,
+    form: Form,
+    node: Option<Atom>,
+    definitions: Definitions,
+    mut wrong: Vec<String>,
+) -> Mnesia {
+    let mut tables = Vec::new();
+    for (name, properties) in definitions.into_values() {
+        if name.as_str() == "schema" {
+            continue;
+        }
+        match table(name, &properties, node) {
+            Some(table) => tables.push(table),
+            None => wrong.push(format!(
+                "{}: the definition of {name} is none",
+                path.display()
+            )),
+        }
+    }
+    Mnesia {
+        path: path.to_path_buf(),
+        form,
+        node,
+        tables,
+        wrong,
+    }
+}
+
+/// Reads the definition of a table.
+fn table(name: Atom, properties: &Term, node: Option<Atom>) -> Option<MnesiaTable> {
+    let nodes = |kind: &str| list(property(properties, kind).unwrap_or(&Term::Int(0)));
+    let own = node.map(Term::Atom);
+    let here = |nodes: &[Term]| match &own {
+        Some(node) => nodes.contains(node),
+        None => !nodes.is_empty(),
+    };
+    let kinds = [
+        ("ram_copies", Storage::RamCopies),
+        ("disc_copies", Storage::DiscCopies),
+        ("disc_only_copies", Storage::DiscOnlyCopies),
+    ];
+    let mut storage = Storage::Elsewhere;
+    let mut elsewhere = Vec::new();
+    let mut found = |nodes: &[Term], kind| {
+        if here(nodes) {
+            storage = kind;
+        }
+        let others = nodes.iter().filter(|other| Some(*other) != own.as_ref());
+        elsewhere.extend(others.filter_map(atom));
+    };
+    for (kind, storage) in kinds {
+        found(nodes(kind), storage);
+    }
+    for (alias, nodes) in external(properties) {
+        found(nodes, Storage::External(alias));
+    }
+    Some(MnesiaTable {
+        name,
+        table_type: match property(properties, "type")? {
+            kind if is(kind, "set") => MnesiaType::Set,
+            kind if is(kind, "ordered_set") => MnesiaType::OrderedSet,
+            kind if is(kind, "bag") => MnesiaType::Bag,
+            _ => return None,
+        },
+        storage,
+        record_name: property(properties, "record_name").and_then(atom)?,
+        attributes: list(property(properties, "attributes")?)
+            .iter()
+            .map(atom)
+            .collect::<Option<_>>()?,
+        indexes: nodes("index").iter().filter_map(index).collect(),
+        elsewhere: if node.is_some() {
+            elsewhere
+        } else {
+            Vec::new()
+        },
+    })
+}
+
+/// Returns the kinds of other backends in a definition, each with its nodes. They stand under a key that is their name,
+/// which is none of the keys that Mnesia has.
+fn external(properties: &Term) -> impl Iterator<Item = (Atom, &[Term])> {
+    const OWN: [&str; 6] = [
+        "ram_copies",
+        "disc_copies",
+        "disc_only_copies",
+        "index",
+        "attributes",
+        "snmp",
+    ];
+    let others = [
+        "user_properties",
+        "frag_properties",
+        "storage_properties",
+        "external_copies",
+        "majority",
+        "load_order",
+    ];
+    list(properties)
+        .iter()
+        .filter_map(move |pair| match pair.as_tuple() {
+            Some([Term::Atom(key), Term::List(nodes)])
+                if !nodes.is_empty()
+                    && !OWN.contains(&key.as_str())
+                    && !others.contains(&key.as_str())
+                    && nodes.iter().all(|node| atom(node).is_some()) =>
+            {
+                Some((*key, &nodes[..]))
+            }
+            _ => None,
+        })
+}
+
+/// Returns the position of an index: a number, or with the kind of the index.
+fn index(term: &Term) -> Option<usize> {
+    let position = match term.as_tuple() {
+        Some([position, _]) => position,
+        _ => term,
+    };
+    usize::try_from(position.as_int()?).ok()
+}
+
+fn atom(term: &Term) -> Option<Atom> {
+    match term {
+        Term::Atom(atom) => Some(*atom),
+        _ => None,
+    }
+}
+
+/// Returns the value of a pair `{name, Value}` in a list.
+pub(super) fn property<'t>(properties: &'t Term, name: &str) -> Option<&'t Term> {
+    list(properties)
+        .iter()
+        .find_map(|pair| match pair.as_tuple() {
+            Some([key, value]) if is(key, name) => Some(value),
+            _ => None,
+        })
+}

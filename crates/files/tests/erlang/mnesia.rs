@@ -1,0 +1,186 @@
+//! Directories of Mnesia beside what Mnesia itself has after its start.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use fyris_files::mnesia::{Change, Form, Mnesia, MnesiaType, Step, Storage};
+use fyris_term::{Term, etf};
+
+use crate::common::{escript, list, sorted, term};
+
+/// The rows of a table, by the bytes of their keys.
+type Rows = BTreeMap<Vec<u8>, Vec<Term>>;
+
+/// Returns what the tables hold, and what was said to be wrong.
+fn replayed(mnesia: &Mnesia) -> (Vec<Rows>, Vec<String>) {
+    let mut tables = vec![Rows::new(); mnesia.tables().len()];
+    let mut wrong = mnesia.wrong().to_vec();
+    mnesia.replay(|step| {
+        match step {
+            Step::Change(at, change) => {
+                apply(&mut tables[at], mnesia.tables()[at].table_type, change)
+            }
+            Step::Wrong(error) => wrong.push(error.to_string()),
+        }
+        ControlFlow::Continue(())
+    });
+    (tables, wrong)
+}
+
+fn key(row: &Term) -> Vec<u8> {
+    etf::encode(&row.as_tuple().unwrap()[1])
+}
+
+fn apply(rows: &mut Rows, kind: MnesiaType, change: Change) {
+    match change {
+        Change::Write(row) => {
+            let of_key = rows.entry(key(&row)).or_default();
+            of_key.retain(|old| kind == MnesiaType::Bag && *old != row);
+            of_key.push(row);
+        }
+        Change::Delete(of) => _ = rows.remove(&etf::encode(&of)),
+        Change::DeleteObject(row) => {
+            if let Some(of_key) = rows.get_mut(&key(&row)) {
+                of_key.retain(|old| *old != row);
+            }
+        }
+        Change::Clear => rows.clear(),
+        Change::Count {
+            record,
+            key,
+            by,
+            floor,
+        } => {
+            let of_key = rows.entry(etf::encode(&key)).or_default();
+            let old = of_key
+                .first()
+                .and_then(|row| row.as_tuple()?.get(2)?.as_int());
+            let sum = old.map(|old| old + by).filter(|sum| *sum >= 0 || !floor);
+            let value = Term::Int(sum.unwrap_or(by.max(0)));
+            *of_key = vec![Term::tuple([Term::Atom(record), key, value])];
+        }
+    }
+}
+
+/// Compares with what Mnesia had, which is `[{Table, Type, Rows}]` in a file.
+fn as_mnesia_has_it(mnesia: &Mnesia, expected: &Path) {
+    let name = expected.display();
+    let (tables, wrong) = replayed(mnesia);
+    assert!(wrong.is_empty(), "{name}: {wrong:?}");
+    let expected = list(term(expected));
+    let names: Vec<_> = mnesia
+        .tables()
+        .iter()
+        .map(|table| Term::Atom(table.name))
+        .collect();
+    let all: Vec<_> = expected
+        .iter()
+        .map(|table| table.as_tuple().unwrap()[0].clone())
+        .collect();
+    assert_eq!(names, all, "{name}");
+    for (found, expected) in tables.into_iter().zip(expected) {
+        let [table, _, rows] = expected.as_tuple().unwrap() else {
+            panic!("{expected}");
+        };
+        let found = sorted(found.into_values().flatten().collect());
+        assert_eq!(
+            Term::list(found),
+            Term::list(sorted(list(rows.clone()))),
+            "{name}: {table}"
+        );
+    }
+}
+
+#[test]
+fn directories_of_this_erlang() {
+    let folder = tempfile::tempdir().unwrap();
+    if !escript("mnesia.escript", &[folder.path().to_str().unwrap()]) {
+        return;
+    }
+    let mut seen = 0;
+    for entry in std::fs::read_dir(folder.path()).unwrap() {
+        let dir = entry.unwrap().path();
+        if !dir.is_dir() {
+            continue;
+        }
+        let mnesia = Mnesia::open(&dir).unwrap();
+        let tables = dir.with_extension("tables");
+        as_mnesia_has_it(&mnesia, &tables);
+        if dir.ends_with("fallback") {
+            assert_eq!(mnesia.form(), Form::Fallback);
+            let backup = Mnesia::open(dir.join("b.bup")).unwrap();
+            assert_eq!(backup.form(), Form::Backup);
+            as_mnesia_has_it(&backup, &tables);
+        }
+        if dir.ends_with("stopped") {
+            definitions(&mnesia);
+        }
+        seen += 1;
+    }
+    assert_eq!(seen, 9);
+}
+
+fn definitions(mnesia: &Mnesia) {
+    let find = |name: &str| {
+        mnesia
+            .tables()
+            .iter()
+            .find(|table| table.name.as_str() == name)
+            .unwrap()
+    };
+    let ordered = find("ordered");
+    assert_eq!(ordered.table_type, MnesiaType::OrderedSet);
+    assert_eq!(ordered.storage, Storage::DiscCopies);
+    let names: Vec<_> = ordered
+        .attributes
+        .iter()
+        .map(|name| name.as_str())
+        .collect();
+    assert_eq!(
+        (names, &ordered.indexes[..]),
+        (vec!["id", "name", "year"], &[4][..])
+    );
+    assert_eq!(find("bag").record_name.as_str(), "item");
+    assert_eq!(find("only").storage, Storage::DiscOnlyCopies);
+    assert_eq!(find("ram").storage, Storage::RamCopies);
+    assert_eq!(
+        mnesia.node().map(|node| node.as_str()),
+        Some("nonode@nohost")
+    );
+}
+
+#[test]
+fn dumps_as_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("dump.txt");
+    let text = "{tables,[{people,[{record_name,person},{attributes,[name,age]}]},
+         {things,[{record_name,things},{attributes,[id,what]}]}]}.
+{people,\"a.\n b\",7}.\n{people,'ö',\n        [1,2]}.
+{things,1,<<\"x\">>}.
+{nothing,1,2}.\n{people,,}.\n{things,2,<<\"y\">>}.\n";
+    std::fs::write(&file, text).unwrap();
+    let mnesia = Mnesia::open(&file).unwrap();
+    assert_eq!(mnesia.form(), Form::Text);
+    let (tables, wrong) = replayed(&mnesia);
+    let rows = |at: usize| {
+        let rows: Vec<_> = tables[at].values().flatten().map(Term::to_string).collect();
+        rows.join(" ")
+    };
+    assert_eq!(rows(1), "{things,1,<<\"x\">>} {things,2,<<\"y\">>}");
+    assert_eq!(tables[0].len(), 2);
+    assert!(rows(0).contains("{person,"), "{}", rows(0));
+    assert_eq!(wrong.len(), 2, "{wrong:?}");
+    assert!(wrong[1].contains("byte "), "{wrong:?}");
+}
+
+#[test]
+fn what_is_not_mnesias_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(Mnesia::open(folder.path()).is_err());
+    let file = folder.path().join("x");
+    for content in ["", "x", "{tables,[a]}.", "{tables,[]"] {
+        std::fs::write(&file, content).unwrap();
+        assert!(Mnesia::open(&file).is_err(), "{content}");
+    }
+}
