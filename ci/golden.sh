@@ -7,5 +7,7 @@ for script in crates/term/golden/*.escript crates/store/tests/data/make.escript 
   echo "== $script"
   escript "$script"
 done
-escript crates/files/tests/erlang/dets.escript golden crates/files/tests/erlang/golden
+for script in dets mnesia; do
+  escript crates/files/tests/erlang/$script.escript golden crates/files/tests/erlang/golden
+done
 git status --short crates/term/golden crates/store/tests/data crates/files/tests/erlang/golden data

@@ -44,6 +44,7 @@
 //! * `version`, `snapshot`, `transaction`: what keys held before, and who reads and writes by that;
 //! * `catalog`, `registry`: tables by number and name, owners and heirs;
 //! * [`dump`]: tables in files, as OTP writes and reads them;
+//! * [`import`]: tables of what other systems have left, dets files and directories of Mnesia;
 //! * [`Table`], [`Store`]: rights, names, and the public face;
 //! * [`TypedTable`]: a table of Rust types, by serde.
 //!
@@ -59,6 +60,7 @@ mod event;
 mod fix;
 mod fork;
 mod ids;
+pub mod import;
 mod indexes;
 mod key_kind;
 mod keys;

@@ -24,6 +24,8 @@ pub(super) struct LogHeader {
     pub(super) kind: Kind,
     /// Are the operations of a commit in the opposite order, as before version 4.3?
     pub(super) reversed: bool,
+    /// Is it a version that is known?
+    pub(super) known: bool,
     pub(super) node: Option<Atom>,
 }
 
@@ -43,9 +45,19 @@ impl LogHeader {
             },
             _ => return None,
         };
+        let version = text(version);
+        let (known, reversed) = match (kind, version.as_str()) {
+            (Kind::Transactions, "4.3") => (true, false),
+            (Kind::Transactions, "4.0" | "4.1" | "4.2") => (true, true),
+            (Kind::Transactions, _) => (false, false),
+            (Kind::DiscCopies | Kind::DiscCopiesLog, version) => (version == "1.0", false),
+            (Kind::Backup, version) => (version == "1.2", false),
+            (Kind::Other, _) => (true, false),
+        };
         Some(LogHeader {
             kind,
-            reversed: kind == Kind::Transactions && text(version).as_str() < "4.3",
+            reversed,
+            known,
             node: match node {
                 Term::Atom(node) => Some(*node),
                 _ => None,
@@ -163,6 +175,7 @@ pub(super) struct Commit<'t> {
     pub(super) decision: &'t Term,
     pub(super) disc: &'t [Term],
     pub(super) disc_only: &'t [Term],
+    /// Those of other backends, each with the backend.
     pub(super) external: &'t [Term],
     pub(super) schema: &'t [Term],
 }

@@ -11,9 +11,10 @@
 //! | `T.DMP` | a table that was being converted |
 //! | `PREVIOUS.LOG`, `LATEST.LOG` | what was committed since the last dump of the log; the first while one is made |
 //! | `DECISION_TAB.LOG` | outcomes of transactions |
+//! | `T.FYD`, `T.FYO`, `T.FYL` | a table of `fyris_copies` |
 //! | `FALLBACK.BUP` | a backup from which everything is made anew at the next start |
 //!
-//! All but those of dets are [logs](crate::disk_log) that begin with a header
+//! All but those of dets and `fyris_copies` are [logs](crate::disk_log) that begin with a header
 //! `{log_header, Kind, Version, MnesiaVersion, Node, Time}`.
 //!
 //! # In the order of Mnesia's start
@@ -25,11 +26,12 @@
 //!
 //! * A commit of the logs counts if it needs no decision, or if there is one that says `committed`. One without any is
 //!   aborted; where other nodes may know more Mnesia asks them, and here it is told.
-//! * Counters are increments. Those of `disc_only_copies` have been applied to the `DAT` already, and count anew only
-//!   after something else was written to their key in the same log.
+//! * Counters are increments. Those of `disc_only_copies` and `fyris_copies` have been applied to the table's files
+//!   already, and count anew only after something else was written to their key in the same log.
 //! * Changes of the schema in a log that was not dumped count too: tables made, deleted, emptied, converted.
 //! * With a `FALLBACK.BUP` the backup is read, and nothing else.
 
+mod copies;
 mod log;
 mod replay;
 mod schema;
@@ -42,7 +44,7 @@ use fyris_term::{Atom, Term};
 
 use crate::FileError;
 
-use log::Kind;
+use log::{Kind, LogHeader};
 
 /// The type of a table of Mnesia.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,7 +67,9 @@ pub enum Storage {
     DiscCopies,
     /// On disk.
     DiscOnlyCopies,
-    /// By a backend of this name, whose files are not read here.
+    /// By Fyris's backend of Mnesia, in memory and on disk.
+    FyrisCopies,
+    /// By another backend of this name, whose files are not read here.
     External(Atom),
     /// On other nodes only.
     Elsewhere,
@@ -218,4 +222,22 @@ impl Mnesia {
         let by_name = |table: &MnesiaTable| table.name.as_str().cmp(name.as_str());
         self.tables.binary_search_by(by_name).ok()
     }
+}
+
+/// Gives what the files of a table of `fyris_copies` in a directory say, in order, and what is wrong: a record that is
+/// not whole ends its file.
+///
+/// Takes memory for one record of the files. [`Mnesia::replay`] calls it, and adds what the logs have.
+pub fn fyris_copies(
+    dir: impl AsRef<Path>,
+    table: &str,
+    mut visit: impl FnMut(Result<Change, FileError>) -> ControlFlow<()>,
+) {
+    // What breaks off has been told why by itself.
+    let _ = copies::read(dir.as_ref(), table, &mut visit);
+}
+
+/// Returns whether a term is the header of a backup.
+pub(crate) fn is_backup(term: &Term) -> bool {
+    LogHeader::of(term).is_some_and(|header| header.kind == Kind::Backup)
 }

@@ -8,7 +8,7 @@ use fyris_term::{Atom, Term};
 
 use super::log::{Commit, Kind, LogHeader, Outcome, Outcomes, is};
 use super::schema::{definition, is_definition, operation};
-use super::{Change, Mnesia, Step, Storage, Visit};
+use super::{Change, Mnesia, Step, Storage, Visit, copies};
 use crate::FileError;
 use crate::dets::Dets;
 use crate::disk_log::DiskLog;
@@ -24,7 +24,7 @@ struct Replay<'m, 'v> {
     mnesia: &'m Mnesia,
     visit: Visit<'v>,
     outcomes: Outcomes,
-    /// Of each table of disc_only_copies, in the present log.
+    /// Of each table of disc_only_copies and fyris_copies, in the present log.
     written: HashMap<usize, Written>,
 }
 
@@ -121,6 +121,15 @@ impl Replay<'_, '_> {
                     format!("the table {name} is kept by {kind}, whose files are not read here");
                 (self.visit)(Step::Wrong(FileError::foreign(&self.mnesia.path, why)))
             }
+            Storage::FyrisCopies => {
+                let name = self.mnesia.tables[table].name;
+                copies::read(&self.mnesia.path, name.as_str(), &mut |read| {
+                    (self.visit)(match read {
+                        Ok(change) => Step::Change(table, change),
+                        Err(error) => Step::Wrong(error),
+                    })
+                })
+            }
             Storage::DiscOnlyCopies => self.dets(table, &dat),
             _ if dcd.exists() => {
                 self.log(table, &dcd, Kind::DiscCopies)?;
@@ -197,6 +206,13 @@ impl Replay<'_, '_> {
             };
             if let Some(header) = LogHeader::of(&term) {
                 reversed = header.reversed;
+                if header.kind != Kind::Transactions || !header.known {
+                    (self.visit)(wrong(
+                        terms.place(),
+                        &term,
+                        "is no header of this log that is known",
+                    ))?;
+                }
                 continue;
             }
             let Some(commit) = Commit::of(&term) else {
@@ -227,15 +243,17 @@ impl Replay<'_, '_> {
         for op in in_order(commit.schema, reversed) {
             self.schema(op)?;
         }
-        for (ops, only) in [(commit.disc, false), (commit.disc_only, true)] {
-            for op in in_order(ops, reversed) {
-                self.operation(op, only, place)?;
+        for op in in_order(commit.disc, reversed) {
+            self.operation(op, false, place)?;
+        }
+        for of_backend in commit.external {
+            match of_backend.as_tuple() {
+                Some([_, op]) => self.operation(op, true, place)?,
+                _ => (self.visit)(wrong(place, of_backend, "is no change of a table"))?,
             }
         }
-        for op in commit.external {
-            if self.table_of(op).is_none() {
-                (self.visit)(wrong(place, op, "is of no table here"))?;
-            }
+        for op in in_order(commit.disc_only, reversed) {
+            self.operation(op, true, place)?;
         }
         ControlFlow::Continue(())
     }
@@ -253,7 +271,9 @@ impl Replay<'_, '_> {
             };
         };
         let counts = match self.mnesia.tables[table].storage {
-            Storage::DiscOnlyCopies if only => self.counts_again(table, op, &change),
+            Storage::DiscOnlyCopies | Storage::FyrisCopies if only => {
+                self.counts_again(table, op, &change)
+            }
             Storage::DiscCopies => !only,
             Storage::RamCopies => !only && self.file(table, "DCD").exists(),
             _ => false,
@@ -264,8 +284,8 @@ impl Replay<'_, '_> {
         }
     }
 
-    /// Notes what is written to a table of disc_only_copies. Returns whether the change is made again: a counter is
-    /// not, unless the log has set it before.
+    /// Notes what is written to a table whose files have it already. Returns whether the change is made again: a counter
+    /// is not, unless the log has set it before.
     fn counts_again(&mut self, table: usize, op: &Term, change: &Change) -> bool {
         let written = self
             .written

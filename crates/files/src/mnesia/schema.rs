@@ -132,6 +132,19 @@ fn made(
     mut wrong: Vec<String>,
 ) -> Mnesia {
     let mut tables = Vec::new();
+    let in_schema = |node: &Atom| {
+        definitions
+            .values()
+            .any(|(_, properties)| names(properties, *node))
+    };
+    let named = node;
+    let node = node.filter(in_schema);
+    if let (Some(named), None) = (named, node) {
+        let path = path.display();
+        wrong.push(format!(
+            "{path}: a log names the node {named}, which the schema does not have"
+        ));
+    }
     for (name, properties) in definitions.into_values() {
         if name.as_str() == "schema" {
             continue;
@@ -151,6 +164,15 @@ fn made(
         tables,
         wrong,
     }
+}
+
+/// Returns whether a definition has copies on a node.
+fn names(properties: &Term, node: Atom) -> bool {
+    let node = Term::Atom(node);
+    list(properties).iter().any(|pair| match pair.as_tuple() {
+        Some([_, Term::List(nodes)]) => nodes.contains(&node),
+        _ => false,
+    })
 }
 
 /// Reads the definition of a table.
@@ -179,7 +201,11 @@ fn table(name: Atom, properties: &Term, node: Option<Atom>) -> Option<MnesiaTabl
         found(nodes(kind), storage);
     }
     for (alias, nodes) in external(properties) {
-        found(nodes, Storage::External(alias));
+        let kind = match alias.as_str() {
+            "fyris_copies" => Storage::FyrisCopies,
+            _ => Storage::External(alias),
+        };
+        found(nodes, kind);
     }
     Some(MnesiaTable {
         name,

@@ -5,6 +5,9 @@ use std::process::Command;
 
 use fyris_term::{Term, etf};
 
+/// The files that are committed.
+pub(crate) const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/erlang/golden");
+
 /// Runs a script of this folder; false, and a word about it, where there is no Erlang.
 ///
 /// # Panics

@@ -7,9 +7,7 @@ use fyris_files::dets::{Dets, DetsType};
 use fyris_files::phash2;
 use fyris_term::Term;
 
-use crate::common::{escript, list, sorted, term};
-
-const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/erlang/golden");
+use crate::common::{GOLDEN, escript, list, sorted, term};
 
 /// Returns the rows of a file as a table has them that takes them in order, and how many things were wrong.
 fn rows(path: &Path) -> Result<(Vec<Term>, Vec<String>), String> {

@@ -5,9 +5,10 @@ use std::ops::ControlFlow;
 use std::path::Path;
 
 use fyris_files::mnesia::{Change, Form, Mnesia, MnesiaType, Step, Storage};
+use fyris_files::{Format, format};
 use fyris_term::{Term, etf};
 
-use crate::common::{escript, list, sorted, term};
+use crate::common::{GOLDEN, escript, list, sorted, term};
 
 /// The rows of a table, by the bytes of their keys.
 type Rows = BTreeMap<Vec<u8>, Vec<Term>>;
@@ -89,6 +90,48 @@ fn as_mnesia_has_it(mnesia: &Mnesia, expected: &Path) {
             Term::list(sorted(list(rows.clone()))),
             "{name}: {table}"
         );
+    }
+}
+
+#[test]
+fn the_committed_directory() {
+    let dir = Path::new(GOLDEN).join("counters");
+    as_mnesia_has_it(&Mnesia::open(&dir).unwrap(), &dir.with_extension("tables"));
+    assert_eq!(format(&dir).unwrap(), Some(Format::Mnesia));
+    assert_eq!(
+        format(dir.join("LATEST.LOG")).unwrap(),
+        Some(Format::DiskLog)
+    );
+    assert_eq!(format(dir.join("schema.DAT")).unwrap(), Some(Format::Dets));
+    assert_eq!(format(GOLDEN).unwrap(), None);
+}
+
+/// Each byte of the logs and of a table changed: no panic, and it ends.
+#[test]
+fn each_byte_changed() {
+    let folder = tempfile::tempdir().unwrap();
+    let golden = Path::new(GOLDEN).join("counters");
+    for entry in std::fs::read_dir(&golden).unwrap() {
+        let file = entry.unwrap().path();
+        std::fs::copy(&file, folder.path().join(file.file_name().unwrap())).unwrap();
+    }
+    let (whole, _) = replayed(&Mnesia::open(folder.path()).unwrap());
+    for name in ["LATEST.LOG", "hits.DCL", "hits.DCD"] {
+        let file = folder.path().join(name);
+        let bytes = std::fs::read(&file).unwrap();
+        for at in (0..bytes.len()).step_by(if bytes.len() > 1000 { 7 } else { 1 }) {
+            let mut changed = bytes.clone();
+            changed[at] ^= 0x81;
+            std::fs::write(&file, &changed).unwrap();
+            let (tables, wrong) = replayed(&Mnesia::open(folder.path()).unwrap());
+            let others = tables
+                .iter()
+                .zip(&whole)
+                .filter(|(now, then)| now != then)
+                .count();
+            assert!(others <= 1 || !wrong.is_empty(), "{name}, byte {at}");
+        }
+        std::fs::write(&file, &bytes).unwrap();
     }
 }
 
@@ -183,4 +226,69 @@ fn what_is_not_mnesias_is_refused() {
         std::fs::write(&file, content).unwrap();
         assert!(Mnesia::open(&file).is_err(), "{content}");
     }
+}
+
+/// A file of `fyris_copies`: its number, and the operations of each record.
+fn copies(number: u64, records: &[&str]) -> Vec<u8> {
+    let sum = |parts: &[&[u8]]| {
+        let mut crc = flate2::Crc::new();
+        parts.iter().for_each(|part| crc.update(part));
+        crc.sum().to_be_bytes()
+    };
+    let mut file = [&b"fyrismn2"[..], &number.to_be_bytes()].concat();
+    file.extend(sum(&[&file]));
+    for record in records {
+        let body = etf::encode(&Term::parse(record).unwrap());
+        let at = (file.len() as u64).to_be_bytes();
+        file.extend((body.len() as u64).to_be_bytes());
+        file.extend(sum(&[&at, &body]));
+        file.extend(body);
+    }
+    file
+}
+
+#[test]
+fn tables_of_fyris() {
+    let folder = tempfile::tempdir().unwrap();
+    let put = |ending: &str, file: &[u8]| {
+        std::fs::write(folder.path().join(format!("t.{ending}")), file).unwrap()
+    };
+    put(
+        "FYD",
+        &copies(5, &["[{insert,[{t,1,a},{t,2,b},{t,3,c}]}]", "[]"]),
+    );
+    put("FYO", &copies(4, &["[{delete,1}]"]));
+    let log = copies(
+        5,
+        &[
+            "[{delete,2},{insert,{t,4,d}}]",
+            "[{match_delete,{t,3,c}}]",
+            "[{insert,{t,5,e}}]",
+        ],
+    );
+    put("FYL", &log);
+    let read = || {
+        let (mut rows, mut wrong) = (Rows::new(), 0);
+        fyris_files::mnesia::fyris_copies(folder.path(), "t", |read| {
+            match read {
+                Ok(change) => apply(&mut rows, MnesiaType::Set, change),
+                Err(error) => {
+                    assert!(error.is_damage(), "{error}");
+                    wrong += 1;
+                }
+            }
+            ControlFlow::Continue(())
+        });
+        let rows: Vec<_> = rows.values().flatten().map(Term::to_string).collect();
+        (rows.join(" "), wrong)
+    };
+    assert_eq!(read(), ("{t,1,a} {t,4,d} {t,5,e}".to_owned(), 0));
+    for at in 0..log.len() {
+        let mut changed = log.clone();
+        changed[at] ^= 0x11;
+        put("FYL", &changed);
+        assert_eq!(read().1, 1, "byte {at}");
+    }
+    put("FYL", &log[..log.len() - 3]);
+    assert_eq!(read(), ("{t,1,a} {t,4,d}".to_owned(), 1));
 }
