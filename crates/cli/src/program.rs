@@ -13,8 +13,8 @@ use crate::shell::{self, OpenArgs, ShellArgs};
 
 /// A concurrent in-memory term store.
 ///
-/// `fyris FILE` opens a dump, CSV or JSON in the shell; `fyris FILE QUERY` answers and ends. A file that has the name
-/// of a command is written with a folder: `./info`.
+/// `fyris FILE` opens a dump, CSV, JSON, a dets file or a directory of Mnesia in the shell; `fyris FILE QUERY` answers
+/// and ends. A file that has the name of a command is written with a folder: `./info`.
 #[derive(Parser)]
 #[command(
     name = "fyris",

@@ -173,3 +173,40 @@ fn segments_in_memory_are_listed() {
     assert_eq!(doctor(&["--list", &name]).status.code(), Some(2));
     assert_eq!(doctor(&[]).status.code(), Some(2));
 }
+
+#[test]
+fn it_says_what_an_erlang_system_has_left() {
+    let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../files/tests/erlang/golden");
+    let mnesia = passes(&[&format!("{golden}/counters")]);
+    for part in [
+        "mnesia    ",
+        "node      nonode@nohost",
+        "only_hits: Set, disc_only_copies",
+        "loads     yes",
+        "check     sound",
+    ] {
+        assert!(mnesia.contains(part), "{part} is not in:\n{mnesia}");
+    }
+    let open = passes(&[&format!("{golden}/open_bag.dets")]);
+    assert!(
+        open.contains("closed    no") && open.contains("Bag, key position 1"),
+        "{open}"
+    );
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("damaged.dets");
+    let mut bytes = std::fs::read(format!("{golden}/set.dets")).expect("a file");
+    let mark = [0x12, 0x34, 0x56, 0x78];
+    let at = bytes
+        .windows(4)
+        .position(|bytes| bytes == mark)
+        .expect("a collection");
+    bytes[at] ^= 1;
+    std::fs::write(&file, bytes).expect("a file");
+    let output = doctor(&[file.to_str().expect("UTF-8")]);
+    assert_eq!(output.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(
+        said.contains("NOT SOUND") && said.contains("byte "),
+        "{said}"
+    );
+}

@@ -223,3 +223,58 @@ fn names_of_files_need_not_be_text() {
         .expect("the program runs");
     assert_eq!(text(&output.stdout), "3\n", "{}", text(&output.stderr));
 }
+
+/// Returns a file that `fyris-files` is tested with.
+fn left(name: &str) -> String {
+    let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../files/tests/erlang/golden");
+    format!("{golden}/{name}")
+}
+
+#[test]
+fn what_erlang_systems_leave_is_opened() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let folder = folder.path();
+    let dets = program(folder, &[&left("keypos2.dets"), "lookup 7"], "");
+    assert!(dets.status.success() && text(&dets.stdout).contains("{r,7,"));
+    let said = text(&dets.stderr);
+    assert!(
+        said.contains("a dets file") && said.contains("20 objects, set"),
+        "{said}"
+    );
+
+    let mnesia = left("counters");
+    let most = "SELECT key, val FROM hits ORDER BY val DESC LIMIT 1";
+    assert_eq!(run(folder, &["-csv", &mnesia, most], ""), "c,47\n");
+    run(
+        folder,
+        &[
+            &mnesia,
+            "use hits",
+            "save hits.ets",
+            "export hits.jsonl terms",
+        ],
+        "",
+    );
+    assert_eq!(run(folder, &["-csv", "hits.ets", most], ""), "c,47\n");
+
+    let torn = folder.join("torn.dets");
+    let bytes = std::fs::read(left("set.dets")).expect("a file");
+    std::fs::write(&torn, &bytes[..bytes.len() - 40]).expect("a file");
+    let output = program(folder, &["torn.dets", "count"], "");
+    assert!(output.status.success());
+    assert!(
+        text(&output.stderr).contains("it was not closed"),
+        "{}",
+        text(&output.stderr)
+    );
+    let named = program(
+        folder,
+        &["shell", "-e", &format!("open {mnesia} as one")],
+        "",
+    );
+    assert!(
+        text(&named.stderr).contains("names one table"),
+        "{}",
+        text(&named.stderr)
+    );
+}

@@ -83,6 +83,24 @@ fn a_directory_of_mnesia() {
 }
 
 #[test]
+fn a_text_dump() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("dump.txt");
+    let text = "{tables,[{people,[{record_name,person},{attributes,[name,age]}]}]}.
+{people,ada,36}.\n{people,\"Bo\",17}.\n{people,}.\n";
+    std::fs::write(&file, text).unwrap();
+    let imported = Store::new().owner().import(&file, &Options::set());
+    let imported = imported.unwrap();
+    assert_eq!(imported.tables[0].columns, ["record", "name", "age"]);
+    assert_eq!(imported.wrong, 1, "{:?}", imported.messages);
+    assert!(
+        imported.messages[0].contains("dump.txt, byte "),
+        "{:?}",
+        imported.messages
+    );
+}
+
+#[test]
 fn logs_and_what_is_none() {
     let folder = tempfile::tempdir().unwrap();
     let owner = Store::new().owner();

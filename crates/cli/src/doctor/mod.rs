@@ -1,24 +1,28 @@
-//! `fyris doctor`: look a version-controlled segment over from outside, and repair it.
+//! `fyris doctor`: look a version-controlled segment over from outside, and repair it; say what the files of an Erlang
+//! system hold.
 //!
 //! The doctor takes a slot of the segment like any process and leaves it when it is done; it checks nothing out and
 //! changes nothing but what `--repair` says. Processes that work on the segment go on meanwhile; their commits wait
 //! while the doctor counts.
 
+mod left;
 mod report;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use fyris_files::FileError;
 use fyris_segment::{Doctor, Error, Segment};
 
-/// Look a version-controlled segment over, and repair it.
+/// Look a version-controlled segment over, and repair it; or a dets file, a log, a directory of Mnesia.
 ///
-/// Prints size, version, what is retained for whom, and the processes attached; then checks the segment. The exit
-/// status is 1 if it cannot be opened or is not sound.
+/// Of a segment it prints size, version, what is retained for whom, and the processes attached; then checks the
+/// segment. Of what an Erlang system has left it prints what is in it, all that is wrong, and whether Mnesia would load
+/// it. The exit status is 1 if it cannot be opened or is not sound.
 #[derive(clap::Args, Debug)]
 pub struct DoctorArgs {
-    /// The segment's name, or the path of its file (a path has a slash)
+    /// The segment's name, or the path of its file (a path has a slash); or a file or directory of an Erlang system
     #[arg(required_unless_present = "list")]
     segment: Option<PathBuf>,
 
@@ -39,7 +43,7 @@ pub struct DoctorArgs {
 pub fn run(args: &DoctorArgs) -> ExitCode {
     let mut out = io::stdout().lock();
     let done = match &args.segment {
-        Some(name) => examine(name, args, &mut out),
+        Some(name) => examine_any(name, args, &mut out),
         None => list(args.json, &mut out),
     };
     match done {
@@ -59,6 +63,10 @@ enum DoctorFailure {
     #[error("{}: {error}", name.display())]
     Segment { name: PathBuf, error: Error },
     #[error(transparent)]
+    File(#[from] FileError),
+    #[error("{} is not sound", path.display())]
+    NotSound { path: PathBuf },
+    #[error(transparent)]
     List(Error),
     #[error("output: {0}")]
     Output(#[from] io::Error),
@@ -71,6 +79,24 @@ fn list(json: bool, out: &mut impl Write) -> Result<(), DoctorFailure> {
         false => report::list(&all),
     };
     Ok(out.write_all(text.as_bytes())?)
+}
+
+/// Examines what an Erlang system has left, or else a segment.
+fn examine_any(name: &Path, args: &DoctorArgs, out: &mut impl Write) -> Result<(), DoctorFailure> {
+    let left = match name.exists() && !args.repair && !args.json {
+        true => left::examine(name)?,
+        false => None,
+    };
+    let Some((text, sound)) = left else {
+        return examine(name, args, out);
+    };
+    out.write_all(text.as_bytes())?;
+    match sound {
+        true => Ok(()),
+        false => Err(DoctorFailure::NotSound {
+            path: name.to_owned(),
+        }),
+    }
 }
 
 fn examine(name: &Path, args: &DoctorArgs, out: &mut impl Write) -> Result<(), DoctorFailure> {

@@ -1,5 +1,7 @@
 //! The shell's side of the store: the process it is, its tables, the table in use, its arguments.
 
+mod import;
+
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -668,7 +670,7 @@ impl Session {
     // Dumps.
 
     /// Loads a dump and takes it in use.
-    pub(crate) fn open(&mut self, path: &Path, name: Option<Atom>) -> Result<(), ShellError> {
+    fn open_dump(&mut self, path: &Path, name: Option<Atom>) -> Result<(), ShellError> {
         let total = std::fs::metadata(path).map_or(0, |meta| meta.len());
         let progress = Progress::bytes("opening", total);
         let options = LoadOptions {

@@ -20,7 +20,7 @@ pub(crate) static VERBS: &[Verb] = &[
         name: "open",
         also: &["file2tab", ".open"],
         usage: "open FILE [as NAME]",
-        help: "Load a dump that ets:tab2file or Fyris wrote. Its objects are checked as they are read; with extended info in the file, their number and checksum too.",
+        help: "Load a dump that ets:tab2file or Fyris wrote. Its objects are checked as they are read; with extended info in the file, their number and checksum too. A dets file, a log of disk_log, and a directory, backup or text dump of Mnesia are opened, too: as tables, with what is wrong in the files said.",
         handler: Words(files::open),
     },
     Verb {
