@@ -16,6 +16,8 @@ use crate::source::Source;
 
 /// The most bytes of one term.
 const MAX_TERM: usize = 64 << 20;
+/// The most lines within one term that end with a full stop: each is a try to read it.
+const MAX_TRIES: usize = 100;
 
 /// Opens a dump and reads its tables.
 pub(super) fn open(path: &Path) -> Result<Mnesia, FileError> {
@@ -143,6 +145,7 @@ impl Iterator for Terms {
 
     fn next(&mut self) -> Option<Self::Item> {
         let mut statement = Vec::new();
+        let mut tries = 0;
         while !self.ended {
             match self.statement(&mut statement) {
                 Ok(more) => self.ended = !more,
@@ -157,7 +160,10 @@ impl Iterator for Terms {
                 }
                 Ok(_) => "this is no term with a full stop".to_owned(),
                 // The stop at the end of the line was within a term.
-                Err(error) if error.is_incomplete() && !self.ended => continue,
+                Err(error) if error.is_incomplete() && !self.ended && tries < MAX_TRIES => {
+                    tries += 1;
+                    continue;
+                }
                 Err(_) if text.trim().is_empty() => return None,
                 Err(error) => error.to_string(),
             };
