@@ -1,7 +1,5 @@
 //! What a file or a directory is.
 
-use std::fs::File;
-use std::io::Read;
 use std::path::Path;
 
 use fyris_term::Term;
@@ -9,6 +7,7 @@ use fyris_term::Term;
 use crate::FileError;
 use crate::disk_log::DiskLog;
 use crate::mnesia::is_backup;
+use crate::source::Source;
 
 /// The formats that are told apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,17 +44,13 @@ pub fn format(path: impl AsRef<Path>) -> Result<Option<Format>, FileError> {
             Err(_) => Ok(None),
         };
     }
-    let mut start = [0; 8];
-    let wrap = |source| FileError::read(path, source);
-    let mut file = File::open(path).map_err(wrap)?.take(8);
-    let mut read = 0;
-    while read < start.len() {
-        match file.read(&mut start[read..]).map_err(wrap)? {
-            0 => break,
-            more => read += more,
-        }
-    }
-    Ok(match &start {
+    let source = match Source::open(path) {
+        Err(FileError::Foreign { .. }) => return Ok(None),
+        opened => opened?,
+    };
+    let mut start = Vec::new();
+    source.read(0, source.length().min(8), &mut start)?;
+    Ok(match &start[..] {
         [_, _, _, _, 0x00, 0xab, 0xcd, 0xef] => Some(Format::Dets),
         [1, 2, 3, 4, ..] => Some(of_log(path)),
         b"{tables," => Some(Format::Mnesia),

@@ -1,7 +1,7 @@
 //! A file that is read in places.
 
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::fs::{File, Metadata};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::FileError;
@@ -17,14 +17,11 @@ pub(crate) struct Source {
 impl Source {
     pub(crate) fn open(path: &Path) -> Result<Source, FileError> {
         let wrap = |source| FileError::read(path, source);
+        // To open a pipe waits for its writer.
+        regular(path, &path.metadata().map_err(wrap)?)?;
         let file = File::open(path).map_err(wrap)?;
         let metadata = file.metadata().map_err(wrap)?;
-        if metadata.is_dir() {
-            return Err(wrap(std::io::ErrorKind::IsADirectory.into()));
-        }
-        if !metadata.is_file() {
-            return Err(FileError::foreign(path, "it is not a regular file"));
-        }
+        regular(path, &metadata)?;
         Ok(Source {
             file,
             path: path.to_path_buf(),
@@ -59,13 +56,37 @@ impl Source {
             return Err(self.damage(offset, why));
         }
         let wrap = |source| FileError::read(&self.path, source);
-        (&self.file).seek(SeekFrom::Start(offset)).map_err(wrap)?;
         buf.clear();
-        buf.reserve_exact(count as usize);
-        let got = (&self.file).take(count).read_to_end(buf).map_err(wrap)?;
-        match got as u64 == count {
-            true => Ok(()),
-            false => Err(wrap(std::io::ErrorKind::UnexpectedEof.into())),
+        buf.resize(count as usize, 0);
+        let mut done = 0;
+        while done < buf.len() {
+            match read_at(&self.file, &mut buf[done..], offset + done as u64) {
+                Ok(0) => return Err(wrap(ErrorKind::UnexpectedEof.into())),
+                Ok(more) => done += more,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(wrap(error)),
+            }
         }
+        Ok(())
     }
+}
+
+/// Refuses what is no regular file.
+fn regular(path: &Path, metadata: &Metadata) -> Result<(), FileError> {
+    match (metadata.is_file(), metadata.is_dir()) {
+        (true, _) => Ok(()),
+        (_, true) => Err(FileError::read(path, ErrorKind::IsADirectory.into())),
+        _ => Err(FileError::foreign(path, "it is not a regular file")),
+    }
+}
+
+/// Reads at a place that is not shared with other readers of the file.
+#[cfg(unix)]
+fn read_at(file: &File, buf: &mut [u8], offset: u64) -> std::io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, buf, offset)
+}
+
+#[cfg(windows)]
+fn read_at(file: &File, buf: &mut [u8], offset: u64) -> std::io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_read(file, buf, offset)
 }

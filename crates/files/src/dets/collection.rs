@@ -34,6 +34,8 @@ pub(super) struct Collection {
     keys: HashSet<Term>,
     /// The objects of the present key of a bag, by the hashes of their bytes.
     objects: HashMap<u64, Range<usize>>,
+    /// An object that is given next; it has been told that it belongs to another slot.
+    misplaced: Option<Term>,
     hasher: RandomState,
     inflated: Inflated,
 }
@@ -48,6 +50,7 @@ impl Collection {
             group: None,
             keys: HashSet::new(),
             objects: HashMap::new(),
+            misplaced: None,
             hasher: RandomState::new(),
             inflated: header::decoder(),
         }
@@ -60,16 +63,21 @@ impl Collection {
         self.group = None;
         self.keys.clear();
         self.objects.clear();
+        self.misplaced = None;
         self.inflated = header::decoder();
     }
 
-    /// Returns the next object, checked to belong to `slot` if one is given. What is wrong with a size ends the
-    /// collection, what is wrong with an object does not.
+    /// Returns the next object. One that does not belong to `slot`, if one is given, is told before it is given: dets
+    /// does not find it by its key. What is wrong with a size ends the collection, what is wrong with an object does
+    /// not.
     pub(super) fn next(
         &mut self,
         header: &Header,
         slot: Option<u32>,
     ) -> Option<Result<Term, Wrong>> {
+        if let Some(object) = self.misplaced.take() {
+            return Some(Ok(object));
+        }
         if self.at >= self.bytes.len() {
             return None;
         }
@@ -92,17 +100,24 @@ impl Collection {
         }
         let object = self.object(from + SIZE, header);
         Some(object.and_then(|(object, hash)| {
-            self.check_key(&object, hash, header, slot)
+            self.check_key(&object, hash, header)
                 .and_then(|()| self.check_new(from, header, slot))
-                .map(|()| object)
-                .map_err(|why| (from, format!("this object is left out: {why}")))
+                .map_err(|why| (from, format!("this object is left out: {why}")))?;
+            match (slot, hash) {
+                (Some(slot), Some(hash)) if header.slot(hash) != slot => {
+                    self.misplaced = Some(object);
+                    let why = format!("the key of this object belongs to another slot than {slot}");
+                    Err((from, why))
+                }
+                _ => Ok(object),
+            }
         }))
     }
 
     /// Returns the end of what begins with its size at `at`; it has something in it, and ends at `most` or before.
     fn sized(&self, at: usize, most: usize) -> Result<usize, Wrong> {
         let end = (at + SIZE <= most)
-            .then(|| at + word(&self.bytes, at) as usize)
+            .then(|| at.saturating_add(word(&self.bytes, at) as usize))
             .filter(|&end| end > at + SIZE && end <= most);
         end.ok_or_else(|| {
             let why = "this size does not fit into its collection, whose objects from here on are left out";
@@ -129,19 +144,13 @@ impl Collection {
         Ok((object, hash))
     }
 
-    /// Checks that the key is of this slot, that of the objects before it if they have one, and else a new one.
+    /// Checks that the key is that of the objects before it if they have one, and else a new one.
     fn check_key(
         &mut self,
         object: &Term,
         hash: Option<u32>,
         header: &Header,
-        slot: Option<u32>,
     ) -> Result<(), String> {
-        if let (Some(slot), Some(hash)) = (slot, hash)
-            && header.slot(hash) != slot
-        {
-            return Err(format!("its key belongs to another slot than {slot}"));
-        }
         if let Some(of_others) = self.group {
             return match of_others == hash {
                 true => Ok(()),

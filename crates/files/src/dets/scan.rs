@@ -89,7 +89,7 @@ impl<'d> Scan<'d> {
                 self.move_to(position + u64::from(size).next_power_of_two().max(STEP));
                 return Ok(true);
             }
-            if near(mark) && self.is_whole(position, size.into()) {
+            if near(mark) && self.is_whole(position, size.into())? {
                 self.collection = Collection::none();
                 let why =
                     "what seems to be a collection has a damaged mark, so its objects are left out";
@@ -166,17 +166,15 @@ impl<'d> Scan<'d> {
     }
 
     /// Returns whether a whole collection is here.
-    fn is_whole(&mut self, position: u64, size: u64) -> bool {
-        let mut probe = Collection::none();
-        let fits = size > HEAD as u64 && size <= self.source.length() - position;
-        if !fits
-            || self.spend(position, size).is_err()
-            || self.source.read(position, size, &mut probe.bytes).is_err()
-        {
-            return false;
+    fn is_whole(&mut self, position: u64, size: u64) -> Result<bool, FileError> {
+        if size <= HEAD as u64 || size > self.source.length() - position {
+            return Ok(false);
         }
+        self.spend(position, size)?;
+        let mut probe = Collection::none();
+        self.source.read(position, size, &mut probe.bytes)?;
         probe.rewind();
-        std::iter::from_fn(|| probe.next(self.header, None)).all(|object| object.is_ok())
+        Ok(std::iter::from_fn(|| probe.next(self.header, None)).all(|object| object.is_ok()))
     }
 
     /// Notes that bytes have been read in vain.

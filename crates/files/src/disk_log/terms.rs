@@ -14,6 +14,8 @@ use crate::{FileError, Inflated};
 const MAX_ITEM: u32 = 512 << 20;
 /// Bytes that compressed terms may take beside what the file's length gives.
 const MAX_INFLATED: u64 = 64 << 20;
+/// Items that do not decode are looked through for others up to as many times the bytes of the file, in all.
+const RETRIES: u64 = 16;
 /// The beginning of an index: zeros, and the version.
 const INDEX_MARK: [u8; 6] = [0, 0, 0, 0, 0, 2];
 /// The most files that a wrap log has.
@@ -28,7 +30,8 @@ pub struct DiskLog {
 
 impl DiskLog {
     /// Finds the files of the log that `disk_log` was given as `{file, path}`: the file of this name, or, if there is
-    /// none, those of the wrap log of this name. The index `NAME.idx` of a wrap log, and `NAME.siz`, stand for it, too.
+    /// none, those of the wrap log of this name. The index `NAME.idx` of a wrap log, and `NAME.siz`, stand for it, too,
+    /// unless they are logs themselves. A file of a wrap log that is missing is told by [`DiskLog::terms`].
     ///
     /// # Errors
     ///
@@ -38,6 +41,7 @@ impl DiskLog {
         let of_index = path
             .extension()
             .filter(|ending| *ending == "idx" || *ending == "siz")
+            .filter(|_| open(path).is_err())
             .map(|_| path.with_extension(""));
         let name = of_index.as_deref().unwrap_or(path);
         let index = with_ending(name, "idx");
@@ -51,7 +55,8 @@ impl DiskLog {
                 wrap: false,
             },
         };
-        for file in &log.files {
+        // What is missing of a wrap log is told by its terms.
+        for file in log.files.iter().filter(|file| !log.wrap || file.exists()) {
             open(file)?;
         }
         Ok(log)
@@ -91,6 +96,8 @@ struct OpenLog {
     path: PathBuf,
     log: LogReader<File>,
     inflated: Inflated,
+    /// Bytes of items that do not decode in which others may still be looked for.
+    left: u64,
 }
 
 impl LogTerms {
@@ -128,11 +135,11 @@ impl Iterator for LogTerms {
             match open(&path) {
                 Ok(log) => {
                     self.unfinished |= log.status() == Status::Opened;
-                    let inflated = Inflated::new(MAX_INFLATED);
                     self.open = Some(OpenLog {
                         path,
+                        inflated: Inflated::new(MAX_INFLATED),
+                        left: log.length().unwrap_or(0).saturating_mul(RETRIES),
                         log,
-                        inflated,
                     });
                 }
                 Err(error) => return Some(Err(error)),
@@ -156,6 +163,13 @@ impl OpenLog {
                     ),
                     Err(error) => format!("this item does not decode: {error}"),
                 };
+                match self.left.checked_sub(bytes.len() as u64) {
+                    Some(left) => self.left = left,
+                    None => {
+                        let why = format!("{why}; the item is left out as a whole");
+                        return Some(Err(FileError::damage(&self.path, offset, why)));
+                    }
+                }
                 self.log.reject();
                 (offset, why)
             }
@@ -223,13 +237,18 @@ fn wrapped(name: &Path, index: &Path) -> Result<Vec<PathBuf>, FileError> {
         .iter()
         .fold(0, |n, &byte| (n << 8) | u64::from(byte));
     let made = (bytes.len() as u64 - 10) / 8;
+    let is_empty = |number: u64| {
+        let at = 10 + 8 * (number as usize - 1);
+        bytes[at..at + 8] == [0; 8]
+    };
     let files: Vec<_> = (current + 1..=made)
         .chain(1..=current.min(made))
-        .map(|number| with_ending(name, &number.to_string()))
-        .filter(|file| file.exists())
+        .map(|number| (number, with_ending(name, &number.to_string())))
+        .filter(|(number, file)| !is_empty(*number) || file.exists())
+        .map(|(_, file)| file)
         .collect();
     let last = with_ending(name, &current.to_string());
-    match files.last() == Some(&last) {
+    match files.last() == Some(&last) && last.exists() {
         true => Ok(files),
         false => Err(FileError::damage(
             index,

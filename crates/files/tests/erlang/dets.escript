@@ -44,9 +44,18 @@ child(Dir, Name) ->
 die(Dir, Name) ->
     {ok, T} = open(file(Dir, Name), Name),
     fill(T, Name),
-    timer:sleep(case Name of auto_saved -> 600; _ -> 50 end),
+    Name =:= auto_saved andalso saved(file(Dir, Name)),
+    timer:sleep(50),
     os:cmd("kill -9 " ++ os:getpid()),
     timer:sleep(10000).
+
+%% Waits until the header says that the file is closed.
+saved(File) ->
+    timer:sleep(200),
+    {ok, Fd} = file:open(File, [read, raw, binary]),
+    {ok, Closed} = file:pread(Fd, 8, 4),
+    ok = file:close(Fd),
+    Closed =:= <<1:32>> orelse saved(File).
 
 file(Dir, Name) -> filename:join(Dir, atom_to_list(Name) ++ ".dets").
 

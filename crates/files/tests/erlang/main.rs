@@ -4,3 +4,4 @@ mod common;
 mod dets;
 mod logs;
 mod mnesia;
+mod places;
