@@ -39,6 +39,9 @@ FYRIS_RUNS=20 FYRIS_STRICT=1 cargo test --locked -p fyris-dthreads-preload --tes
 step "SQL of the shell beside sqlite3: 10,000 statements"
 FYRIS_SQL_QUERIES=10000 cargo test --locked -p fyris-cli --test sql_oracle
 
+step "directories of Mnesia, of all kinds, beside Mnesia"
+FYRIS_MNESIA_ALL=1 cargo test --locked -p fyris-files --test erlang directories_of_this_erlang
+
 step "model checking (loom, shuttle)"
 ci/loom.sh
 

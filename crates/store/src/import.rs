@@ -231,8 +231,12 @@ impl Import<'_> {
         mnesia
             .wrong()
             .iter()
-            .for_each(|wrong| self.say(wrong.clone()));
-        let tables = mnesia.tables().iter().map(|table| self.mnesia_table(table));
+            .for_each(|wrong| self.say(wrong.to_string()));
+        let form = mnesia.form();
+        let tables = mnesia
+            .tables()
+            .iter()
+            .map(|table| self.mnesia_table(table, form));
         let tables = tables.collect::<Result<Vec<_>, _>>()?;
         let mut fillings: Vec<_> = tables
             .iter()
@@ -268,9 +272,18 @@ impl Import<'_> {
         })
     }
 
-    /// Makes a table that has objects on the node.
-    fn mnesia_table(&mut self, table: &MnesiaTable) -> Result<Option<Table>, ImportError> {
-        if matches!(table.storage, Storage::Elsewhere | Storage::External(_)) {
+    /// Makes a table that has objects there: a backup has those of all tables, wherever they were kept.
+    fn mnesia_table(
+        &mut self,
+        table: &MnesiaTable,
+        form: Form,
+    ) -> Result<Option<Table>, ImportError> {
+        let is_none = match table.storage {
+            Storage::Elsewhere => matches!(form, Form::Directory | Form::Fallback),
+            Storage::External(_) => form == Form::Directory,
+            _ => false,
+        };
+        if is_none {
             return Ok(None);
         }
         let table_type = match table.table_type {
@@ -353,7 +366,7 @@ impl<'t> Filling<'t> {
         self.loader.flush()?;
         match change {
             Change::Delete(key) => self.table.delete_key(&key),
-            Change::DeleteObject(row) => self.table.delete_object(&row),
+            Change::DeleteObject(row) => self.table.match_delete(&row),
             Change::Clear => self.table.delete_all_objects(),
             Change::Count {
                 record,

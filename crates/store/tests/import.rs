@@ -82,6 +82,78 @@ fn a_directory_of_mnesia() {
     }
 }
 
+/// Writes a log of these terms.
+fn log(file: &Path, terms: &[&str]) {
+    let mut writer = LogWriter::new(std::fs::File::create(file).unwrap());
+    for term in terms {
+        let bytes = etf::encode(&Term::parse(term).unwrap());
+        writer.item(|buf| buf.extend(&bytes), |_| {}).unwrap();
+    }
+    writer.finish().unwrap();
+}
+
+/// The object that a transaction has deleted is a pattern, in which a map matches those that have more.
+#[test]
+fn objects_with_maps_deleted() {
+    let folder = tempfile::tempdir().unwrap();
+    for entry in std::fs::read_dir(golden("counters")).unwrap() {
+        let file = entry.unwrap().path();
+        std::fs::copy(&file, folder.path().join(file.file_name().unwrap())).unwrap();
+    }
+    log(
+        &folder.path().join("LATEST.LOG"),
+        &[
+            "{log_header,trans_log,\"4.3\",\"4.21\",nonode@nohost,{1,2,3}}",
+            "{commit,nonode@nohost,presume_commit,[],
+              [{{set,1},{set,1,#{a=>1,b=>2}},write},{{set,2},{set,2,#{a=>1,b=>2}},write},
+               {{set,1},{set,1,#{a=>1}},delete_object},{{set,2},{set,2,#{a=>2}},delete_object}],[],[],[]}",
+        ],
+    );
+    let owner = Store::new().owner();
+    let imported = owner.import(folder.path(), &Options::set()).unwrap();
+    assert_eq!(imported.wrong, 0, "{:?}", imported.messages);
+    let mut tables = imported.tables.iter();
+    let made = tables.find(|made| made.table.name().as_str() == "set");
+    let rows = made.unwrap().table.tab2list().unwrap();
+    assert_eq!(rows, [Term::parse("{set,2,#{a=>1,b=>2}}").unwrap()]);
+}
+
+/// A backup has the objects of all tables, whatever keeps them on whatever node.
+#[test]
+fn a_backup_of_other_nodes() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("b.bup");
+    let table = |name: &str, storage: &str| {
+        format!(
+            "{{schema,{name},[{{name,{name}}},{{type,set}},{{{storage},[a@b]}},{{record_name,{name}}},
+              {{attributes,[key,value]}},{{cookie,1}}]}}"
+        )
+    };
+    log(
+        &file,
+        &[
+            "{log_header,backup_log,\"1.2\",\"4.21\",c@d,{1,2,3}}",
+            &table("other", "leveldb_copies"),
+            &table("ram", "ram_copies"),
+            "{other,1,2}",
+            "{ram,1,2}",
+        ],
+    );
+    let owner = Store::new().owner();
+    let imported = owner.import(&file, &Options::set()).unwrap();
+    let sizes: Vec<_> = imported
+        .tables
+        .iter()
+        .map(|made| made.table.len())
+        .collect();
+    assert_eq!(
+        (sizes, imported.wrong),
+        (vec![1, 1], 0),
+        "{:?}",
+        imported.messages
+    );
+}
+
 #[test]
 fn a_text_dump() {
     let folder = tempfile::tempdir().unwrap();

@@ -102,7 +102,8 @@ pub enum Change {
     Write(Term),
     /// All objects of a key are deleted.
     Delete(Term),
-    /// An object is deleted.
+    /// An object is deleted. Mnesia deletes what matches it as a pattern of `ets:match_object/2`: that is the object
+    /// alone, unless it holds maps, which match all maps that have what they have.
     DeleteObject(Term),
     /// The third element of the object of a key is added to. If there is no object with a number there, or the sum is
     /// negative and `floor` is set, `{record, key, by}` is written, with 0 in place of a negative `by`.
@@ -137,7 +138,7 @@ pub struct Mnesia {
     node: Option<Atom>,
     tables: Vec<MnesiaTable>,
     /// What was wrong with the schema.
-    wrong: Vec<String>,
+    wrong: Vec<FileError>,
 }
 
 /// The form of the data.
@@ -188,7 +189,8 @@ impl Mnesia {
         self.form
     }
 
-    /// Returns the node that a directory is of, where a file in it says so.
+    /// Returns the node that a directory is of, where a file in it says so. A backup is of no node: all its tables are
+    /// read.
     pub fn node(&self) -> Option<Atom> {
         self.node
     }
@@ -198,8 +200,8 @@ impl Mnesia {
         &self.tables
     }
 
-    /// Returns what is wrong with the schema: definitions that could not be read.
-    pub fn wrong(&self) -> &[String] {
+    /// Returns what is wrong with the schema: definitions that could not be read, names of tables that no file has.
+    pub fn wrong(&self) -> &[FileError] {
         &self.wrong
     }
 
@@ -207,7 +209,7 @@ impl Mnesia {
     /// `visit` breaks.
     ///
     /// Reads each file once (logs twice); takes memory for the largest object, the outcomes of transactions, and the
-    /// keys of `disc_only_copies` that are written in one log.
+    /// keys of `disc_only_copies` that are written in one log; of a text dump all keys.
     pub fn replay(&self, mut visit: impl FnMut(Step) -> ControlFlow<()>) {
         // What breaks off has been told why by itself.
         let _ = match self.form {
@@ -224,8 +226,13 @@ impl Mnesia {
     }
 }
 
-/// Gives what the files of a table of `fyris_copies` in a directory say, in order, and what is wrong: a record that is
-/// not whole ends its file.
+/// Returns whether files of a table of this name are in the directory itself.
+fn is_file_name(table: &str) -> bool {
+    !table.contains(|part| part == '\0' || std::path::is_separator(part))
+}
+
+/// Gives what the files of a table of `fyris_copies` in a directory say, in order, and what is wrong: what is
+/// not whole is passed over, as the backend itself does, and that there are no files.
 ///
 /// Takes memory for one record of the files. [`Mnesia::replay`] calls it, and adds what the logs have.
 pub fn fyris_copies(

@@ -8,7 +8,7 @@ use fyris_term::{Atom, Term};
 
 use super::log::{Commit, Kind, LogHeader, Outcome, Outcomes, is};
 use super::schema::{definition, is_definition, operation};
-use super::{Change, Mnesia, Step, Storage, Visit, copies};
+use super::{Change, Form, Mnesia, MnesiaTable, Step, Storage, Visit, copies};
 use crate::FileError;
 use crate::dets::Dets;
 use crate::disk_log::DiskLog;
@@ -55,6 +55,13 @@ pub(super) fn backup(mnesia: &Mnesia, visit: Visit<'_>) -> ControlFlow<()> {
         Ok(log) => log,
         Err(error) => return visit(Step::Wrong(error)),
     };
+    let of_node = mnesia.form == Form::Fallback;
+    let is_elsewhere = |table: &MnesiaTable| of_node && table.storage == Storage::Elsewhere;
+    for table in mnesia.tables.iter().filter(|table| is_elsewhere(table)) {
+        let name = table.name;
+        let why = format!("the objects of {name} are left out: this node has no copy of the table");
+        visit(Step::Wrong(FileError::foreign(&mnesia.path, why)))?;
+    }
     let mut terms = log.terms();
     while let Some(term) = terms.next() {
         let term = match term {
@@ -68,6 +75,7 @@ pub(super) fn backup(mnesia: &Mnesia, visit: Visit<'_>) -> ControlFlow<()> {
             continue;
         }
         let step = match of_backup(mnesia, term) {
+            Ok((table, _)) if is_elsewhere(&mnesia.tables[table]) => continue,
             Ok((table, change)) => Step::Change(table, change),
             Err(term) => wrong(
                 terms.place(),
@@ -241,7 +249,7 @@ impl Replay<'_, '_> {
         place: (&Path, u64),
     ) -> ControlFlow<()> {
         for op in in_order(commit.schema, reversed) {
-            self.schema(op)?;
+            self.schema(op, place)?;
         }
         for op in in_order(commit.disc, reversed) {
             self.operation(op, false, place)?;
@@ -261,14 +269,10 @@ impl Replay<'_, '_> {
     /// Gives one operation of a commit.
     fn operation(&mut self, op: &Term, only: bool, place: (&Path, u64)) -> ControlFlow<()> {
         if operation(op).is_some() {
-            return self.schema(op);
+            return self.schema(op, place);
         }
         let Some((table, change)) = self.change(op, !only) else {
-            // A table that has been deleted since is no table.
-            return match self.table_of(op) {
-                None if key_of(op).is_some() => ControlFlow::Continue(()),
-                _ => (self.visit)(wrong(place, op, "is no change of a table")),
-            };
+            return self.no_change(op, place);
         };
         let counts = match self.mnesia.tables[table].storage {
             Storage::DiscOnlyCopies | Storage::FyrisCopies if only => {
@@ -284,8 +288,16 @@ impl Replay<'_, '_> {
         }
     }
 
-    /// Notes what is written to a table whose files have it already. Returns whether the change is made again: a counter
-    /// is not, unless the log has set it before.
+    /// Tells an operation that is none; one of a table that has been deleted since is none here.
+    fn no_change(&mut self, op: &Term, place: (&Path, u64)) -> ControlFlow<()> {
+        match self.table_of(op) {
+            None if key_of(op).is_some() => ControlFlow::Continue(()),
+            _ => (self.visit)(wrong(place, op, "is no change of a table")),
+        }
+    }
+
+    /// Notes what is written to a table whose files have it already. Returns whether the change is made again: a
+    /// counter is not, unless the log has set it before.
     fn counts_again(&mut self, table: usize, op: &Term, change: &Change) -> bool {
         let written = self
             .written
@@ -307,11 +319,11 @@ impl Replay<'_, '_> {
     }
 
     /// Gives what a change of the schema does to the objects of a table.
-    fn schema(&mut self, op: &Term) -> ControlFlow<()> {
+    fn schema(&mut self, op: &Term, place: (&Path, u64)) -> ControlFlow<()> {
         if let Some([_, kind, _, item]) = op.as_tuple()
             && is(kind, "rec")
         {
-            return self.records(item);
+            return self.records(item, place);
         }
         let Some(table) = definition(op).and_then(|(name, _)| self.mnesia.find(&Term::Atom(name)))
         else {
@@ -319,7 +331,12 @@ impl Replay<'_, '_> {
         };
         let dumped = self.file(table, "DMP");
         match operation(op) {
-            Some("delete_table" | "restore_recreate" | "clear_table") => {
+            Some("delete_table" | "restore_recreate") => {
+                (self.visit)(Step::Change(table, Change::Clear))
+            }
+            Some("clear_table") => self.of_schema(table, op, Change::Clear),
+            // Its files are deleted, of whatever kind they were.
+            Some("change_table_copy_type") if self.makes_ram(op) => {
                 (self.visit)(Step::Change(table, Change::Clear))
             }
             Some("dump_table")
@@ -341,10 +358,34 @@ impl Replay<'_, '_> {
         }
     }
 
+    /// Returns whether `{op, change_table_copy_type, Node, From, To, Definition}` makes the table of this node one of
+    /// ram_copies.
+    fn makes_ram(&self, op: &Term) -> bool {
+        match op.as_tuple() {
+            Some([_, _, Term::Atom(node), _, to, _]) => {
+                is(to, "ram_copies") && self.mnesia.node.is_none_or(|own| own == *node)
+            }
+            _ => false,
+        }
+    }
+
+    /// Gives a change of objects that is part of a change of the schema: at its start Mnesia makes it in files alone,
+    /// so not in those of ram_copies.
+    fn of_schema(&mut self, table: usize, op: &Term, change: Change) -> ControlFlow<()> {
+        let counts = match self.mnesia.tables[table].storage {
+            Storage::DiscOnlyCopies | Storage::FyrisCopies => self.counts_again(table, op, &change),
+            storage => storage == Storage::DiscCopies,
+        };
+        match counts {
+            true => (self.visit)(Step::Change(table, change)),
+            false => ControlFlow::Continue(()),
+        }
+    }
+
     /// Gives the changes of one key that a change of the schema has made: `{{Table, Key}, Values, Op}`.
-    fn records(&mut self, item: &Term) -> ControlFlow<()> {
+    fn records(&mut self, item: &Term, place: (&Path, u64)) -> ControlFlow<()> {
         let Some([id, values, op]) = item.as_tuple() else {
-            return ControlFlow::Continue(());
+            return (self.visit)(wrong(place, item, "is no change of a table"));
         };
         let several = std::slice::from_ref(values);
         for value in if let Term::List(values) = values {
@@ -353,10 +394,9 @@ impl Replay<'_, '_> {
             several
         } {
             let single = Term::tuple([id.clone(), value.clone(), op.clone()]);
-            if let Some((table, change)) = self.change(&single, true)
-                && self.mnesia.tables[table].storage != Storage::RamCopies
-            {
-                (self.visit)(Step::Change(table, change))?;
+            match self.change(&single, true) {
+                Some((table, change)) => self.of_schema(table, &single, change)?,
+                None => self.no_change(&single, place)?,
             }
         }
         ControlFlow::Continue(())

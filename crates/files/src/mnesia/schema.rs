@@ -6,7 +6,7 @@ use std::path::Path;
 use fyris_term::{Atom, Term};
 
 use super::log::{self, Commit, LogHeader, Outcome, Outcomes, is, list};
-use super::{Form, Mnesia, MnesiaTable, MnesiaType, Storage};
+use super::{Form, Mnesia, MnesiaTable, MnesiaType, Storage, is_file_name};
 use crate::FileError;
 use crate::dets::Dets;
 use crate::disk_log::DiskLog;
@@ -22,7 +22,7 @@ pub(super) fn directory(dir: &Path) -> Result<Mnesia, FileError> {
     for row in dets.rows() {
         match row {
             Ok(row) => put(&mut definitions, &row),
-            Err(error) if error.is_damage() => wrong.push(error.to_string()),
+            Err(error) if error.is_damage() => wrong.push(error),
             Err(error) => return Err(error),
         }
     }
@@ -49,17 +49,26 @@ pub(super) fn directory(dir: &Path) -> Result<Mnesia, FileError> {
 
 /// Opens a backup, whose definitions come first.
 pub(super) fn backup(path: &Path, form: Form) -> Result<Mnesia, FileError> {
-    let (mut definitions, mut wrong, mut node) = (Definitions::new(), Vec::new(), None);
+    let (mut definitions, mut wrong) = (Definitions::new(), Vec::new());
     for term in DiskLog::open(path)?.terms() {
         match term {
             Ok(term) if is_definition(&term) => put(&mut definitions, &term),
             Ok(term) => match LogHeader::of(&term) {
-                Some(header) => node = header.node,
+                Some(header) if !header.known => {
+                    let why = "it is a backup of a version that is not known";
+                    return Err(FileError::foreign(path, why));
+                }
+                Some(_) => {}
                 None => break,
             },
-            Err(error) => wrong.push(error.to_string()),
+            Err(error) => wrong.push(error),
         }
     }
+    // The header of a backup names the node that wrote it, which need not have a copy of any table.
+    let node = match (form, path.parent()) {
+        (Form::Fallback, Some(dir)) => node(dir),
+        _ => None,
+    };
     Ok(made(path, form, node, definitions, wrong))
 }
 
@@ -129,7 +138,7 @@ fn made(
     form: Form,
     node: Option<Atom>,
     definitions: Definitions,
-    mut wrong: Vec<String>,
+    mut wrong: Vec<FileError>,
 ) -> Mnesia {
     let mut tables = Vec::new();
     let in_schema = |node: &Atom| {
@@ -140,21 +149,24 @@ fn made(
     let named = node;
     let node = node.filter(in_schema);
     if let (Some(named), None) = (named, node) {
-        let path = path.display();
-        wrong.push(format!(
-            "{path}: a log names the node {named}, which the schema does not have"
-        ));
+        let why = format!("a log names the node {named}, which the schema does not have");
+        wrong.push(FileError::foreign(path, why));
     }
     for (name, properties) in definitions.into_values() {
         if name.as_str() == "schema" {
             continue;
         }
+        if form == Form::Directory && !is_file_name(name.as_str()) {
+            let why = format!("the table {name} is left out: no file has its name");
+            wrong.push(FileError::foreign(path, why));
+            continue;
+        }
         match table(name, &properties, node) {
             Some(table) => tables.push(table),
-            None => wrong.push(format!(
-                "{}: the definition of {name} is none",
-                path.display()
-            )),
+            None => {
+                let why = format!("the definition of {name} is none");
+                wrong.push(FileError::foreign(path, why));
+            }
         }
     }
     Mnesia {
@@ -209,12 +221,7 @@ fn table(name: Atom, properties: &Term, node: Option<Atom>) -> Option<MnesiaTabl
     }
     Some(MnesiaTable {
         name,
-        table_type: match property(properties, "type")? {
-            kind if is(kind, "set") => MnesiaType::Set,
-            kind if is(kind, "ordered_set") => MnesiaType::OrderedSet,
-            kind if is(kind, "bag") => MnesiaType::Bag,
-            _ => return None,
-        },
+        table_type: table_type(property(properties, "type")?)?,
         storage,
         record_name: property(properties, "record_name").and_then(atom)?,
         attributes: list(property(properties, "attributes")?)
@@ -228,6 +235,16 @@ fn table(name: Atom, properties: &Term, node: Option<Atom>) -> Option<MnesiaTabl
             Vec::new()
         },
     })
+}
+
+/// Returns the type of a table that an atom names.
+pub(super) fn table_type(term: &Term) -> Option<MnesiaType> {
+    match atom(term)?.as_str() {
+        "set" => Some(MnesiaType::Set),
+        "ordered_set" => Some(MnesiaType::OrderedSet),
+        "bag" => Some(MnesiaType::Bag),
+        _ => None,
+    }
 }
 
 /// Returns the kinds of other backends in a definition, each with its nodes. They stand under a key that is their name,
@@ -273,7 +290,7 @@ fn index(term: &Term) -> Option<usize> {
     usize::try_from(position.as_int()?).ok()
 }
 
-fn atom(term: &Term) -> Option<Atom> {
+pub(super) fn atom(term: &Term) -> Option<Atom> {
     match term {
         Term::Atom(atom) => Some(*atom),
         _ => None,

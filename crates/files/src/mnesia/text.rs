@@ -1,5 +1,7 @@
-//! The dumps of `mnesia:dump_to_textfile`: the tables, then their objects, each a term with a full stop.
+//! The dumps of `mnesia:dump_to_textfile`: the tables, then their objects, each a term with a full stop. They are in
+//! Latin-1, as Mnesia writes and reads them whatever the encoding of the system: a byte is a character.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::ops::ControlFlow;
@@ -9,7 +11,7 @@ use fyris_term::text::parse_prefix;
 use fyris_term::{Atom, Term};
 
 use super::log::{is, list};
-use super::schema::property;
+use super::schema::{atom, property, table_type};
 use super::{Change, Form, Mnesia, MnesiaTable, MnesiaType, Step, Storage, Visit};
 use crate::FileError;
 use crate::source::Source;
@@ -22,8 +24,7 @@ const MAX_TRIES: usize = 100;
 /// Opens a dump and reads its tables.
 pub(super) fn open(path: &Path) -> Result<Mnesia, FileError> {
     let foreign = |why: &str| FileError::foreign(path, why);
-    let mut terms = Terms::open(path)?;
-    let first = terms.next().and_then(Result::ok);
+    let first = Terms::open(path)?.next().transpose()?;
     let definitions = match first.as_ref().and_then(Term::as_tuple) {
         Some([tag, definitions]) if is(tag, "tables") => list(definitions),
         _ => return Err(foreign("it is neither a backup nor a text dump of Mnesia")),
@@ -44,19 +45,16 @@ pub(super) fn open(path: &Path) -> Result<Mnesia, FileError> {
     })
 }
 
-/// Reads `{Table, [{record_name, Name}, {attributes, Names}]}`. That it was a bag, or ordered, is not written.
+/// Reads `{Table, [{record_name, Name}, {attributes, Names}]}`. Mnesia does not write that it was a bag, or ordered,
+/// and reads it if somebody has added `{type, Type}`.
 fn table(definition: &Term) -> Option<MnesiaTable> {
     let [Term::Atom(name), properties] = definition.as_tuple()? else {
         return None;
     };
-    let atom = |term: &Term| match term {
-        Term::Atom(atom) => Some(*atom),
-        _ => None,
-    };
     let attributes = list(property(properties, "attributes")?);
     Some(MnesiaTable {
         name: *name,
-        table_type: MnesiaType::Set,
+        table_type: property(properties, "type").map_or(Some(MnesiaType::Set), table_type)?,
         storage: Storage::RamCopies,
         record_name: property(properties, "record_name")
             .and_then(atom)
@@ -67,26 +65,42 @@ fn table(definition: &Term) -> Option<MnesiaTable> {
     })
 }
 
-/// Gives the objects.
+/// Gives the objects. Those of a table that is no bag whose keys have been there before are told: that the table was a
+/// bag may not have been written.
 pub(super) fn replay(mnesia: &Mnesia, visit: Visit<'_>) -> ControlFlow<()> {
     let terms = match Terms::open(&mnesia.path) {
         Ok(terms) => terms,
         Err(error) => return visit(Step::Wrong(error)),
     };
+    let mut keys = HashSet::new();
     for term in terms.skip(1) {
-        visit(match term {
+        let step = match term {
             Ok(Term::Tuple(mut parts)) if parts.len() > 2 => match mnesia.find(&parts[0]) {
-                Some(table) => {
-                    parts[0] = Term::Atom(mnesia.tables[table].record_name);
-                    Step::Change(table, Change::Write(Term::Tuple(parts)))
+                Some(at) => {
+                    let table = &mnesia.tables[at];
+                    if table.table_type != MnesiaType::Bag && !keys.insert((at, parts[1].clone())) {
+                        visit(Step::Wrong(replaces(&mnesia.path, &parts)))?;
+                    }
+                    parts[0] = Term::Atom(table.record_name);
+                    Step::Change(at, Change::Write(Term::Tuple(parts)))
                 }
                 None => left_out(&mnesia.path, &Term::Tuple(parts)),
             },
             Ok(term) => left_out(&mnesia.path, &term),
             Err(error) => Step::Wrong(error),
-        })?;
+        };
+        visit(step)?;
     }
     ControlFlow::Continue(())
+}
+
+fn replaces(path: &Path, parts: &[Term]) -> FileError {
+    let (table, key) = (&parts[0], parts[1].brief(60));
+    let why = format!(
+        "there are several objects of {table} with the key {key}, so each replaces the one before it: if it was a bag, \
+         add {{type,bag}} to its definition"
+    );
+    FileError::foreign(path, why)
 }
 
 fn left_out(path: &Path, term: &Term) -> Step {
@@ -152,7 +166,7 @@ impl Iterator for Terms {
                 Err(error) => return Some(Err(error)),
             }
             let offset = self.offset;
-            let text = String::from_utf8_lossy(&statement);
+            let text: String = statement.iter().copied().map(char::from).collect();
             let wrong = match parse_prefix(&text) {
                 Ok((term, end)) if text[end..].trim() == "." => {
                     self.offset += statement.len() as u64;

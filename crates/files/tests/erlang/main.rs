@@ -4,4 +4,5 @@ mod common;
 mod dets;
 mod logs;
 mod mnesia;
+mod mnesia_made;
 mod places;

@@ -3,16 +3,20 @@
 %% Makes directories of Mnesia, and beside each NAME what Mnesia has after a start on a copy of it, as an external term
 %% in NAME.tables: [{Table, Type, Rows}].
 %%
-%%     escript crates/files/tests/erlang/mnesia.escript FOLDER
+%%     escript crates/files/tests/erlang/mnesia.escript FOLDER          those of which the others are variants
+%%     escript crates/files/tests/erlang/mnesia.escript all FOLDER
+%%     escript crates/files/tests/erlang/mnesia.escript text FILE       a dump as text, and FILE.tables
 %%     escript crates/files/tests/erlang/mnesia.escript golden FOLDER   the one that is committed
 -mode(compile).
 
 main(["golden", Dir]) -> make(Dir, counters);
-main([Dir]) -> [make(Dir, Name) || Name <- names()];
+main(["text", File]) -> text(File);
+main(["all", Dir]) -> [make(Dir, Name) || Name <- names()];
+main([Dir]) -> [make(Dir, Name) || Name <- lists:sublist(names(), 3)];
 main(["write", Dir, Name]) -> write(Dir, list_to_atom(Name));
 main(["read", Dir, File]) -> read(Dir, File).
 
-names() -> [stopped, killed, dumped, previous, decisions, fallback, converted, changed, counters].
+names() -> [stopped, killed, restored, dumped, previous, decisions, fallback, converted, changed, counters].
 
 make(Dir, Name) ->
     Files = filename:join(Dir, Name),
@@ -32,11 +36,24 @@ start(Dir) ->
 
 read(Dir, File) ->
     start(Dir),
+    tables(File),
+    halt().
+
+tables(File) ->
     Tabs = lists:sort(mnesia:system_info(tables) -- [schema]),
     ok = mnesia:wait_for_tables(Tabs, 120000),
     Rows = fun(T) -> lists:sort(mnesia:dirty_match_object(T, mnesia:table_info(T, wild_pattern))) end,
-    ok = file:write_file(File, term_to_binary([{T, mnesia:table_info(T, type), Rows(T)} || T <- Tabs])),
-    halt().
+    ok = file:write_file(File, term_to_binary([{T, mnesia:table_info(T, type), Rows(T)} || T <- Tabs])).
+
+%% All that a character can be in a dump, which is in Latin-1.
+text(File) ->
+    application:set_env(mnesia, dir, File ++ ".dir"),
+    ok = mnesia:start(),
+    {atomic, ok} = mnesia:create_table(t, []),
+    Values = ["caf\x{e9}", <<"caf\x{e9}">>, [195, 169], '\x{e9}', [1078, $a], '\x{416}', <<"caf\x{e9}"/utf8>>, $\x{e9}],
+    [ok = mnesia:dirty_write({t, K, V}) || {K, V} <- lists:zip(lists:seq(1, length(Values)), Values)],
+    mnesia:dump_to_textfile(File),
+    tables(File ++ ".tables").
 
 write(Dir, Name) ->
     application:set_env(mnesia, dir, Dir),
@@ -45,7 +62,7 @@ write(Dir, Name) ->
     ok = filelib:ensure_dir(filename:join(Dir, "x")),
     ok = mnesia:create_schema([node()]),
     ok = mnesia:start(),
-    tables(),
+    create(),
     fill(Name),
     case Name of
         stopped -> mnesia:stop(), timer:sleep(500), halt();
@@ -55,7 +72,7 @@ write(Dir, Name) ->
             os:cmd("kill -9 " ++ os:getpid()), timer:sleep(10000)
     end.
 
-tables() ->
+create() ->
     N = [node()],
     [{atomic, ok} = mnesia:create_table(T, Options) || {T, Options} <- [
         {set, [{disc_copies, N}]},
@@ -93,12 +110,25 @@ changes() ->
     end),
     {aborted, _} = mnesia:transaction(fun() -> mnesia:write({set, never, 1}), mnesia:abort(no) end),
     mnesia:dirty_delete(set, {dirty, 3}),
+    %% An object is a pattern, in which a map matches those that have more.
+    [mnesia:dirty_write({set, K, [#{a => 1, b => K}]}) || K <- [map1, map2]],
+    [mnesia:dirty_delete_object({set, K, [M]}) || {K, M} <- [{map1, #{a => 1}}, {map2, #{a => 2}}]],
     ok.
 
 transaction(Fun) -> {atomic, _} = mnesia:transaction(Fun).
 
 fill(stopped) -> rows(1), changes(), rows(2);
 fill(killed) -> rows(1), changes();
+fill(restored) ->
+    rows(1),
+    {atomic, ok} = mnesia:dump_tables([ram]),
+    File = filename:join(mnesia:system_info(directory), "b.bup"),
+    ok = mnesia:backup(File),
+    dump(),
+    [mnesia:dirty_update_counter(T, a, 3) || T <- [hits, only_hits]],
+    {atomic, _} = mnesia:restore(File, [{default_op, clear_tables}]),
+    [mnesia:dirty_update_counter(T, K, 4) || T <- [hits, only_hits], K <- [a, new]],
+    dets:sync(only_hits);
 fill(dumped) ->
     rows(1), dump(), changes(), dump(), rows(3), changes(),
     {atomic, ok} = mnesia:dump_tables([ram]),
