@@ -10,7 +10,7 @@ const FOR_A_BYTE: u64 = 32;
 /// Decodes the terms of a file, with a bound on what all compressed ones among them take together.
 ///
 /// Invariant **COMPRESSED**: compressed terms take no more memory than the bytes that [`Inflated::new`] was given and
-/// [`FOR_A_BYTE`] for each byte of the file that has been read, however much each term inflates to.
+/// `FOR_A_BYTE` for each byte of the file that has been read, however much each term inflates to.
 #[derive(Debug)]
 pub struct Inflated {
     most: u64,

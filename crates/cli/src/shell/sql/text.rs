@@ -28,7 +28,7 @@ pub(crate) fn is_sql(text: &str) -> bool {
         let begin = text.get(..word.len());
         begin.is_some_and(|begin| begin.eq_ignore_ascii_case(word))
     };
-    if !begins.iter().any(|word| begins_so(word)) {
+    if !begins.iter().any(begins_so) {
         return false;
     }
     // In terms there are brackets, which quote names in SQL.
