@@ -42,7 +42,7 @@ impl<E: Entry> Ordered<E>
 where
     E::Key: TreeKey,
 {
-    /// Makes an empty index. Allocates nothing before the first upsert or scan, and then a few hundred bytes.
+    /// Makes an empty index. Allocates nothing before the first upsert, and then a few hundred bytes.
     pub fn new() -> Self {
         Self {
             tree: LeafTree::bare(),
@@ -157,6 +157,9 @@ where
     E::Key: TreeKey,
 {
     fn seek(&self, from: Bound<&E::Key>, pin: &impl Guard) -> Option<E> {
+        if self.tree.is_bare() {
+            return None;
+        }
         let mut cursor = Cursor::before(&self.tree, from, pin);
         let found = cursor.next().map(|(_, item)| item.0);
         // A caller that goes from key to key wants to see what this one names next.
@@ -165,6 +168,9 @@ where
     }
 
     fn seek_back(&self, from: Bound<&E::Key>, pin: &impl Guard) -> Option<E> {
+        if self.tree.is_bare() {
+            return None;
+        }
         let mut cursor = Cursor::behind(&self.tree, from, pin);
         let found = cursor.prev().map(|(_, item)| item.0);
         cursor.back().take(1).for_each(|(_, item)| item.prefetch());

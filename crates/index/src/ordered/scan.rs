@@ -30,6 +30,9 @@ where
         pin: &impl Guard,
         out: &mut Batch<E>,
     ) -> bool {
+        if self.tree.is_bare() {
+            return false;
+        }
         let (already, enough) = (out.len(), out.len() + want.max(1));
         let mut cursor = Cursor::before(&self.tree, from, pin);
         loop {
@@ -74,6 +77,9 @@ where
         pin: &impl Guard,
         out: &mut Batch<E>,
     ) -> bool {
+        if self.tree.is_bare() {
+            return false;
+        }
         let (already, enough) = (out.len(), out.len() + want.max(1));
         let mut cursor = Cursor::behind(&self.tree, to, pin);
         loop {
