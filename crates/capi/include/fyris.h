@@ -1671,9 +1671,9 @@ enum fyris_code fyris_table_select_replace(const struct fyris_table *handle,
 /**
  * As `fyris_table_select_delete`, of the objects for which the specification returns anything; gives what it returned:
  * a list, in the order of `fyris_table_select`. Each object is judged and removed in one atomic step, and goes to one
- * of several callers.
+ * of several callers. If the table goes away half-way, or the right to it, what was taken until then is given.
  *
- * Fails as `fyris_table_select`.
+ * Fails as `fyris_table_select`; FYRIS_E_READ_ONLY.
  *
  * Threads: any.
  */
@@ -2566,7 +2566,7 @@ enum fyris_code fyris_table_take_many(const struct fyris_table *handle,
  * have the last key of the path. One atomic step. `found`, which may be NULL, says whether there is an object.
  *
  * Fails with FYRIS_E_ARGUMENT (the path is no list, leads nowhere or to the key), FYRIS_E_TYPE (a bag), FYRIS_E_LIMIT,
- * FYRIS_E_NOT_UNIQUE, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
+ * FYRIS_E_NOT_UNIQUE, FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS, FYRIS_E_READ_ONLY.
  *
  * Threads: any.
  */
@@ -2582,7 +2582,7 @@ enum fyris_code fyris_table_put_in(const struct fyris_table *handle,
  * Takes a part of the object with a key away, and gives it, or NULL if there is none: a key of a map with its value,
  * or an element of a list; `path` as for `fyris_table_get_in`. One atomic step. `part` may be NULL.
  *
- * Fails as `fyris_table_put_in`; FYRIS_E_ARGUMENT for an element of a tuple.
+ * Fails as `fyris_table_put_in`, but not where the path leads nowhere; FYRIS_E_ARGUMENT for an element of a tuple.
  *
  * Threads: any.
  */

@@ -1,11 +1,10 @@
 //! Parts of objects, changed by their paths, and changes that return what they changed.
 
-use fyris_term::Term;
 use pyo3::prelude::*;
 
 use super::Table;
 use super::dict::missing;
-use super::ets::{term_or, terms};
+use super::ets::{lists, term_or, terms};
 use super::query::spec_of;
 use crate::convert::{from_term, from_terms, to_term};
 use crate::errors;
@@ -13,7 +12,8 @@ use crate::errors;
 #[pymethods]
 impl Table {
     /// Puts a value where a path of get_in() leads to in the object with a key; a dict need not have the last key of
-    /// the path. Says whether there is an object. Raises BadValue if the path leads nowhere else, or to the key.
+    /// the path. Says whether there is an object. Raises BadValue if the object does not have another step of
+    /// the path, or if it leads to the object's key.
     /// Atomic.
     fn put_in(
         &self,
@@ -50,14 +50,10 @@ impl Table {
             };
             let made = function.call1((part,))?;
             let new = to_term(&made)?;
-            let mut is_done = false;
-            let now = self.write(py, |table| {
-                table.update_in(&term, &path, |part| {
-                    is_done = part == found;
-                    if is_done { Some(new.clone()) } else { part }
-                })
+            let is_done = self.write(py, |table| {
+                table.compare_and_swap_in(&term, &path, found.as_ref(), &new)
             })?;
-            if is_done && now.is_some() {
+            if is_done {
                 return Ok(made);
             }
         }
@@ -86,12 +82,7 @@ impl Table {
         keys: &Bound<'py, PyAny>,
     ) -> PyResult<Vec<Vec<Bound<'py, PyAny>>>> {
         let keys = terms(keys)?;
-        let taken = py.detach(|| self.table.take_many(&keys));
-        let taken: Vec<Vec<Term>> = taken.map_err(errors::store)?;
-        taken
-            .iter()
-            .map(|objects| from_terms(py, objects))
-            .collect()
+        lists(py, &self.query(py, |table| table.take_many(&keys))?)
     }
 
     /// Deletes the objects that match, and returns a list of what a match specification makes of them, as select()

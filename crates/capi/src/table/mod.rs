@@ -97,15 +97,15 @@ fn boxed(term: Term) -> *mut fyris_term {
 /// # Safety
 ///
 /// HANDLE: the table; OUT: the list.
-unsafe fn listed(
+unsafe fn listed<T: Into<Term>>(
     handle: *const fyris_table,
     list: *mut *mut fyris_term,
-    find: impl FnOnce(&Table) -> fyris::Result<Vec<Term>>,
+    find: impl FnOnce(&Table) -> fyris::Result<Vec<T>>,
 ) -> Outcome {
     let out = place(list)?;
     // SAFETY: HANDLE: the table.
     let found = find(unsafe { table(handle) }?)?;
     // SAFETY: OUT.
-    unsafe { out.put(boxed(Term::list(found))) };
+    unsafe { out.put(boxed(found.into())) };
     Ok(())
 }

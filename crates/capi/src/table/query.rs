@@ -58,19 +58,15 @@ pub unsafe extern "C" fn fyris_table_select(
     values: *mut *mut fyris_term,
     err: *mut fyris_error,
 ) -> fyris_code {
-    call(err, || {
-        let out = place(values)?;
-        // SAFETY: HANDLE: the table and the specification.
-        let (table, spec) = unsafe { (table(handle)?, spec_of(spec)?) };
-        let found = match (limit, reverse) {
-            (0, false) => table.select(&spec)?,
-            (0, true) => table.select_reverse(&spec)?,
-            (limit, false) => table.select_limit(&spec, limit)?.results,
-            (limit, true) => table.select_reverse_limit(&spec, limit)?.results,
-        };
-        // SAFETY: OUT.
-        unsafe { out.put(boxed(Term::list(found))) };
-        Ok(())
+    // SAFETY: HANDLE: the table and the specification; OUT: the values.
+    call(err, || unsafe {
+        let spec = spec_of(spec)?;
+        listed(handle, values, |table| match (limit, reverse) {
+            (0, false) => table.select(&spec),
+            (0, true) => table.select_reverse(&spec),
+            (limit, false) => Ok(table.select_limit(&spec, limit)?.results),
+            (limit, true) => Ok(table.select_reverse_limit(&spec, limit)?.results),
+        })
     })
 }
 

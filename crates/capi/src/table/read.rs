@@ -49,10 +49,7 @@ pub unsafe extern "C" fn fyris_table_lookup_many(
     // SAFETY: HANDLE: the table and the keys; OUT: the objects.
     call(err, || unsafe {
         let keys = in_list(term(keys, "the keys")?, "what names the keys")?;
-        listed(handle, objects, |table| {
-            let found = table.lookup_many(keys)?.into_iter();
-            Ok(found.map(Term::list).collect())
-        })
+        listed(handle, objects, |table| table.lookup_many(keys))
     })
 }
 

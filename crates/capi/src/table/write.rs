@@ -204,10 +204,7 @@ pub unsafe extern "C" fn fyris_table_take_many(
     // SAFETY: HANDLE: the table and the keys; OUT: the objects.
     call(err, || unsafe {
         let keys = in_list(term(keys, "the keys")?, "what names the keys")?;
-        listed(handle, objects, |table| {
-            let taken = table.take_many(keys)?.into_iter();
-            Ok(taken.map(Term::list).collect())
-        })
+        listed(handle, objects, |table| table.take_many(keys))
     })
 }
 
@@ -246,7 +243,7 @@ pub unsafe extern "C" fn fyris_table_put_in(
 /// Takes a part of the object with a key away, and gives it, or NULL if there is none: a key of a map with its value,
 /// or an element of a list; `path` as for `fyris_table_get_in`. One atomic step. `part` may be NULL.
 ///
-/// Fails as `fyris_table_put_in`; FYRIS_E_ARGUMENT for an element of a tuple.
+/// Fails as `fyris_table_put_in`, but not where the path leads nowhere; FYRIS_E_ARGUMENT for an element of a tuple.
 ///
 /// Threads: any.
 #[must_use]

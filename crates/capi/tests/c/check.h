@@ -5,6 +5,7 @@
 #include <fyris.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static fyris_error err;
 
@@ -15,6 +16,8 @@ static inline void expect(const char *file, int line, int good) {
   }
 }
 #define EXPECT(good) expect(__FILE__, __LINE__, (good))
+/* Does a call answer with this code, and fill the error in? */
+#define SAYS(call, wanted) (memset(&err, 0x55, sizeof err), (call) == (wanted) && err.code == (wanted))
 
 static inline fyris_term *parse(const char *text) {
   fyris_term *term = fyris_term_parse(text, &err);

@@ -1,9 +1,7 @@
 /* Nonsense, and what is said to it. */
 #include "check.h"
 #include <math.h>
-#include <string.h>
 
-#define SAYS(call, wanted) (memset(&err, 0x55, sizeof err), (call) == (wanted) && err.code == (wanted))
 #define NOTHING(make, wanted) (memset(&err, 0x55, sizeof err), (make) == NULL && err.code == (wanted))
 
 static void nulls(const fyris_table *table) {

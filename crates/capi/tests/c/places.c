@@ -1,8 +1,6 @@
 /* Parts of objects changed by their paths, many keys taken as one, and changes that return what they changed. */
 #include "check.h"
 
-#define SAYS(call, wanted) (err.code = FYRIS_OK, (call) == (wanted) && err.code == (wanted))
-
 static fyris_code put(fyris_table *table, const char *key, const char *path, const char *value, bool *found) {
   fyris_term *k = parse(key), *p = parse(path), *v = parse(value);
   fyris_code code = fyris_table_put_in(table, k, p, v, found, &err);

@@ -1,8 +1,5 @@
 /* Ranges of keys, prefixes and parts of objects. */
 #include "check.h"
-#include <string.h>
-
-#define SAYS(call, wanted) (err.code = FYRIS_OK, (call) == (wanted) && err.code == (wanted))
 
 typedef enum fyris_code (*range_function)(const fyris_table *, const fyris_term *, const fyris_term *, uint32_t,
                                           size_t, fyris_term **, fyris_error *);

@@ -1,8 +1,5 @@
 /* Secondary indexes: objects are found by an element, a path, and expressions. */
 #include "check.h"
-#include <string.h>
-
-#define SAYS(call, wanted) (err.code = FYRIS_OK, (call) == (wanted) && err.code == (wanted))
 
 /* Does the index find these objects, and no others? */
 static int finds(const fyris_table *table, const char *index, const char *value, const char *objects) {

@@ -64,8 +64,8 @@ struct Found {
     secondary: Option<Arc<Definition>>,
 }
 
-/// Returns the plan for the key; or, unless that names keys, the one for the first secondary index whose element has one
-/// value in all objects that match, if it leaves fewer objects.
+/// Returns the plan for the key; or, unless that names keys, the one for the first secondary index whose element has
+/// one value in all objects that match, if it leaves fewer objects.
 fn found(table: &Table, spec: &MatchSpec) -> Found {
     let plan = plan(table, spec);
     let by_key = Found {

@@ -290,7 +290,8 @@ impl Query {
     /// A step of a select, or of a change that is [`returning`](Query::returning), for a caller with terms of its own:
     /// visits about `objects` objects and shows `f` every one that matches, or was changed, with the value; `None`
     /// stands for the object itself, where the specification always asks for that. Returns `false` when there is
-    /// nothing left to do. `f` runs under a pin and outside of every lock; it must not use the store.
+    /// nothing left to do. `f` runs under a pin and outside of every lock; of a change it runs within the write, for
+    /// which others may wait, and must not use the store.
     ///
     /// ```
     /// # use fyris::{MatchSpec, Options, Store, term};

@@ -57,6 +57,7 @@ pub(crate) use build::{
 pub(crate) use inline::{INLINE, has_key as word_has_key, key_of as word_key};
 pub(crate) use materialize::materialize;
 pub use object::Object;
+pub(crate) use path::position;
 pub(crate) use splice::{all_counted, all_overwritten, counted, overwritten};
 
 use std::cell::Cell;

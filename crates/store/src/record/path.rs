@@ -123,7 +123,8 @@ fn skipped(mut values: &[u8], count: usize) -> Option<&[u8]> {
     Some(values)
 }
 
-fn position(step: &Term) -> Option<usize> {
+/// Returns the position, from 1, that a step into a tuple or a list is.
+pub(crate) fn position(step: &Term) -> Option<usize> {
     match step {
         Term::Int(position) => usize::try_from(*position).ok().filter(|p| *p > 0),
         _ => None,

@@ -348,7 +348,6 @@ fn values_that_begin_alike_are_told_apart() {
     );
 }
 
-/// Indexes come and go beside all kinds of writes, and of queries that began with them.
 /// Beside a range of keys an index is used where it leaves fewer objects; the results are those of the range, in order.
 #[test]
 fn a_query_takes_what_leaves_fewer() {
@@ -384,6 +383,7 @@ fn a_query_takes_what_leaves_fewer() {
     }
 }
 
+/// Indexes come and go beside all kinds of writes, and of queries that began with them.
 #[test]
 fn indexes_come_and_go() {
     let mut rng = StdRng::seed_from_u64(7);

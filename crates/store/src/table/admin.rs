@@ -29,7 +29,7 @@ pub enum Setting {
 }
 
 impl Table {
-    fn store(&self, operation: &'static str) -> Result<Arc<Inner>> {
+    pub(super) fn store(&self, operation: &'static str) -> Result<Arc<Inner>> {
         self.check_live(operation)?;
         // A store that is gone has taken its tables with it.
         self.shared

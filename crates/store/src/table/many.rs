@@ -86,8 +86,8 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// Nothing was taken then, but within a transaction what came before. [`crate::Error::NoSuchTable`]; [`crate::Error::NoAccess`] without the right to write;
-    /// [`crate::Error::ReadOnly`] for a snapshot.
+    /// Nothing was taken then, but within a transaction what came before. [`Error::NoSuchTable`]; [`Error::NoAccess`]
+    /// without the right to write; [`Error::ReadOnly`] for a snapshot.
     pub fn take_many(&self, keys: &[Term]) -> Result<Vec<Vec<Term>>> {
         if self.part().is_some() {
             // All of a transaction is one step.
@@ -96,11 +96,7 @@ impl Table {
         // Also for no keys.
         self.check_writable()?;
         self.live(Right::Write, &pin())?;
-        let store = self
-            .shared
-            .store
-            .upgrade()
-            .ok_or_else(|| self.shared.gone())?;
+        let store = self.store("take_many")?;
         let takes: Vec<_> = keys.iter().map(|key| BatchOp::Take(self, key)).collect();
         let replies = Store(store)
             .write_batch(&takes)

@@ -10,7 +10,7 @@ use super::swap::Swap;
 use crate::error::{Error, Result};
 use crate::keys::AsKey;
 use crate::ops::check_position;
-use crate::record::{brief, edited, newest};
+use crate::record::{brief, edited, newest, position};
 
 impl Table {
     /// Puts a value in the place of a part of the object with the key, where a path leads to ([`Table::get_in`]): of an
@@ -108,8 +108,41 @@ impl Table {
         Ok(old.filter(|_| is_there))
     }
 
-    /// Changes a part of the object with the key; returns whether there is an object. `f` runs once for each attempt that
-    /// finds one: what it has returned counts only if the last does.
+    /// Puts `new` in the place of the part that a path leads to ([`Table::get_in`]) if that part is exactly equal
+    /// (`=:=`) to `old`, or if there is none and `old` is `None`; returns whether it did, `false` also if there is no
+    /// object. One atomic and isolated step. For `set` and `ordered_set`.
+    ///
+    /// ```
+    /// # use fyris::{Options, Store, term};
+    /// # let owner = Store::new().owner();
+    /// # let table = owner.new_table("t", &Options::set())?;
+    /// table.insert(&term!({:job, #{:state => :free}}))?;
+    /// let state = [term!(2), term!(:state)];
+    /// assert!(table.compare_and_swap_in(&term!(:job), &state, Some(&term!(:free)), &term!(:taken))?);
+    /// assert!(!table.compare_and_swap_in(&term!(:job), &state, Some(&term!(:free)), &term!(:taken))?);
+    /// # Ok::<(), fyris::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`Table::put_in`], if the part is what it was thought to be.
+    pub fn compare_and_swap_in(
+        &self,
+        key: &(impl AsKey + ?Sized),
+        path: &[Term],
+        old: Option<&Term>,
+        new: &Term,
+    ) -> Result<bool> {
+        let mut is_same = false;
+        let is_there = self.change_in("compare_and_swap_in", key, path, |found| {
+            is_same = found.as_ref() == old;
+            if is_same { Some(new.clone()) } else { found }
+        })?;
+        Ok(is_there && is_same)
+    }
+
+    /// Changes a part of the object with the key; returns whether there is an object. `f` runs once for each attempt
+    /// that finds one: what it has returned counts only if the last does.
     fn change_in(
         &self,
         operation: &'static str,
@@ -198,7 +231,8 @@ fn change_element(
     f: &mut impl FnMut(Option<Term>) -> Option<Term>,
     remove: impl FnOnce(&mut Terms, usize) -> std::result::Result<(), &'static str>,
 ) -> std::result::Result<bool, &'static str> {
-    let Some((at, old)) = index(step).and_then(|at| Some((at, elements.get_mut(at)?))) else {
+    let found = position(step).and_then(|at| Some((at - 1, elements.get_mut(at - 1)?)));
+    let Some((at, old)) = found else {
         return nothing_there(f);
     };
     match f(Some(std::mem::replace(old, Term::Int(0)))) {
@@ -223,16 +257,8 @@ fn part_of<'t>(term: &'t mut Term, step: &Term) -> Option<&'t mut Term> {
     match term {
         Term::Map(map) => map.get_mut(step),
         Term::Tuple(elements) | Term::List(elements) | Term::Improper(elements, _) => {
-            elements.get_mut(index(step)?)
+            elements.get_mut(position(step)? - 1)
         }
-        _ => None,
-    }
-}
-
-/// Returns the index of a position, which counts from 1.
-fn index(step: &Term) -> Option<usize> {
-    match step {
-        Term::Int(position) => usize::try_from(position.checked_sub(1)?).ok(),
         _ => None,
     }
 }

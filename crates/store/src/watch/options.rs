@@ -41,9 +41,9 @@ impl SubscribeOptions {
         SubscribeOptions::default()
     }
 
-    /// Sets the number of changes that wait to be read, at most; one step of changes always has room, however many they
-    /// are, unless it is 0: then [`WatchKind::Overflow`] says how many there were and nothing is copied, which is for
-    /// who wants to know whether something has changed.
+    /// Sets the number of changes that wait to be read, at most. One step of changes always has room, however many they
+    /// are. With 0 nothing is kept or copied: [`WatchKind::Overflow`] says how many changes there were, for who wants to
+    /// know only whether something has changed.
     ///
     /// ```
     /// use fyris::{Options, Store, SubscribeOptions, WatchFilter, WatchKind, term};

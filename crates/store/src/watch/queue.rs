@@ -152,8 +152,8 @@ impl Entries {
 }
 
 impl QueueState {
-    /// Returns whether so many changes have room. What is alone has, however large it is: a commit is whole. That a
-    /// table is deleted, which is no change, has, too.
+    /// Returns whether so many changes have room. What is alone has, however large it is, as a commit is whole, unless
+    /// the bound is 0. The end of a table, which is no change, always has.
     fn has_room(&self, changes: usize, bound: usize) -> bool {
         let is_alone = self.changes == 0 && bound > 0;
         is_alone || changes == 0 || self.changes + changes <= bound

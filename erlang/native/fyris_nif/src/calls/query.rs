@@ -247,7 +247,8 @@ fn consume(env: Env, verb: Verb, visited: usize, more: bool) {
 }
 
 /// Runs one slice of a query for values, which become terms of the machine as they are found. If the table goes away,
-/// or the right to it, it returns what it has taken out until then, which is nowhere else.
+/// or the right to it, it returns what has been taken out until then, which is nowhere else. Of a transaction that fails
+/// nothing is out.
 fn list_slice(env: Env, query: &mut Query, verb: Verb, tail: Term) -> Result<(bool, Term), Fail> {
     let before = query.visited();
     let mut found: Vec<Term> = Vec::new();
@@ -260,7 +261,7 @@ fn list_slice(env: Env, query: &mut Query, verb: Verb, tail: Term) -> Result<(bo
         });
         let more = match more {
             Err(Error::NoSuchTable(_) | Error::NoAccess { .. })
-                if verb == Verb::Take && !found.is_empty() =>
+                if verb == Verb::Take && !(found.is_empty() && tail == atom::nil(env)) =>
             {
                 false
             }

@@ -422,12 +422,8 @@ pub(super) fn swap_in(env: Env, args: &[Term]) -> Reply {
     let (path, found, new) = read?;
     tables::with(env, args[0], |table, _| {
         super::with_key(env, args[1], |key| {
-            let mut done = false;
-            let now = table.update_in(key, &path, |part| {
-                done = part == found;
-                if done { Some(new.clone()) } else { part }
-            })?;
-            Ok(atom::boolean(env, done && now.is_some()))
+            let done = table.compare_and_swap_in(key, &path, found.as_ref(), &new)?;
+            Ok(atom::boolean(env, done))
         })
     })
 }
