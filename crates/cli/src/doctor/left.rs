@@ -10,6 +10,8 @@ use fyris_files::disk_log::DiskLog;
 use fyris_files::mnesia::{Form, Mnesia, MnesiaTable, Step, Storage};
 use fyris_files::{FileError, Format, format};
 
+use super::report::row;
+
 /// Messages that are printed.
 const MESSAGES: usize = 20;
 
@@ -51,11 +53,6 @@ pub(super) fn examine(path: &Path) -> Result<Option<(String, bool)>, FileError> 
     let sound = wrong.count == 0;
     row(&mut out, "check", if sound { "sound" } else { "NOT SOUND" });
     Ok(Some((out, sound)))
-}
-
-fn row(out: &mut String, name: &str, what: impl std::fmt::Display) {
-    // Writing to a string does not fail.
-    let _ = writeln!(out, "{name:<9} {what}");
 }
 
 fn dets(path: &Path, wrong: &mut Complaints) -> Result<String, FileError> {

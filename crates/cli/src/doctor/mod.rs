@@ -15,7 +15,8 @@ use std::process::ExitCode;
 use fyris_files::FileError;
 use fyris_segment::{Doctor, Error, Segment};
 
-/// Look a version-controlled segment over, and repair it; or a dets file, a log, a directory of Mnesia.
+/// Look a version-controlled segment over, and repair it; or a dets file, a log of disk_log, a directory of
+/// Mnesia.
 ///
 /// Of a segment it prints size, version, what is retained for whom, and the processes attached; then checks the
 /// segment. Of what an Erlang system has left it prints what is in it, all that is wrong, and whether Mnesia would load
@@ -30,11 +31,12 @@ pub struct DoctorArgs {
     #[arg(long, conflicts_with_all = ["segment", "repair"])]
     list: bool,
 
-    /// First complete what dead processes had published, forget them, and free what they held; harms nobody alive
+    /// First complete what dead processes had published, forget them, and free what they held; harms nobody alive;
+    /// segments only
     #[arg(long)]
     repair: bool,
 
-    /// Print one JSON object (of a list: one a segment)
+    /// Print one JSON object (of a list: one a segment); segments only
     #[arg(long)]
     json: bool,
 }

@@ -82,7 +82,7 @@ pub(super) fn text(
     out
 }
 
-fn row(out: &mut String, name: &str, what: std::fmt::Arguments<'_>) {
+pub(super) fn row(out: &mut String, name: &str, what: impl std::fmt::Display) {
     // Writing to a string does not fail.
     let _ = writeln!(out, "{name:<9} {what}");
 }

@@ -66,8 +66,8 @@ pub struct ShellArgs {
 /// A file to open, and what to do with it, without the name of a command.
 #[derive(clap::Args, Debug)]
 pub struct OpenArgs {
-    /// A dump, a file of CSV or JSON, whose first column is the key, a dets file, a log, or a directory of Mnesia; it is
-    /// opened in the shell
+    /// A dump, a file of CSV or JSON, whose first column is the key, a dets file, a log of disk_log, or a directory of
+    /// Mnesia; it is opened in the shell
     file: Option<PathBuf>,
 
     /// Commands or SQL to run before leaving; without any they are read from standard input, or typed

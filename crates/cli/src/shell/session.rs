@@ -682,19 +682,24 @@ impl Session {
         drop(progress);
         let loaded = loaded.map_err(|e| ShellError::from_dump(path, e))?;
         let table = loaded.table;
-        self.display.note(format!(
-            "{}: {}, {} ({} in memory)",
-            name_of(&table),
-            display::objects(table.len() as u64),
-            table.table_type().as_str(),
-            display::bytes(table.memory() as u64),
-        ))?;
+        self.tell_table(&table)?;
         self.columns.forget(&name_of(&table));
         if let Some(columns) = loaded.columns {
             self.columns.set_from_dump(&name_of(&table), &columns);
         }
         self.current = Some(table);
         self.refresh()
+    }
+
+    /// Says that a table is there now.
+    fn tell_table(&self, table: &Table) -> Result<(), ShellError> {
+        self.display.note(format!(
+            "{}: {}, {} ({} in memory)",
+            name_of(table),
+            display::objects(table.len() as u64),
+            table.table_type().as_str(),
+            display::bytes(table.memory() as u64),
+        ))
     }
 
     /// Saves a table with its object count and checksum, and the names of its columns.

@@ -554,8 +554,9 @@ pub(crate) fn find(name: &str) -> Result<&'static Verb, ShellError> {
 
 /// Returns `; did you mean ...?` where a command is one slip of a finger away.
 fn suggestion(name: &str) -> String {
-    if sql::OTHERS.contains(&name.to_ascii_lowercase().as_str()) {
-        let instead = match name.to_ascii_lowercase().as_str() {
+    let word = name.to_ascii_lowercase();
+    if sql::OTHERS.contains(&word.as_str()) {
+        let instead = match word.as_str() {
             "create" => ", and `new TABLE` makes a table",
             "alter" => ", and `rename TABLE NAME` renames one",
             _ => "",

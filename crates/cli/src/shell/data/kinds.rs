@@ -31,7 +31,7 @@ impl Column {
             Term::Atom(name) if !name.as_str().is_empty() => self.atoms = true,
             other => {
                 self.terms = true;
-                self.closures |= has_closure(other);
+                self.closures = self.closures || has_closure(other);
             }
         }
     }

@@ -17,7 +17,7 @@ use crate::shell::sql::{self, OpenSql};
 
 /// A parsed line.
 pub(crate) enum Line {
-    /// Nothing but space or a `%` comment.
+    /// Nothing but space or a comment.
     Blank,
     /// A term or a call is not closed yet: more lines are to come.
     Incomplete,

@@ -9,7 +9,6 @@ use fyris_term::Atom;
 
 use super::{Session, go_on, name_of};
 use crate::shell::error::ShellError;
-use crate::shell::screen::display;
 use crate::shell::screen::progress::Progress;
 
 impl Session {
@@ -71,14 +70,7 @@ impl Session {
         self.display
             .note(format!("{}: {}", path.display(), imported.what))?;
         for made in &imported.tables {
-            let table = &made.table;
-            self.display.note(format!(
-                "{}: {}, {} ({} in memory)",
-                name_of(table),
-                display::objects(table.len() as u64),
-                table.table_type().as_str(),
-                display::bytes(table.memory() as u64),
-            ))?;
+            self.tell_table(&made.table)?;
         }
         for message in &imported.messages {
             self.display.warn(message);

@@ -136,9 +136,13 @@ fn element(place: usize) -> Term {
 }
 
 /// The test of an object for its number of elements.
-fn size(sign: &str, elements: usize) -> Term {
-    let size = call("size", vec![Term::atom("$_")]);
-    call(sign, vec![size, Term::Int(elements as i64)])
+pub(super) fn size(sign: &str, elements: usize) -> Term {
+    call(sign, vec![size_of(), Term::Int(elements as i64)])
+}
+
+/// The number of elements of an object.
+pub(super) fn size_of() -> Term {
+    call("size", vec![Term::atom("$_")])
 }
 
 fn compared(comparison: SqlComparison, place: usize, value: &SqlValue) -> Option<Guards> {

@@ -39,10 +39,8 @@ impl Scan {
     pub(super) fn new(table: &Table, condition: Option<SqlExpr>) -> Result<Scan, ShellError> {
         let key = table.keypos() - 1;
         let parts = condition.into_iter().flat_map(SqlExpr::conjuncts);
-        let parts = parts.map(|part| (guard::guards(&part, key), part));
-        let mut parts: Vec<_> = parts
-            .map(|(guards, part)| (guards.map(|guards| guards.all), part))
-            .collect();
+        let guards = |part: &SqlExpr| guard::guards(part, key).map(|guards| guards.all);
+        let mut parts: Vec<_> = parts.map(|part| (guards(&part), part)).collect();
         let said = |parts: &[(Option<Vec<Term>>, SqlExpr)]| -> Vec<Term> {
             parts
                 .iter()
@@ -109,7 +107,7 @@ impl Scan {
             lines.push(spec(guards.clone(), false).to_string());
             lines.push(query(&self.table, guards, false)?.plan());
         }
-        match each.count() {
+        match each.len() {
             0 => {}
             more => lines.push(format!("and {more} more such lookups")),
         }
@@ -134,7 +132,7 @@ const NO_RANGE: &str =
 
 impl Search {
     /// Returns the guards of each query.
-    fn guards(&self) -> Box<dyn Iterator<Item = Vec<Term>> + '_> {
+    fn guards(&self) -> Box<dyn ExactSizeIterator<Item = Vec<Term>> + '_> {
         match self {
             Search::Once(guards) => Box::new(std::iter::once(guards.clone())),
             Search::Each(sought) => Box::new(sought.terms.iter().map(|term| {
@@ -145,8 +143,8 @@ impl Search {
     }
 }
 
-/// Returns the terms that an element of the objects may be, if there is an index for them and they are fewer than the
-/// objects.
+/// Returns the terms that an element of the objects may be, if there is an index for them and the values are no more
+/// than the objects.
 fn sought(table: &Table, condition: &SqlExpr) -> Option<Sought> {
     let (place, values) = guard::values(condition)?;
     let by = lookup_by(table, place)?;
@@ -178,7 +176,7 @@ fn spec(guards: Vec<Term>, deletes: bool) -> Term {
 
 /// The objects that the queries of a plan find, one by one.
 pub(super) struct ScanResults<'s> {
-    guards: Box<dyn Iterator<Item = Vec<Term>> + 's>,
+    guards: Box<dyn ExactSizeIterator<Item = Vec<Term>> + 's>,
     table: &'s Table,
     results: Option<QueryResults>,
 }

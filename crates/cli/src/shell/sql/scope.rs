@@ -5,7 +5,7 @@ use fyris_term::Term;
 use sqlparser::ast::{Ident, ObjectName, ObjectNamePart, Spanned, TableFactor};
 
 use super::expression::SqlExpr;
-use super::refuse;
+use super::{guard, refuse};
 use crate::shell::commands::select::Asked;
 use crate::shell::error::ShellError;
 use crate::shell::names::unknown;
@@ -120,12 +120,10 @@ fn numbered(table: &Table) -> Result<Vec<String>, ShellError> {
 
 /// Returns the number of elements of the largest object, or `least` if none has more.
 fn widest(table: &Table, least: usize) -> Result<usize, ShellError> {
-    let size = || Term::tuple(vec![Term::atom("size"), Term::atom("$_")]);
-    let is_more = Term::tuple(vec![Term::atom(">"), size(), Term::Int(least as i64)]);
     let clause = [
         Term::atom("_"),
-        Term::list(vec![is_more]),
-        Term::list(vec![size()]),
+        Term::list(vec![guard::size(">", least)]),
+        Term::list(vec![guard::size_of()]),
     ];
     let spec = Term::list(vec![Term::tuple(clause.to_vec())]);
     let spec = MatchSpec::new(&spec).map_err(Error::BadMatchSpec)?;

@@ -67,10 +67,10 @@ fn begins_as_sql(mut tokens: impl Iterator<Item = Token>) -> bool {
         Token::Word(word) if word.quote_style.is_none() => word.value.to_ascii_lowercase(),
         _ => String::new(),
     };
-    let Some(first) = tokens.next() else {
+    let Some(first) = tokens.next().map(|token| keyword(&token)) else {
         return false;
     };
-    match keyword(&first).as_str() {
+    match first.as_str() {
         "select" => {
             let ends = ["from", "where", "return", "group", "sort"];
             let mut words = tokens.map(|token| keyword(&token)).enumerate();
@@ -81,11 +81,11 @@ fn begins_as_sql(mut tokens: impl Iterator<Item = Token>) -> bool {
         "insert" | "delete" => {
             let second = tokens.next().map(|token| keyword(&token));
             let third = tokens.next();
-            match (second.as_deref(), keyword(&first).as_str()) {
-                (Some("into"), "insert") if third == Some(Token::LBracket) => {
+            match (first.as_str(), second.as_deref()) {
+                ("insert", Some("into")) if third == Some(Token::LBracket) => {
                     tokens.next().is_some()
                 }
-                (Some("into" | "or"), "insert") | (Some("from"), "delete") => {
+                ("insert", Some("into" | "or")) | ("delete", Some("from")) => {
                     matches!(third, Some(Token::Word(_)))
                 }
                 _ => false,
