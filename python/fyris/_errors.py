@@ -63,8 +63,8 @@ class TransactionEnded(Error):
 
 
 class InTransaction(Error):
-    """A transaction reads and writes objects; this works on the table itself. Of a segment or map: this thread is inside
-    of a call whose function calls this one, which would wait for it."""
+    """A transaction reads and writes objects; this works on the table itself. Of a segment or map: a function
+    that transaction(), write() or on_conflict runs cannot do this with the same one."""
 
 
 class CheckFailed(Error):

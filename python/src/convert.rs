@@ -22,7 +22,8 @@
 //!
 //! Some classes go in and come out as another that holds the same: what has `__index__`, and other real numbers that a
 //! `float` can hold, as NumPy's, as `int` and `float`; rows of bytes (`bytearray`, `memoryview`, `mmap`, arrays) and
-//! `UUID` as `bytes`; `MappingProxyType` as `dict`. All of them but the first are told by `fyris/_values.py`.
+//! `UUID` as `bytes`; `MappingProxyType` as `dict`. What has `__index__`, and bytes, are read here,
+//! the others by `fyris/_values.py`.
 //!
 //! Maps that no `dict` can hold (keys like `1` and `1.0`, which Python takes for one, or keys that cannot be hashed)
 //! come out as `fyris.Term`.

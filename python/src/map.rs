@@ -522,11 +522,16 @@ impl VersionedMap {
 
     fn __repr__(&self) -> String {
         let name = self.name.display();
-        match self.with(|map| Ok((map.len()?, map.version()))) {
-            Ok((len, version)) => {
+        // Nobody waits for a text.
+        let seen = self.map.try_enter().ok().and_then(|mut state| {
+            let map = state.map.as_mut()?;
+            Some((map.len().ok()?, map.version()))
+        });
+        match seen {
+            Some((len, version)) => {
                 format!("<fyris.VersionedMap {name}, {len} entries at version {version}>")
             }
-            Err(_) => format!("<fyris.VersionedMap {name}, closed, busy or of the parent>"),
+            None => format!("<fyris.VersionedMap {name}, closed, busy or of the parent>"),
         }
     }
 

@@ -421,10 +421,10 @@ impl Segment {
             let segment = state.open().ok()?;
             Some((segment.len(), segment.version(), segment.is_forked()))
         });
-        let what = match seen.ok().flatten().ok_or(()) {
-            Ok((_, _, true)) => "stayed with the parent".to_owned(),
-            Ok((size, version, false)) => format!("{size} bytes at version {version}"),
-            Err(_) => "closed or busy".to_owned(),
+        let what = match seen.ok().flatten() {
+            Some((_, _, true)) => "stayed with the parent".to_owned(),
+            Some((size, version, false)) => format!("{size} bytes at version {version}"),
+            None => "closed or busy".to_owned(),
         };
         format!("<fyris.Segment {name}, {what}>")
     }

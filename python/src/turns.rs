@@ -77,7 +77,7 @@ impl<T: Reattach + Send> Turns<T> {
     pub(crate) fn told(&self, error: Error) -> PyErr {
         match error {
             Error::Busy if self.is_mine() => InTransaction::new_err(
-                "this thread is inside of another call with it, whose function calls this one",
+                "a function that transaction(), write() or on_conflict runs cannot do this with the same segment or map",
             ),
             error => errors::segment(error),
         }

@@ -50,15 +50,20 @@ impl Table {
     /// The value of what may be a key.
     pub(super) fn find<'py>(&self, key: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.check()?;
-        let Some(term) = sought(key)? else {
-            return Ok(None);
-        };
+        match sought(key)? {
+            Some(term) => self.value_at(key.py(), &term),
+            None => Ok(None),
+        }
+    }
+
+    /// The value of a key, if it is there.
+    fn value_at<'py>(&self, py: Python<'py>, key: &Term) -> PyResult<Option<Bound<'py, PyAny>>> {
         let value = |objects: &[Object<'_>]| match objects.last() {
-            Some(object) if object.arity() == 2 => direct::value(key.py(), object).map(Some),
+            Some(object) if object.arity() == 2 => direct::value(py, object).map(Some),
             Some(object) => Err(no_pair(object.arity())),
             None => Ok(None),
         };
-        let found = self.table.lookup_with(&term, &fyris::pin(), value);
+        let found = self.table.lookup_with(key, &fyris::pin(), value);
         found.map_err(errors::store)?
     }
 
@@ -189,9 +194,10 @@ impl Table {
         let py = key.py();
         let none = py.None().into_bound(py);
         let value = to_term(default.unwrap_or(&none))?;
-        let object = self.object(to_term(key)?, value.clone())?;
+        let term = to_term(key)?;
+        let object = self.object(term.clone(), value.clone())?;
         loop {
-            if let Some(found) = self.find(key)? {
+            if let Some(found) = self.value_at(py, &term)? {
                 return Ok(found);
             }
             if self.write(py, |table| table.insert_new(&object))? {

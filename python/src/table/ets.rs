@@ -13,6 +13,14 @@ pub(super) fn terms(values: &Bound<'_, PyAny>) -> PyResult<Vec<Term>> {
     values.try_iter()?.map(|value| to_term(&value?)).collect()
 }
 
+/// The objects of keys, a list for each.
+pub(super) fn lists<'py>(
+    py: Python<'py>,
+    all: &[Vec<Term>],
+) -> PyResult<Vec<Vec<Bound<'py, PyAny>>>> {
+    all.iter().map(|objects| from_terms(py, objects)).collect()
+}
+
 pub(super) fn optional(value: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Term>> {
     value.map(to_term).transpose()
 }
@@ -70,12 +78,7 @@ impl Table {
         keys: &Bound<'py, PyAny>,
     ) -> PyResult<Vec<Vec<Bound<'py, PyAny>>>> {
         let keys = terms(keys)?;
-        let found = py.detach(|| self.table.lookup_many(&keys));
-        let found = found.map_err(errors::store)?;
-        found
-            .iter()
-            .map(|objects| from_terms(py, objects))
-            .collect()
+        lists(py, &self.query(py, |table| table.lookup_many(&keys))?)
     }
 
     /// The objects that have a value by a secondary index of the table, a list in the order of their keys; in the bags
