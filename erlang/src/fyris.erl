@@ -1301,19 +1301,7 @@ select_replace(Table, Spec) ->
 %% '''
 -spec select_take(table(), match_spec()) -> [term()].
 select_take(Table, Spec) ->
-    ?CALL(lists:reverse(taken(fyris_nif:query(Table, Spec, select_take))), [Table, Spec]).
-
-taken({done, Result}) -> Result;
-taken({more, Query, Sofar}) -> taken(Query, Sofar).
-
-taken(Query, Sofar) ->
-    try fyris_nif:step(Query, Sofar) of
-        [more | More] -> taken(Query, More);
-        Result -> Result
-    catch
-        %% Objects that are out of the table are nowhere else. Of a transaction that fails none are.
-        error:{'$fyris_error', _, Cause, _} when Sofar =/= [], Cause =:= id; Sofar =/= [], Cause =:= access -> Sofar
-    end.
+    ?CALL(lists:reverse(query(fyris_nif:query(Table, Spec, select_take))), [Table, Spec]).
 
 %% @doc Replaces as {@link select_replace/2} does, and returns the new objects: in an `ordered_set' in the order of their
 %% keys.
@@ -2599,8 +2587,8 @@ get_in(Table, Key, Path) ->
 %% is built, changed and stored anew, the others are copied as they are. Atomic and isolated. For a `set' or an
 %% `ordered_set'.
 %%
-%% Fails with `badarg', and changes nothing, if there is an object in which the path leads nowhere else; if it leads to
-%% the key, or is no proper list; if the table is a bag.
+%% Fails with `badarg', and changes nothing, if the object does not have what the path leads to (but for that last key
+%% of a map); if the path leads to the key of the object, or is no proper list; if the table is a bag.
 %% ```
 %% > T = fyris:new(people, []).
 %% > fyris:insert(T, {joe, #{languages => [c, prolog]}}).
@@ -2621,7 +2609,7 @@ put_in(Table, Key, Path, Value) ->
 %% Atomic: when another process changes the part between, the fun is called again, with what is there then. The fun runs
 %% in the calling process. Otherwise as {@link put_in/4}.
 %%
-%% Fails as {@link put_in/4}, and as the fun does.
+%% Fails as {@link put_in/4}, but not where the path leads nowhere, and as the fun does.
 %% ```
 %% > T = fyris:new(people, []).
 %% > fyris:insert(T, {joe, #{languages => [prolog]}}).
@@ -2665,7 +2653,8 @@ swap_part(Table, Key, Path, Fun, Init, Found, New) ->
 %% @doc Takes a part of the object with a key away: a key of a map with its value, or an element of a list. Returns
 %% `{ok, Part}', or `error' if there is no object or the path leads nowhere.
 %%
-%% Otherwise as {@link put_in/4}. Fails as that; with `badarg' also for an element of a tuple.
+%% Otherwise as {@link put_in/4}. Fails as that, but not where the path leads nowhere; with `badarg' also for an element
+%% of a tuple.
 %% ```
 %% > T = fyris:new(people, []).
 %% > fyris:insert(T, {joe, #{languages => [erlang, prolog]}}).

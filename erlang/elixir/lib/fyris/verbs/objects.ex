@@ -147,7 +147,8 @@ defmodule Fyris.Verbs.Objects do
       defbang put_in_object(table :: table, key :: key, path :: [term], value :: term) :: boolean,
               """
               Puts a value where a path of `get_in_object/3` leads to; a map need not have the last key. Returns whether
-              there is an object. A path that leads nowhere else, or to the key, is an error, as is a bag. Atomic.
+              there is an object. It is an error if the object does not have another step of the path, if that leads to
+              the object's key, and for a bag. Atomic.
               """,
               [
                 ~S|table = Fyris.new!()|,

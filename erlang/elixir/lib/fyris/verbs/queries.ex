@@ -200,8 +200,8 @@ defmodule Fyris.Verbs.Queries do
 
       defbang select_replace_returning(table :: table, spec :: :ets.match_spec()) :: [object],
               """
-              Replaces objects as `select_replace/2` does, and returns the new ones, in an `:ordered_set` in the order of
-              their keys.
+              Replaces objects as `select_replace/2` does, and returns the new ones, in an `:ordered_set` in the order
+              of their keys.
               """,
               [
                 ~S|table = Fyris.new!(type: :ordered_set)|,

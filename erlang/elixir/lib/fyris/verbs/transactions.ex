@@ -77,10 +77,10 @@ defmodule Fyris.Verbs.Transactions do
       that does not hold. Raises `Fyris.Error` where the call of the operation's name would, and for what is none.
 
       Operations are `{:insert, table, objects}` and `{:insert_new, table, objects}`, of an object or a list; `{:delete,
-      table, key}`, `{:take, table, key}`, `{:delete_object, table, object}`; `{:update_counter, table, key, operation}` and `{:update_element,
-      table, key, changes}`, with a default behind or not. They are done in their order. `{:check, table, key,
-      expected}` asks what the key held before all of them: this object, these objects in any order, `:absent`, or
-      `{:unchanged, snapshot}`.
+      table, key}`, `{:take, table, key}`, `{:delete_object, table, object}`; `{:update_counter, table, key, operation}`
+      and `{:update_element, table, key, changes}`, with a default behind or not. They are done in their order.
+      `{:check, table, key, expected}` asks what the key held before all of them: this object, these objects in any
+      order, `:absent`, or `{:unchanged, snapshot}`.
 
           iex> [stock, sales] = [Fyris.new!(), Fyris.new!()]
           iex> Fyris.put!(stock, :apples, 3)
