@@ -76,16 +76,16 @@ fn a_loaded_tree_goes_on_as_any_other() {
 }
 
 /// A value that is counted while it lives.
-struct Counted(&'static AtomicIsize, usize);
+struct CountedKey(&'static AtomicIsize, usize);
 
-impl Counted {
+impl CountedKey {
     fn new(living: &'static AtomicIsize, n: usize) -> Self {
         living.fetch_add(1, Ordering::Relaxed);
         Self(living, n)
     }
 }
 
-impl Drop for Counted {
+impl Drop for CountedKey {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }
@@ -95,8 +95,8 @@ impl Drop for Counted {
 fn of_equal_keys_the_last_pair_stays_and_the_others_are_dropped() {
     let _alone = alone();
     static LIVING: AtomicIsize = AtomicIsize::new(0);
-    let pairs = (0..3000).map(|n| (address(n / 3), Counted::new(&LIVING, n)));
-    let tree: ConcurrentTree<String, Counted> = pairs.collect();
+    let pairs = (0..3000).map(|n| (address(n / 3), CountedKey::new(&LIVING, n)));
+    let tree: ConcurrentTree<String, CountedKey> = pairs.collect();
     assert_eq!((tree.len(), LIVING.load(Ordering::Relaxed)), (1000, 1000));
     assert!((0..1000).all(|n| tree.pin().get(&address(n)).map(|value| value.1) == Some(3 * n + 2)));
     drop(tree);
@@ -113,8 +113,8 @@ fn from_the_first_pair_out_of_order_on_they_are_inserted() {
     let pairs = order
         .clone()
         .enumerate()
-        .map(|(at, n)| (address(n), Counted::new(&LIVING, at)));
-    let tree: BytesTree<Counted> = pairs.collect();
+        .map(|(at, n)| (address(n), CountedKey::new(&LIVING, at)));
+    let tree: BytesTree<CountedKey> = pairs.collect();
     order
         .enumerate()
         .for_each(|(at, n)| _ = model.insert(address(n), at));
@@ -135,9 +135,11 @@ fn an_iterator_that_panics_loses_nothing() {
     for stop in [0, 1, 14, 15, 16, 1000, 5000] {
         let pairs = (0..10_000).map(|n| {
             assert!(n != stop, "on purpose");
-            (address(n), Counted::new(&LIVING, n))
+            (address(n), CountedKey::new(&LIVING, n))
         });
-        let loaded = catch_unwind(AssertUnwindSafe(|| pairs.collect::<BytesTree<Counted>>()));
+        let loaded = catch_unwind(AssertUnwindSafe(|| {
+            pairs.collect::<BytesTree<CountedKey>>()
+        }));
         assert!(loaded.is_err());
         assert_eq!(LIVING.load(Ordering::Relaxed), 0, "at {stop}");
     }

@@ -9,8 +9,8 @@
 //! | | 4 | CRC-32 of the position of the record, as 8 bytes, and of the body |
 //! | | length | body: a list of operations in external format |
 //!
-//! `T.FYD` is the dump, which ends with an empty list, `T.FYO` the log before and `T.FYL` the log. Files that begin with
-//! `fyrismn1` have no checksum in their header, and one of the body alone in their records. All numbers are
+//! `T.FYD` is the dump, which ends with an empty list, `T.FYO` the log before and `T.FYL` the log. Files that begin
+//! with `fyrismn1` have no checksum in their header, and one of the body alone in their records. All numbers are
 //! big-endian.
 
 use std::ops::ControlFlow;

@@ -43,9 +43,9 @@
 //! been retired, or when the tree is dropped. Bitwise copies of it stand in a living node and in dead ones; none of the
 //! copies drops it.
 //!
-//! **PLANTED**: a tree may be *bare*, without any node, before its first entry comes. Whoever goes down from the root of
-//! a tree that was made bare sees to it first that there is one (`Tree::plant`), or finds that it is bare and answers
-//! that it is empty. A tree with nodes has some until it is dropped.
+//! **PLANTED**: a tree may be *bare*, without any node, before its first entry comes. Whoever goes down from the root
+//! of a tree that was made bare sees to it first that there is one (`Tree::plant`), or finds that it is bare and
+//! answers that it is empty. A tree with nodes has some until it is dropped.
 //!
 //! # Adapting
 //!

@@ -28,7 +28,8 @@ macro_rules! compound {
 /// Makes a struct of the caller's a [`TreeKey`](crate::key::TreeKey), by the field that its order compares first,
 /// which is one: the key prefixes are those of that field, and where they do not decide keys are compared as wholes.
 ///
-/// The struct has no parameters and is `Ord`, `Clone`, `Send`, `Sync` and `'static`. If its order does not begin with the field, the tree loses keys.
+/// The struct has no parameters and is `Ord`, `Clone`, `Send`, `Sync` and `'static`. If its order does not begin with
+/// the field, the tree loses keys.
 ///
 /// ```
 /// use fyris_index::{ConcurrentTree, struct_key};

@@ -3,9 +3,9 @@
 //! # Why
 //!
 //! An insert goes down to its leaf, locks it and publishes. Of entries that come in order each goes behind the one
-//! before, and nobody looks at the tree yet: so leaves are filled one after the other, and the inner nodes above them as
-//! in any bulk load of a B-tree. A leaf waits until the first key of the next one is known, so that it knows both of its
-//! bounds, and skips what its keys share.
+//! before, and nobody looks at the tree yet: so leaves are filled one after the other, and the inner nodes above them
+//! as in any bulk load of a B-tree. A leaf waits until the first key of the next one is known, so that it knows both of
+//! its bounds, and skips what its keys share.
 
 use std::cmp::Ordering as Order;
 use std::mem::needs_drop;

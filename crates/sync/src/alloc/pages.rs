@@ -23,8 +23,8 @@ const PAGE: usize = if cfg!(target_arch = "x86_64") {
 } else {
     64 << 10
 };
-/// Alignment and unit of size from there on. mimalloc has blocks of its sizes only, a fifth apart; but a block with this
-/// alignment is as large as was asked for.
+/// Alignment and unit of size from there on. mimalloc has blocks of its sizes only, a fifth apart; but a block with
+/// this alignment is as large as was asked for.
 const SMALL_PAGE: usize = 4 << 10;
 /// Alignment of everything smaller: two cache lines, which processors like to fetch together.
 const LINE: usize = 128;
