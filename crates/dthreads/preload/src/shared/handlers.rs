@@ -6,6 +6,8 @@ use std::cell::Cell;
 use std::ffi::c_int;
 use std::ptr;
 
+use fyris_sync::atomic::{Ordering, fence};
+
 use crate::shared::control::control;
 use crate::shared::{end, stacks};
 use crate::system::{LOCAL, Solo, real, sys};
@@ -26,8 +28,7 @@ pub(crate) fn publish(signal: c_int) {
         let mask = (&raw const action.sa_mask).cast::<u64>().read();
         (action, mask)
     };
-    control.actions_version.add(1);
-    let version = control.actions_version.get();
+    let version = control.actions_version.get() + 1;
     let words = [
         action.sa_sigaction as u64,
         action.sa_flags as u64,
@@ -38,6 +39,9 @@ pub(crate) fn publish(signal: c_int) {
         .zip(words)
         .for_each(|(word, value)| word.set(value));
     SEEN.set(version);
+    // Last: main's handler looks here without the token. Release: pairs with the Acquire of `update`.
+    fence(Ordering::Release);
+    control.actions_version.set(version);
     if LOCAL.me.get() != 0 {
         end::tell_main();
     }
@@ -47,6 +51,8 @@ pub(crate) fn publish(signal: c_int) {
 pub(crate) fn update() {
     let (control, seen) = (control(), SEEN.get());
     let now = control.actions_version.get();
+    // Acquire: pairs with the Release of `publish`; who looks without the token finds the rows of the version.
+    fence(Ordering::Acquire);
     if seen == now {
         return;
     }
