@@ -156,7 +156,8 @@ impl Report {
         name.map_or(String::new(), |words| text(words))
     }
 
-    /// Returns the program and its libraries, to name addresses in them. Reads their files.
+    /// Returns the program and its libraries, to name addresses in them. Their files are read when names are asked
+    /// for.
     pub fn modules(&self) -> Modules {
         Modules::new(self.header())
     }

@@ -38,8 +38,8 @@
 //! * Memory mapped from files is each process's own after a thread was created; shared mappings of files are shared as
 //!   ever. What libc keeps for itself is private to a process, but for streams and the environment.
 //! * What comes from outside (files, sockets, random numbers, process ids) is the program's input.
-//! * `fork`, `pthread_cancel`, mutexes and semaphores shared between programs, and futexes are refused by name. `vfork`,
-//!   `daemon` and other shared objects are not noticed.
+//! * `fork`, `pthread_cancel`, mutexes and semaphores shared between programs, and futexes are refused by name.
+//!   `vfork`, `daemon` and other shared objects are not noticed.
 
 // The tests take nothing's place: what is exported has no use in them.
 #![cfg_attr(test, allow(dead_code))]

@@ -5,6 +5,7 @@
 //! O(log n) times. Large blocks and mappings have pages of their own, the first free ones that suffice.
 
 use std::cell::Cell;
+use std::ops::Range;
 use std::ptr::{self, with_exposed_provenance_mut as at};
 
 use fyris_dthreads_tools::record::Operation;
@@ -56,28 +57,28 @@ fn take(class: usize) -> Option<(usize, bool)> {
         arena if arena.is_null() => make()?,
         arena => arena,
     };
-    let size = size_of_class(class);
+    let (size, large) = (size_of_class(class), arena::large(class));
     // SAFETY: this thread's arena, which it alone changes; free blocks have headers.
     unsafe {
         let list = &raw mut (*arena).free[class];
         if *list != 0 {
             let block = *list;
             *list = (*at::<BlockHeader>(block)).next;
-            (*arena).kept -= arena::large(class);
+            (*arena).kept -= large;
             return Some((block, false));
         }
         if (*arena).end - (*arena).fresh < size {
             let total = (*arena).total;
             // A large block has memory of its own: the run would be wasted for it.
-            if arena::large(class) > 0 {
-                let pages = in_turn(arena::large(class), pages)?;
+            if large > 0 {
+                let pages = in_turn(large, pages)?;
                 return Some((pages.start, pages.fresh <= pages.start));
             }
             let long = (total / 2).clamp(LEAST, MOST).next_multiple_of(LEAST);
             let (run, len) = match in_turn(long, grow) {
                 Some(run) => (run, long),
                 // The rest of the heap may be shorter.
-                None => (in_turn(LEAST, last_pages)?.start, LEAST),
+                None => (in_turn(LEAST, last_pages)?, LEAST),
             };
             (*arena).total += len;
             if run != (*arena).end {
@@ -93,7 +94,7 @@ fn take(class: usize) -> Option<(usize, bool)> {
 
 /// Makes this thread's arena.
 fn make() -> Option<*mut Arena> {
-    let start = in_turn(LEAST, last_pages)?.start;
+    let start = in_turn(LEAST, last_pages)?;
     control().thread(LOCAL.me.get()).arena.set(start as u64);
     let arena: *mut Arena = at(start);
     // SAFETY: fresh memory, zeros, that is this thread's.
@@ -114,25 +115,22 @@ pub(crate) struct Pages {
 impl Pages {
     /// Makes those zeros that are not.
     pub(crate) fn clear(&self, len: usize) {
-        let stale = self.start..self.fresh.min(self.start + len);
-        for page in stale.step_by(PAGE) {
-            // SAFETY: pages that are taken, and not in use yet.
-            unsafe { clear(at(page)) };
-        }
+        // SAFETY: pages that are taken, and not in use yet.
+        unsafe { clear(self.start..self.fresh.min(self.start + len)) };
     }
 }
 
-/// Makes a page zeros. One that is zeros already is not written, so it is not committed.
+/// Makes whole pages zeros. One that is zeros already is not written, so it is not committed.
 ///
 /// # Safety
 ///
-/// A page that may be written.
-pub(crate) unsafe fn clear(page: *mut u8) {
-    // SAFETY: as the caller promises.
-    unsafe {
-        let words = std::slice::from_raw_parts(page.cast::<u64>(), PAGE / size_of::<u64>());
+/// Pages that may be written.
+pub(crate) unsafe fn clear(pages: Range<usize>) {
+    for page in pages.step_by(PAGE) {
+        // SAFETY: as the caller promises.
+        let words = unsafe { std::slice::from_raw_parts_mut(at::<u64>(page), PAGE / 8) };
         if words.iter().any(|&word| word != 0) {
-            page.write_bytes(0, PAGE);
+            words.fill(0);
         }
     }
 }
@@ -165,7 +163,7 @@ pub(crate) fn pages_at(start: usize, len: usize) -> Option<Pages> {
 fn of_all(take: impl Fn() -> Option<Pages>) -> Option<Pages> {
     arena::give_back();
     let again = || {
-        (!arena().is_null()).then(arena::give_all_back)?;
+        arena::give_all_back();
         take()
     };
     take().or_else(again)
@@ -181,17 +179,13 @@ fn extend(start: usize, len: usize) -> Option<Pages> {
     Some(Pages { start, fresh })
 }
 
-/// Takes `len` bytes, whole pages, for small blocks: zeros at the segment's end; where that cannot be, free ones.
-fn last_pages(len: usize) -> Option<Pages> {
-    if let Some(start) = grow(len) {
-        return Some(Pages {
-            start,
-            fresh: start,
-        });
-    }
-    let pages = pages(len)?;
-    pages.clear(len);
-    Some(pages)
+/// Takes `len` bytes, whole pages, of zeros for small blocks: at the segment's end; where that cannot be, free ones.
+fn last_pages(len: usize) -> Option<usize> {
+    grow(len).or_else(|| {
+        let pages = pages(len)?;
+        pages.clear(len);
+        Some(pages.start)
+    })
 }
 
 /// Says that `len` bytes are not there. A program may ask for less and less until it gets it.

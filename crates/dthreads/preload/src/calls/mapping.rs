@@ -183,12 +183,10 @@ unsafe fn map_over(
     let start = at.addr();
     heap::in_turn(len, |len| {
         runs::cut(start..start + len);
-        rights::set(&(start..start + len), libc::PROT_READ | libc::PROT_WRITE);
+        rights::set(&(start..start + len), rights::USUAL);
     });
-    for page in (0..len).step_by(PAGE) {
-        // SAFETY: whole pages of the heap, of a mapping that the program replaces.
-        unsafe { heap::clear(at.cast::<u8>().add(page)) };
-    }
+    // SAFETY: whole pages of the heap, of a mapping that the program replaces.
+    unsafe { heap::clear(start..start + len) };
     let mut done = 0;
     while is_file && done < len {
         let (to, from) = (at.wrapping_byte_add(done), offset + done as i64);
@@ -210,14 +208,13 @@ unsafe extern "C" fn mprotect(at: *mut c_void, len: usize, protection: c_int) ->
         let Some(pages) = pages_of(at, len) else {
             return if len == 0 { 0 } else { fail(EINVAL) };
         };
-        if heap::in_turn(pages.len(), |_| stacks::has(&pages)) {
-            sys::say(format_args!(
-                "mprotect of a thread's stack is not supported"
-            ));
-            return fail(ENOTSUP);
+        if set_rights(&pages, protection) {
+            return 0;
         }
-        set_rights(&pages, protection);
-        return 0;
+        sys::say(format_args!(
+            "mprotect of a thread's stack is not supported"
+        ));
+        return fail(ENOTSUP);
     }
     let range = at.addr()..at.addr().saturating_add(len);
     let is_written = protection & libc::PROT_WRITE != 0;
@@ -327,16 +324,19 @@ unsafe extern "C" fn mremap(
 
 /// Makes pages free, with the usual rights.
 fn give_back(pages: Range<usize>) {
-    rights::set(&pages, libc::PROT_READ | libc::PROT_WRITE);
+    rights::set(&pages, rights::USUAL);
     runs::put(pages);
 }
 
-/// Gives pages of the heap rights in all processes.
-fn set_rights(pages: &Range<usize>, protection: c_int) {
-    if !heap::in_turn(pages.len(), |_| rights::set(pages, protection)) {
+/// Gives pages of the heap rights in all processes; false if some are of a thread's stack.
+fn set_rights(pages: &Range<usize>, protection: c_int) -> bool {
+    let set = |_| (!stacks::has(pages)).then(|| rights::set(pages, protection));
+    let done = heap::in_turn(pages.len(), set);
+    if done == Some(false) {
         sys::protect(pages.clone(), protection);
         note_unshared(pages.start, "one of very many calls of mprotect");
     }
+    done.is_some()
 }
 
 /// Makes a mapping longer or shorter where it is; false if there is no room.
@@ -372,10 +372,8 @@ unsafe extern "C" fn madvise(at: *mut c_void, len: usize, advice: c_int) -> c_in
         return fail(error);
     }
     if advice == libc::MADV_DONTNEED {
-        for page in (0..len).step_by(PAGE) {
-            // SAFETY: whole pages of the heap, in which mappings end with a page ([`map`]).
-            unsafe { heap::clear(at.cast::<u8>().add(page)) };
-        }
+        // SAFETY: whole pages of the heap, in which mappings end with a page ([`map`]).
+        unsafe { heap::clear(at.addr()..at.addr() + len) };
     }
     0
 }

@@ -195,12 +195,7 @@ pub(crate) unsafe extern "C" fn sigtimedwait(
 fn handled() -> u64 {
     let mut all = 0;
     for signal in (1..=SIGNALS).filter(|&signal| !end::is_ours(signal as c_int)) {
-        // SAFETY: zeros are a valid action, which the call fills.
-        let handler = unsafe {
-            let mut action: libc::sigaction = std::mem::zeroed();
-            real::sigaction()(signal as c_int, ptr::null(), &mut action);
-            action.sa_sigaction
-        };
+        let handler = end::action(signal as c_int).sa_sigaction;
         if ![libc::SIG_DFL, libc::SIG_IGN].contains(&handler) && !stacks::is_own(handler) {
             all |= bit(signal);
         }

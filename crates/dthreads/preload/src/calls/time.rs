@@ -144,11 +144,14 @@ unsafe extern "C" fn getrusage(who: c_int, usage: *mut libc::rusage) -> c_int {
 /// The processor that a thread is on: always the first.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 extern "C" fn sched_getcpu() -> c_int {
-    let mut number: c_uint = 0;
+    if on() {
+        return 0;
+    }
+    let mut number: c_int = 0;
     // SAFETY: a variable of this frame.
-    match !on() && unsafe { libc::syscall(libc::SYS_getcpu, &raw mut number, 0, 0) } < 0 {
-        true => -1,
-        false => number as c_int,
+    match unsafe { libc::syscall(libc::SYS_getcpu, &raw mut number, 0, 0) } {
+        0 => number,
+        _ => -1,
     }
 }
 

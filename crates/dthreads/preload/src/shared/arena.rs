@@ -27,7 +27,7 @@ const CLASSES: usize = 192;
 /// Bytes of the largest block.
 pub(crate) const MOST: usize = 1 << 40;
 /// Bytes from which on a block is large.
-pub(crate) const LARGE: usize = 256 << 10;
+const LARGE: usize = 256 << 10;
 /// Bytes of large blocks that an arena keeps.
 const KEPT: usize = 16 << 20;
 
@@ -217,6 +217,9 @@ pub(crate) fn give_back() {
 
 /// Gives all free large blocks of this thread's arena back; the token is here.
 pub(crate) fn give_all_back() {
+    if arena().is_null() {
+        return;
+    }
     // SAFETY: this thread's arena, which keeps no large blocks from now on.
     unsafe {
         for class in class_of(LARGE)..CLASSES {

@@ -175,10 +175,9 @@ pub(crate) struct Control {
     pub(crate) heap: Number,
     pub(crate) stacks: Number,
     pub(crate) heap_limit: Number,
-    /// Free pages of the heap, in the order of their addresses, where they begin and end; how many runs, and bytes.
+    /// Free pages of the heap, in the order of their addresses, where they begin and end; how many runs.
     pub(crate) runs: [[Number; 2]; RUNS],
     pub(crate) run_count: Number,
-    pub(crate) run_bytes: Number,
     /// What threads have mapped for themselves: where it begins and ends, and the slot; how often they did.
     pub(crate) own_maps: [[Number; 3]; OWN_MAPS],
     pub(crate) own_map_count: AtomicU32,

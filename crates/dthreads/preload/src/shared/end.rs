@@ -165,7 +165,7 @@ fn end_with(status: i32) -> ! {
     decide(STATUS | status as u32 & 0xff);
     let main = control().main_pid.get() as i32;
     if main != 0 && main != sys::pid() {
-        sys::kill(main, END);
+        tell_main();
         // Main's process ends at once, and this one with it.
         sleep_for_ever();
     }
@@ -178,10 +178,20 @@ fn end_by(signal: c_int) -> ! {
     decide(SIGNAL | signal as u32);
     let main = control().main_pid.get() as i32;
     if main != sys::pid() {
-        sys::kill(main, END);
+        tell_main();
         sleep_for_ever();
     }
     die(signal)
+}
+
+/// Returns what this process does at a signal.
+pub(crate) fn action(signal: c_int) -> libc::sigaction {
+    // SAFETY: zeros are a valid action, which the call fills.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        real::sigaction()(signal, ptr::null(), &mut action);
+        action
+    }
 }
 
 /// Gives a signal its default action.

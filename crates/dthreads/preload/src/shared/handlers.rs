@@ -21,13 +21,9 @@ pub(crate) fn publish(signal: c_int) {
     let Some(row) = control.actions.get(signal as usize) else {
         return;
     };
-    // SAFETY: zeros are a valid action, which the call fills; the kernel's set is in the first word.
-    let (action, mask) = unsafe {
-        let mut action: libc::sigaction = std::mem::zeroed();
-        real::sigaction()(signal, ptr::null(), &mut action);
-        let mask = (&raw const action.sa_mask).cast::<u64>().read();
-        (action, mask)
-    };
+    let action = end::action(signal);
+    // SAFETY: the kernel's set is in the first word.
+    let mask = unsafe { (&raw const action.sa_mask).cast::<u64>().read() };
     let version = control.actions_version.get() + 1;
     let words = [
         action.sa_sigaction as u64,

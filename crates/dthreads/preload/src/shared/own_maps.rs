@@ -20,7 +20,7 @@ pub(crate) fn note(memory: &Range<usize>) {
         .for_each(|(word, value)| word.set(value as u64));
 }
 
-/// Returns the other thread that has mapped memory at an address last, if it is known.
+/// Returns another thread that has mapped memory at an address, if one is known.
 pub(crate) fn owner(address: usize) -> Option<u64> {
     let has = |row: &[_; 3]| {
         let [start, end, slot] = row.each_ref().map(|word: &Number| word.get());

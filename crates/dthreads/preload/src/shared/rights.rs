@@ -10,7 +10,8 @@ use fyris_dthreads_tools::record::Number;
 use crate::shared::control::{RIGHTS, control};
 use crate::system::{Solo, sys};
 
-const USUAL: c_int = libc::PROT_READ | libc::PROT_WRITE;
+/// The rights that pages of the heap have otherwise.
+pub(crate) const USUAL: c_int = libc::PROT_READ | libc::PROT_WRITE;
 
 /// Pages with other rights than usual: where they begin and end, and the rights.
 type Part = [usize; 3];

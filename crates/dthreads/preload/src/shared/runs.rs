@@ -27,7 +27,7 @@ fn set(at: usize, run: &Range<usize>) {
 
 /// Returns the bytes that are free.
 pub(crate) fn bytes() -> usize {
-    control().run_bytes.get() as usize
+    (0..count()).map(|at| run(at).len()).sum()
 }
 
 /// Returns the first run that has `len` bytes.
@@ -53,15 +53,7 @@ pub(crate) fn start_of_end(end: usize) -> usize {
 
 /// Returns the number of the first run that ends behind an address.
 fn first_behind(address: usize) -> usize {
-    let (mut low, mut high) = (0, count());
-    while low < high {
-        let middle = low.midpoint(high);
-        match run(middle).end > address {
-            true => high = middle,
-            false => low = middle + 1,
-        }
-    }
-    low
+    control().runs[..count()].partition_point(|[_, end]| end.get() as usize <= address)
 }
 
 /// Frees pages; some of them may be free already.
@@ -93,9 +85,7 @@ pub(crate) fn cut(pages: Range<usize>) {
 /// Puts up to two runs, those that are not empty, in the place of some. Where there is no room for one more, it is
 /// forgotten.
 fn replace(old: Range<usize>, new: [Range<usize>; 2]) {
-    let (control, used) = (control(), count());
-    let freed: usize = new.iter().map(Range::len).sum();
-    let before: usize = old.clone().map(|at| run(at).len()).sum();
+    let used = count();
     let new = new.iter().filter(|run| !run.is_empty());
     let room = RUNS - (used - old.len());
     let end = old.start + new.clone().count().min(room);
@@ -107,10 +97,8 @@ fn replace(old: Range<usize>, new: [Range<usize>; 2]) {
             .for_each(|at| set(at - old.end + end, &run(at)));
     }
     new.zip(old.start..end).for_each(|(run, at)| set(at, run));
-    control
-        .run_count
-        .set((used - old.len() + end - old.start) as u64);
-    control.run_bytes.set((bytes() + freed - before) as u64);
+    let count = used - old.len() + end - old.start;
+    control().run_count.set(count as u64);
 }
 
 #[cfg(test)]

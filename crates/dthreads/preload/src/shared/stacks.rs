@@ -14,7 +14,6 @@
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::ops::Range;
-use std::ptr;
 
 use fyris_dthreads_tools::record::THREADS;
 use fyris_sync::atomic::Ordering;
@@ -22,7 +21,7 @@ use fyris_sync::atomic::Ordering;
 use crate::shared::control::{Thread, control};
 use crate::shared::memory::{self, PAGE, STACK_LEN, stack_of};
 use crate::shared::{end, own_maps};
-use crate::system::{LOCAL, Solo, real, sys};
+use crate::system::{LOCAL, Solo, sys};
 
 /// Bytes of a stack that can be used, if the program has not set its size.
 pub(crate) const STACK: usize = 8 << 20;
@@ -199,8 +198,8 @@ extern "C" fn on_fault(signal: c_int, info: *mut libc::siginfo_t, context: *mut 
     }
     if let Some(owner) = own_maps::owner(address) {
         sys::say(format_args!(
-            "thread {} has no memory at {address:#x}: thread {owner} has mapped a file there, or loaded a library, when \
-             there were others",
+            "thread {} has no memory at {address:#x}: thread {owner} has mapped a file there, or loaded a library, \
+             when there were others",
             LOCAL.me.get()
         ));
     }
@@ -248,12 +247,7 @@ fn stack_pointer(place: &libc::ucontext_t) -> usize {
 
 /// Returns whether a signal has a handler of the program that runs on the stack of the thread.
 fn is_on_stack(signal: c_int) -> bool {
-    // SAFETY: zeros are a valid action, which the call fills.
-    let action = unsafe {
-        let mut action: libc::sigaction = std::mem::zeroed();
-        real::sigaction()(signal, ptr::null(), &mut action);
-        action
-    };
+    let action = end::action(signal);
     action.sa_flags & libc::SA_ONSTACK == 0
         && ![libc::SIG_DFL, libc::SIG_IGN].contains(&action.sa_sigaction)
 }

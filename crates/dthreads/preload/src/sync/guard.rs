@@ -4,12 +4,8 @@
 
 use std::ffi::c_int;
 
-use fyris_dthreads_tools::record::Operation;
-
-use crate::shared::control::NEVER;
-use crate::sync::name;
-use crate::system::{LOCAL, apart, on};
-use crate::turn::{held, in_turn, take};
+use crate::sync::{name, once};
+use crate::system::on;
 
 type Guard = *mut [u8; 8];
 
@@ -26,35 +22,15 @@ pub(crate) unsafe extern "C" fn __cxa_guard_acquire(guard: Guard) -> c_int {
         begin();
         return 1;
     }
-    apart(|| {
-        let mut turn = take(Operation::Once, name(guard));
-        while is_set(1) {
-            turn = turn.sleep(Operation::Once, name(guard), NEVER).0;
-        }
-        let ours = !is_set(0);
-        if ours {
-            begin();
-            held::add(name(guard), LOCAL.me.get() as u64);
-        }
-        turn.pass();
-        c_int::from(ours)
-    })
+    once::acquire(name(guard), || is_set(1), || is_set(0), begin).into()
 }
 
 /// Notes that the caller has made the variable, or could not.
 unsafe fn end(guard: Guard, is_made: bool) {
     // SAFETY: the caller's variable; in a turn if there are others.
-    let write = || unsafe {
+    once::release(name(guard), || unsafe {
         (*guard)[0] = u8::from(is_made);
         (*guard)[1] = 0;
-    };
-    if !on() {
-        return write();
-    }
-    in_turn(Operation::Once, name(guard), |turn| {
-        write();
-        held::remove(name(guard));
-        while turn.wake_first(Operation::Once, name(guard)).is_some() {}
     });
 }
 

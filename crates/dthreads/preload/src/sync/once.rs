@@ -1,4 +1,5 @@
-//! `pthread_once`.
+//! `pthread_once`, and what the guards of C++ have in common with it: one thread runs what is to be run once, others
+//! that come meanwhile wait.
 
 use std::ffi::c_int;
 
@@ -34,21 +35,10 @@ pub(crate) unsafe extern "C-unwind" fn pthread_once(
         running.1 = DONE;
         return 0;
     }
-    let ours = apart(|| {
-        let mut turn = take(Operation::Once, name(once));
-        while read() == RUNS {
-            turn = turn.sleep(Operation::Once, name(once), NEVER).0;
-        }
-        let ours = read() != DONE;
-        if ours {
-            // SAFETY: as above.
-            unsafe { once.write(RUNS) };
-            held::add(name(once), LOCAL.me.get() as u64);
-        }
-        turn.pass();
-        ours
-    });
-    if ours {
+    let runs = || read() == RUNS;
+    // SAFETY: as above.
+    let begin = || unsafe { once.write(RUNS) };
+    if acquire(name(once), runs, || read() == DONE, begin) {
         let here = site::get();
         let mut running = Running(once, NOT_RUN);
         function();
@@ -65,16 +55,42 @@ struct Running(*mut pthread_once_t, pthread_once_t);
 impl Drop for Running {
     fn drop(&mut self) {
         let &mut Running(once, end) = self;
-        if !on() {
-            // SAFETY: the caller's variable.
-            unsafe { once.write(end) };
-            return;
-        }
-        in_turn(Operation::Once, name(once), |turn| {
-            // SAFETY: the caller's variable, in a turn.
-            unsafe { once.write(end) };
-            held::remove(name(once));
-            while turn.wake_first(Operation::Once, name(once)).is_some() {}
-        });
+        // SAFETY: the caller's variable; in a turn if there are others.
+        release(name(once), || unsafe { once.write(end) });
     }
+}
+
+/// Waits while another thread runs what an object stands for; then begins it, unless it is done. Returns whether the
+/// caller is to run it.
+pub(super) fn acquire(
+    object: u64,
+    runs: impl Fn() -> bool,
+    is_done: impl FnOnce() -> bool,
+    begin: impl FnOnce(),
+) -> bool {
+    apart(|| {
+        let mut turn = take(Operation::Once, object);
+        while runs() {
+            turn = turn.sleep(Operation::Once, object, NEVER).0;
+        }
+        let ours = !is_done();
+        if ours {
+            begin();
+            held::add(object, LOCAL.me.get() as u64);
+        }
+        turn.pass();
+        ours
+    })
+}
+
+/// Writes how what an object stands for has ended, and wakes those that wait for it.
+pub(super) fn release(object: u64, write: impl FnOnce()) {
+    if !on() {
+        return write();
+    }
+    in_turn(Operation::Once, object, |turn| {
+        write();
+        held::remove(object);
+        while turn.wake_first(Operation::Once, object).is_some() {}
+    });
 }

@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use libc::{Elf64_Phdr, PF_X, PT_GNU_EH_FRAME, PT_LOAD};
+use libc::{PF_X, PT_GNU_EH_FRAME, PT_LOAD};
 
 use crate::system::image;
 
@@ -18,10 +18,7 @@ pub(crate) fn first() -> Option<usize> {
     image::each(|info, headers| {
         // The loader begins with the program.
         if std::mem::replace(&mut is_program, false) {
-            let part = |header: &Elf64_Phdr| {
-                let start = info.dlpi_addr as usize + header.p_vaddr as usize;
-                start..start + header.p_memsz as usize
-            };
+            let part = |header| image::part(info, header);
             let mut code = headers
                 .iter()
                 .filter(|it| it.p_type == PT_LOAD && it.p_flags & PF_X != 0);

@@ -54,15 +54,25 @@ pub(super) fn each(mut visit: impl FnMut(&dl_phdr_info, &[Elf64_Phdr])) {
     with(&mut visit);
 }
 
+/// Returns the addresses of a part of a module.
+pub(super) fn part(info: &dl_phdr_info, header: &Elf64_Phdr) -> Range<usize> {
+    let start = info.dlpi_addr as usize + header.p_vaddr as usize;
+    start..start + header.p_memsz as usize
+}
+
 /// Returns the addresses of the parts of a module that are loaded.
 fn loaded(info: &dl_phdr_info, headers: &[Elf64_Phdr]) -> impl Iterator<Item = Range<usize>> {
     let parts = headers
         .iter()
         .filter(|header| header.p_type == libc::PT_LOAD);
-    parts.map(|header| {
-        let start = info.dlpi_addr as usize + header.p_vaddr as usize;
-        start..start + header.p_memsz as usize
-    })
+    parts.map(|header| part(info, header))
+}
+
+/// Returns where a module lies, from its first byte to behind its last.
+fn whole(info: &dl_phdr_info, headers: &[Elf64_Phdr]) -> Option<Range<usize>> {
+    let join =
+        |all: Range<usize>, part: Range<usize>| all.start.min(part.start)..all.end.max(part.end);
+    loaded(info, headers).reduce(join)
 }
 
 /// Returns whether a module is this library.
@@ -77,12 +87,11 @@ static OURS: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
 /// Finds out where this library lies, before the program begins.
 pub(crate) fn find_ours() {
     each(|info, headers| {
-        if is_this(info, headers) {
-            let first = loaded(info, headers).map(|part| part.start).min();
-            let end = loaded(info, headers).map(|part| part.end).max();
-            for (place, bound) in OURS.iter().zip([first, end]) {
+        let ours = whole(info, headers).filter(|_| is_this(info, headers));
+        if let Some(Range { start, end }) = ours {
+            for (place, bound) in OURS.iter().zip([start, end]) {
                 // Relaxed: stored before there is a second thread.
-                place.store(bound.unwrap_or(0), Ordering::Relaxed);
+                place.store(bound, Ordering::Relaxed);
             }
         }
     });
@@ -114,20 +123,15 @@ pub(crate) fn globals() -> Vec<Range<usize>> {
         if stays_apart(info, headers) {
             return;
         }
-        let base = info.dlpi_addr as usize;
-        let part = |header: &Elf64_Phdr| {
-            let start = base + header.p_vaddr as usize;
-            start..start + header.p_memsz as usize
-        };
         let fixed = headers
             .iter()
             .find(|header| header.p_type == libc::PT_GNU_RELRO);
-        let fixed = fixed.map(part);
+        let fixed = fixed.map(|header| part(info, header));
         for header in headers {
             if header.p_type != libc::PT_LOAD || header.p_flags & libc::PF_W == 0 {
                 continue;
             }
-            let Range { mut start, end } = part(header);
+            let Range { mut start, end } = part(info, header);
             // What is fixed after relocation is a whole number of pages at the beginning.
             if let Some(fixed) = &fixed
                 && (start..end).contains(&fixed.start)
@@ -168,10 +172,7 @@ pub(crate) fn memory_of(library: *mut c_void) -> Option<Range<usize>> {
     let mut found = None;
     each(|info, headers| {
         if info.dlpi_addr == bias {
-            let join = |all: Range<usize>, part: Range<usize>| {
-                all.start.min(part.start)..all.end.max(part.end)
-            };
-            found = loaded(info, headers).reduce(join);
+            found = whole(info, headers);
         }
     });
     found
@@ -181,17 +182,11 @@ pub(crate) fn memory_of(library: *mut c_void) -> Option<Range<usize>> {
 pub(crate) fn list_modules(record: &Header) {
     each(|info, headers| {
         let at = record.module_rows.get() as usize;
-        let loaded = headers.iter().filter(|h| h.p_type == libc::PT_LOAD);
-        let ends = loaded.map(|header| {
-            let start = info.dlpi_addr + header.p_vaddr;
-            start..start + header.p_memsz
-        });
-        let whole = ends.reduce(|all, part| all.start.min(part.start)..all.end.max(part.end));
-        let (Some(whole), Some(row)) = (whole, record.modules.get(at)) else {
+        let (Some(whole), Some(row)) = (whole(info, headers), record.modules.get(at)) else {
             return;
         };
-        row.start.set(whole.start);
-        row.end.set(whole.end);
+        row.start.set(whole.start as u64);
+        row.end.set(whole.end as u64);
         row.bias.set(info.dlpi_addr);
         // SAFETY: the loader's string; the program's own is empty.
         let path = unsafe { CStr::from_ptr(info.dlpi_name) }.to_bytes();
@@ -229,10 +224,10 @@ pub(crate) fn find_code() {
         ) else {
             return;
         };
-        let start = info.dlpi_addr as usize + header.p_vaddr as usize;
-        // Relaxed: stored before there is a second thread.
+        let Range { start, end } = part(info, header);
+        // Relaxed, both: stored before there is a second thread.
         place[0].store(start, Ordering::Relaxed);
-        place[1].store(start + header.p_memsz as usize, Ordering::Relaxed);
+        place[1].store(end, Ordering::Relaxed);
         found += 1;
     });
 }
@@ -294,12 +289,12 @@ fn reset_thread_locals() {
         let Some(header) = headers.iter().find(|header| header.p_type == libc::PT_TLS) else {
             return;
         };
-        let image = info.dlpi_addr as usize + header.p_vaddr as usize;
-        let (filled, all) = (header.p_filesz as usize, header.p_memsz as usize);
+        let image = part(info, header);
+        let (filled, all) = (header.p_filesz as usize, image.len());
         let to = info.dlpi_tls_data.cast::<u8>();
         // SAFETY: the module's block of this thread, of `all` bytes, and the initial values of `filled` of them.
         unsafe {
-            to.copy_from_nonoverlapping(ptr::with_exposed_provenance(image), filled);
+            to.copy_from_nonoverlapping(ptr::with_exposed_provenance(image.start), filled);
             to.add(filled).write_bytes(0, all - filled);
         }
     });

@@ -74,7 +74,7 @@ fn tell_of_atomics() {
     }
 }
 
-/// Libraries of OpenMP: their threads wait by futexes of their own.
+/// Libraries of OpenMP: their threads wait by atomic operations, and futexes that are not seen.
 const OPENMP: [&str; 3] = ["libgomp.so", "libomp.so", "libiomp5.so"];
 
 /// Ends a program, when it makes a thread, whose threads wait for each other in ways that are not seen.

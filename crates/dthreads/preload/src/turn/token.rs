@@ -8,10 +8,10 @@
 //! * Invariant **TOKEN_KEPT**: a thread keeps the token while it holds a lock, after it has created a thread, while no
 //!   other is in the ring, and until the turn has the number of calls that `--turn` sets. Then a turn is several calls
 //!   long, with one update and one commit. It keeps the token, too, where all others are skipped.
-//! * A thread that waits for another leaves the ring, so it holds up no other. At the end of each call all sleepers whose
-//!   deadlines have come by virtual time are woken. When the ring is empty the one with the earliest deadline is, and
-//!   the virtual time is its deadline. Without one the token waits for threads in system calls (`outside.rs`); if there
-//!   are none, all are stuck for ever.
+//! * A thread that waits for another leaves the ring, so it holds up no other. At the end of each call all sleepers
+//!   whose deadlines have come by virtual time are woken. When the ring is empty the one with the earliest deadline is,
+//!   and the virtual time is its deadline. Without one the token waits for threads in system calls (`outside.rs`); if
+//!   there are none, all are stuck for ever.
 
 use fyris_dthreads_tools::record::{Operation, THREADS};
 

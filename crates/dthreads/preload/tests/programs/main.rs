@@ -158,11 +158,9 @@ fn runs() -> u64 {
     asked.unwrap_or(4)
 }
 
-/// Runs a program again and again; returns what it printed.
-fn agree(name: &str, arguments: &[&str]) -> String {
-    let Some(folder) = bench() else {
-        return String::new();
-    };
+/// Runs a program again and again; returns the first run, `None` if it cannot run here.
+fn agreed(name: &str, arguments: &[&str]) -> Option<Run> {
+    let folder = bench()?;
     let first = run(folder, name, arguments, 0).expect(name);
     assert!(first.status.success(), "{name}: {}", first.status);
     for n in 1..runs() {
@@ -172,7 +170,13 @@ fn agree(name: &str, arguments: &[&str]) -> String {
             panic!("{name}: run {n} differs in its {what}: {parts:?}");
         }
     }
-    String::from_utf8(first.output).expect("text")
+    Some(first)
+}
+
+/// Runs a program again and again; returns what it printed.
+fn agree(name: &str, arguments: &[&str]) -> String {
+    let output = agreed(name, arguments).map_or(Vec::new(), |first| first.output);
+    String::from_utf8(output).expect("text")
 }
 
 /// Returns whether a program has two outputs under plain POSIX threads: runs it until it has, or for long enough.
@@ -189,11 +193,10 @@ fn differs_under_plain(folder: &Path, name: &str, arguments: &[&str]) -> bool {
 
 /// Runs a program that does not need threads' noise: it prints what a plain run does, and has no races.
 fn agree_with_plain(name: &str, arguments: &[&str]) {
-    let ours = agree(name, arguments);
-    if let Some(folder) = bench() {
+    if let (Some(folder), Some(first)) = (bench(), agreed(name, arguments)) {
+        let ours = String::from_utf8(first.output).expect("text");
         assert_eq!(ours, plain(folder, name, arguments), "{name}");
-        let run = run(folder, name, arguments, 0).expect(name);
-        assert_eq!(run.report.clashes(), 0, "{name}");
+        assert_eq!(first.report.clashes(), 0, "{name}");
     }
 }
 
