@@ -31,8 +31,13 @@ make(Dir, Name) ->
 run(Args) -> io:put_chars(os:cmd(string:join(["escript", escript:script_name() | Args], " "))).
 
 start(Dir) ->
-    application:set_env(mnesia, dir, Dir),
+    in(Dir),
     ok = mnesia:start().
+
+%% What a Mnesia that fails has to say is not for this repository.
+in(Dir) ->
+    application:set_env(mnesia, dir, Dir),
+    application:set_env(mnesia, core_dir, "/tmp").
 
 read(Dir, File) ->
     start(Dir),
@@ -47,8 +52,7 @@ tables(File) ->
 
 %% All that a character can be in a dump, which is in Latin-1.
 text(File) ->
-    application:set_env(mnesia, dir, File ++ ".dir"),
-    ok = mnesia:start(),
+    start(File ++ ".dir"),
     {atomic, ok} = mnesia:create_table(t, []),
     Values = ["caf\x{e9}", <<"caf\x{e9}">>, [195, 169], '\x{e9}', [1078, $a], '\x{416}', <<"caf\x{e9}"/utf8>>, $\x{e9}],
     [ok = mnesia:dirty_write({t, K, V}) || {K, V} <- lists:zip(lists:seq(1, length(Values)), Values)],
@@ -56,7 +60,7 @@ text(File) ->
     tables(File ++ ".tables").
 
 write(Dir, Name) ->
-    application:set_env(mnesia, dir, Dir),
+    in(Dir),
     application:set_env(mnesia, dump_log_write_threshold, 100000),
     application:set_env(mnesia, dump_log_time_threshold, 3600000),
     ok = filelib:ensure_dir(filename:join(Dir, "x")),
