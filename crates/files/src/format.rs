@@ -34,15 +34,11 @@ pub fn format(path: impl AsRef<Path>) -> Result<Option<Format>, FileError> {
         let has = |name| path.join(name).exists();
         return Ok((has("schema.DAT") || has("FALLBACK.BUP")).then_some(Format::Mnesia));
     }
-    let is_index = path
-        .extension()
-        .is_some_and(|ending| ending == "idx" || ending == "siz");
-    if is_index || !path.exists() {
-        return match DiskLog::open(path) {
-            Ok(_) => Ok(Some(Format::DiskLog)),
-            Err(error @ FileError::Read { .. }) if !is_index => Err(error),
-            Err(_) => Ok(None),
-        };
+    match DiskLog::open(path) {
+        Ok(log) if log.is_wrap() => return Ok(Some(Format::DiskLog)),
+        Err(error @ FileError::Read { .. }) if !path.exists() => return Err(error),
+        Err(_) if !path.exists() => return Ok(None),
+        _ => {}
     }
     let source = match Source::open(path) {
         Err(FileError::Foreign { .. }) => return Ok(None),

@@ -5,8 +5,8 @@ use std::path::Path;
 use fyris_files::dets::Dets;
 use fyris_files::disk_log::{DiskLog, LogWriter};
 use fyris_files::mnesia::Mnesia;
-use fyris_files::{FileError, format};
-use fyris_term::{Term, etf};
+use fyris_files::{FileError, Format, format};
+use fyris_term::{Term, etf, term};
 
 use crate::common::GOLDEN;
 
@@ -115,6 +115,22 @@ fn a_file_of_a_wrap_log_is_missing() {
     let index = name.with_extension("idx");
     std::fs::copy(name.with_extension("1"), &index).unwrap();
     assert!(!DiskLog::open(&index).unwrap().is_wrap());
+}
+
+/// The ending of an index makes none of what is something else.
+#[test]
+fn names_of_indexes() {
+    let folder = tempfile::tempdir().unwrap();
+    let (words, table) = (folder.path().join("words.idx"), folder.path().join("t.siz"));
+    std::fs::copy(Path::new(GOLDEN).join("set.dets"), &words).unwrap();
+    let mut writer = LogWriter::new(std::fs::File::create(&table).unwrap());
+    let description = etf::encode(&term!({{:name, :t}, {:named_table, :true}}));
+    writer.item(|buf| buf.extend(&description), |_| {}).unwrap();
+    writer.finish().unwrap();
+    assert_eq!(format(&words).unwrap(), Some(Format::Dets));
+    assert_eq!(format(&table).unwrap(), Some(Format::Dump));
+    let missing = format(folder.path().join("none.idx"));
+    assert!(matches!(missing, Err(FileError::Read { .. })));
 }
 
 /// Each item holds all that follow, and none decodes: they are looked through as often as the file is long.

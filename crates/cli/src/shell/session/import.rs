@@ -5,6 +5,7 @@ use std::path::Path;
 use fyris::Options;
 use fyris::dump::{DumpError, tabfile_info};
 use fyris::import::{Format, ImportError, Imported, format};
+use fyris_files::disk_log::DiskLog;
 use fyris_term::Atom;
 
 use super::{Session, go_on, name_of};
@@ -91,10 +92,7 @@ fn is_left(path: &Path) -> bool {
         Ok(Some(Format::Dets | Format::Mnesia)) => true,
         // A dump is a log, too, and what is damaged may have been one.
         Ok(Some(Format::DiskLog)) => {
-            !path.exists()
-                || path
-                    .extension()
-                    .is_some_and(|ending| ending == "idx" || ending == "siz")
+            DiskLog::open(path).is_ok_and(|log| log.is_wrap())
                 || matches!(tabfile_info(path), Err(DumpError::OtherLog { .. }))
         }
         _ => false,
