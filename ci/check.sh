@@ -4,8 +4,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 cargo fmt --all --check
 cargo clippy --locked --workspace --all-targets -- -D warnings
-# Without the default features: mimalloc, shared libraries as indexes, the classic indexes.
-for crate in fyris fyris-index fyris-cli; do
+# Without the default features: files, serde, mimalloc, other indexes.
+for crate in fyris-term fyris fyris-index fyris-cli; do
   cargo clippy --locked -p $crate --no-default-features -- -D warnings
 done
 if cargo tree --locked -p fyris -e normal | grep -E 'fyris-(classic|judy)' >&2; then

@@ -6,9 +6,12 @@
 
 use std::time::Duration;
 
+#[cfg(feature = "indexes")]
 use fyris_index::library::Fault;
 use fyris_query::{KeyChanges, SpecError};
-use fyris_term::{SerdeError, Term};
+#[cfg(feature = "serde")]
+use fyris_term::SerdeError;
+use fyris_term::Term;
 
 use crate::ids::{Protection, Right, TableRef, TableType};
 use crate::record::brief;
@@ -82,6 +85,7 @@ pub enum Error {
     #[error("an object must be a tuple, not {0}")]
     NotATuple(String),
     /// An object that was read as one of a [`TypedTable`](crate::TypedTable), and is none.
+    #[cfg(feature = "serde")]
     #[error("the object of key {key} is not of the table's types: {why}")]
     OtherObject {
         /// Its key, shortened if it is long.
@@ -186,6 +190,7 @@ pub enum Error {
     /// wrongly: then every later operation on the table fails by this, but for its deletion.
     ///
     /// [`Options::library_index`]: crate::Options::library_index
+    #[cfg(feature = "indexes")]
     #[error("library {path} as an index: {what}")]
     LibraryIndex {
         /// The path of the library.

@@ -1,81 +1,52 @@
 //! The indexes that tables can be made on, by name.
 //!
-//! `hash` and `ordered` are compiled into every operation ([`AnyTableData`]); the others are made by factories of other
-//! crates, which a program makes known ([`Registry`](fyris_index::plug::Registry)), and reached through a pointer
-//! ([`fyris_index::plug`]). An index from a shared library ([`fyris_index::library`]) is named by the library's path,
-//! and made like those of a factory.
+//! `hash` and `ordered` are compiled into every operation ([`AnyTableData`]). With the feature `indexes` there are others,
+//! made by factories of other crates, which a program makes known ([`Registry`](fyris_index::plug::Registry)), and
+//! reached through a pointer ([`fyris_index::plug`]). An index from a shared library ([`fyris_index::library`]) is named
+//! by the library's path, and made like those of a factory. Each way is one more instance of all operations.
 
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock};
 
-use fyris_index::library::{Fault, Library};
-use fyris_index::plug::{DynIndex, DynOrderedIndex, Features, IndexFactory, PlugKey, Plugged};
+use fyris_index::plug::Features;
+#[cfg(feature = "indexes")]
+use fyris_index::plug::IndexFactory;
 use fyris_index::{Build, HashIndex, IndexOptions, Ordered};
 use fyris_term::Atom;
 
 use crate::commits::CommitLog;
 use crate::error::{Error, Result};
 use crate::ids::TableType;
-use crate::key_kind::{Exact, Order};
-use crate::keys::{ExactKey, OrderKey};
 use crate::options::atom;
-use crate::slot::Slot;
-use crate::table_data::{AnyTableData, PluggedHash, PluggedOrder, TableData};
+use crate::table_data::{AnyTableData, TableData};
 
-impl PlugKey for ExactKey {
-    fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
-        f(self.bytes())
-    }
-}
+#[cfg(feature = "indexes")]
+mod plugged;
 
-impl PlugKey for OrderKey {
-    fn with_bytes<R>(&self, f: impl FnOnce(&[u8]) -> R) -> R {
-        f(self.bytes())
-    }
-}
-
-/// An [`IndexFactory`] for the two kinds of entries that tables have.
-trait Factory: Send + Sync {
-    fn features(&self) -> Features;
-    fn exact(&self, options: &IndexOptions) -> Option<Box<dyn DynIndex<Slot<Exact>>>>;
-    fn order(&self, options: &IndexOptions) -> Option<Box<dyn DynOrderedIndex<Slot<Order>>>>;
-}
-
-impl<F: IndexFactory> Factory for F {
-    fn features(&self) -> Features {
-        IndexFactory::features(self)
-    }
-
-    fn exact(&self, options: &IndexOptions) -> Option<Box<dyn DynIndex<Slot<Exact>>>> {
-        self.build(options)
-    }
-
-    fn order(&self, options: &IndexOptions) -> Option<Box<dyn DynOrderedIndex<Slot<Order>>>> {
-        self.build_ordered(options)
-    }
-}
+#[cfg(feature = "indexes")]
+use plugged::PluggedMaker;
+#[cfg(feature = "indexes")]
+pub(crate) use plugged::{PluggedHash, PluggedOrder, unfailed};
 
 /// The maker of an index.
 #[derive(Clone)]
 enum Maker {
     Hash,
     Ordered,
-    Factory(Arc<dyn Factory>),
-    Library(Library),
+    #[cfg(feature = "indexes")]
+    Plugged(PluggedMaker),
 }
 
 impl Maker {
     /// Returns whether an index with a name serves a type of table.
     fn serves(&self, kind: TableType) -> bool {
         let ordered = kind == TableType::OrderedSet;
-        let options = IndexOptions::with_capacity(0);
         match self {
             Maker::Hash => !ordered,
-            Maker::Ordered => true,
-            Maker::Factory(factory) if ordered => factory.order(&options).is_some(),
-            Maker::Factory(factory) => factory.exact(&options).is_some(),
-            Maker::Library(_) => false,
+            Maker::Ordered => ordered || cfg!(feature = "indexes"),
+            #[cfg(feature = "indexes")]
+            Maker::Plugged(maker) => maker.serves(kind),
         }
     }
 }
@@ -85,6 +56,7 @@ impl Maker {
 pub(crate) enum RequestedIndex {
     Name(String),
     /// The path of a library.
+    #[cfg(feature = "indexes")]
     Library(String),
 }
 
@@ -110,15 +82,19 @@ impl Choice {
 
     /// Returns whether it is from a library.
     pub(crate) fn is_from_library(&self) -> bool {
-        matches!(self.maker, Maker::Library(_))
+        match self.maker {
+            #[cfg(feature = "indexes")]
+            Maker::Plugged(PluggedMaker::Library(_)) => true,
+            _ => false,
+        }
     }
 
     /// Returns what operations and options need and the index may lack.
     pub(crate) fn features(&self) -> Features {
         match &self.maker {
             Maker::Hash | Maker::Ordered => Features::ALL.without_lock_options(),
-            Maker::Factory(factory) => factory.features(),
-            Maker::Library(library) => library.features(),
+            #[cfg(feature = "indexes")]
+            Maker::Plugged(maker) => maker.features(),
         }
     }
 
@@ -148,54 +124,18 @@ impl Choice {
             Maker::Ordered if ordered => {
                 AnyTableData::OrderedSet(TableData::new(Ordered::build(options), kind, keypos, log))
             }
+            #[cfg(feature = "indexes")]
             Maker::Ordered => {
                 AnyTableData::Tree(TableData::new(Ordered::build(options), kind, keypos, log))
             }
-            Maker::Factory(factory) if ordered => {
-                let index = factory.order(options).ok_or_else(serves_not)?;
-                let index = Plugged::new(index, factory.features());
-                AnyTableData::PluggedOrder(TableData::new(index, kind, keypos, log))
-            }
-            Maker::Factory(factory) => {
-                let index = factory.exact(options).ok_or_else(serves_not)?;
-                let index = Plugged::new(index, factory.features());
-                AnyTableData::PluggedHash(TableData::new(index, kind, keypos, log))
-            }
-            Maker::Library(library) => {
-                let content = from_library(*library, kind, keypos, log, options);
-                return content.map_err(|what| library_fault(self.name, what));
+            #[cfg(not(feature = "indexes"))]
+            Maker::Ordered => return Err(serves_not()),
+            #[cfg(feature = "indexes")]
+            Maker::Plugged(maker) => {
+                let content = maker.content(kind, keypos, log, options)?;
+                content.ok_or_else(serves_not)?
             }
         })
-    }
-}
-
-/// Makes fresh content on an index from a library.
-fn from_library(
-    library: Library,
-    kind: TableType,
-    keypos: usize,
-    log: &Arc<CommitLog>,
-    options: &IndexOptions,
-) -> std::result::Result<AnyTableData, Fault> {
-    let features = library.features();
-    Ok(if kind == TableType::OrderedSet {
-        let index = library.ordered_index(options)?;
-        let status = index.status();
-        let index: PluggedOrder = Plugged::from_library(Box::new(index), features, status);
-        AnyTableData::PluggedOrder(TableData::new(index, kind, keypos, log))
-    } else {
-        let index = library.index(options)?;
-        let status = index.status();
-        let index: PluggedHash = Plugged::from_library(Box::new(index), features, status);
-        AnyTableData::PluggedHash(TableData::new(index, kind, keypos, log))
-    })
-}
-
-/// Returns the error of a library that is at fault.
-pub(crate) fn library_fault(path: &str, what: Fault) -> Error {
-    Error::LibraryIndex {
-        path: path.to_owned(),
-        what: Box::new(what),
     }
 }
 
@@ -210,13 +150,15 @@ impl Indexes {
     }
 
     /// Adds an index.
+    #[cfg(feature = "indexes")]
     pub(crate) fn add(&self, name: &str, factory: impl IndexFactory) -> Result<()> {
         let name = atom(name)?;
         let mut indexes = self.0.write().unwrap_or_else(PoisonError::into_inner);
         if indexes.contains_key(&name) {
             return Err(Error::NameTaken(name.as_str().to_owned()));
         }
-        indexes.insert(name, Maker::Factory(Arc::new(factory)));
+        let maker = PluggedMaker::Factory(Arc::new(factory));
+        indexes.insert(name, Maker::Plugged(maker));
         Ok(())
     }
 
@@ -232,14 +174,11 @@ impl Indexes {
     pub(crate) fn find(&self, asked: &RequestedIndex, table_type: TableType) -> Result<Choice> {
         match asked {
             RequestedIndex::Name(name) => self.named(name, table_type),
+            #[cfg(feature = "indexes")]
             RequestedIndex::Library(path) => {
-                // SAFETY: what the options of a table name is trusted with that: see `Options::library_index`.
-                let library = unsafe { Library::load(path) };
-                let library = library.map_err(|what| library_fault(path, what))?;
-                Ok(Choice {
-                    name: library.path(),
-                    maker: Maker::Library(library),
-                })
+                let (name, maker) = PluggedMaker::load(path)?;
+                let maker = Maker::Plugged(maker);
+                Ok(Choice { name, maker })
             }
         }
     }

@@ -54,12 +54,14 @@ mod catalog;
 mod chain;
 mod commits;
 mod displaced;
+#[cfg(feature = "files")]
 pub mod dump;
 mod error;
 mod event;
 mod fix;
 mod fork;
 mod ids;
+#[cfg(feature = "files")]
 pub mod import;
 mod indexes;
 mod key_kind;
@@ -84,6 +86,7 @@ mod table;
 mod table_data;
 mod table_shared;
 mod transaction;
+#[cfg(feature = "serde")]
 mod typed;
 mod version;
 mod view;
@@ -96,10 +99,9 @@ pub use fix::Fixed;
 pub use fyris_index::{self as index, BucketLocks};
 pub use fyris_query::{Machine, MatchSpec, PlanKind, SpecError, Wanted, test_ms};
 pub use fyris_sync::reclaim::{Guard, LocalGuard, OwnedGuard, pin, pin_owned};
-pub use fyris_term::{
-    Atom, BitString, ConvertError, Float, Map, SerdeError, Term, from_term, from_term_owned, term,
-    to_term,
-};
+pub use fyris_term::{Atom, BitString, ConvertError, Float, Map, Term, term};
+#[cfg(feature = "serde")]
+pub use fyris_term::{SerdeError, from_term, from_term_owned, to_term};
 pub use ids::{ProcessId, Protection, Right, TableId, TableRef, TableType};
 pub use keys::AsKey;
 pub use memory::Memory;
@@ -119,6 +121,7 @@ pub use table::{
 pub use transaction::{
     BatchArgs, BatchCheck, BatchOp, BatchReply, Transaction, TransactionOptions,
 };
+#[cfg(feature = "serde")]
 pub use typed::{TypedIter, TypedTable};
 pub use view::Step;
 pub use watch::{ObjectChange, SubscribeOptions, Subscription, WatchEvent, WatchFilter, WatchKind};

@@ -314,6 +314,7 @@ impl Options {
     }
 
     /// Makes room for this many objects from the beginning.
+    #[cfg(feature = "files")]
     pub(crate) fn capacity(self, capacity: usize) -> Options {
         Options { capacity, ..self }
     }
@@ -360,6 +361,7 @@ impl Options {
     /// table.insert(&term!({1, "one"}))?;
     /// # Ok::<(), fyris::Error>(())
     /// ```
+    #[cfg(feature = "indexes")]
     pub fn library_index(self, path: &str) -> Options {
         Options {
             index: Some(RequestedIndex::Library(path.to_owned())),

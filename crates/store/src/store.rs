@@ -6,6 +6,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+#[cfg(feature = "indexes")]
 use fyris_index::plug::{IndexFactory, Registry};
 use fyris_sync::reclaim::{Guard, pin};
 use fyris_term::Atom;
@@ -58,6 +59,7 @@ pub struct Store(pub(crate) Arc<Inner>);
 /// assert_eq!(table.first()?, Some(term!(1)));
 /// # Ok::<(), fyris::Error>(())
 /// ```
+#[cfg(feature = "indexes")]
 impl Registry for Store {
     /// [`Error::NameTaken`]; [`Error::Atom`].
     type Error = Error;

@@ -5,16 +5,17 @@
 
 use std::sync::Arc;
 
-use fyris_index::library::Status;
-use fyris_index::plug::{DynIndex, DynOrderedIndex, Plugged};
 use fyris_index::{Entry, HashIndex, Index, Ordered};
 use fyris_sync::counter::Striped;
 use fyris_sync::reclaim::{self, Guard, Retire};
 use fyris_term::key::KeyBuf;
 
 use crate::commits::{CommitLog, Commits};
+use crate::error::Result;
 use crate::fork;
 use crate::ids::TableType;
+#[cfg(feature = "indexes")]
+use crate::indexes::{PluggedHash, PluggedOrder, unfailed};
 use crate::key_kind::{Exact, KeyKind, Order};
 use crate::resource_ref;
 use crate::secondary::{Definition, Secondaries};
@@ -153,19 +154,16 @@ where
     }
 }
 
-/// An index behind a pointer, of tables without an order.
-pub(crate) type PluggedHash = Plugged<dyn DynIndex<Slot<Exact>>>;
-
-/// An index behind a pointer, of ordered sets.
-pub(crate) type PluggedOrder = Plugged<dyn DynOrderedIndex<Slot<Order>>>;
-
 /// A table's content, whichever index holds it. The two default indexes are compiled into every operation; all others
 /// are behind a pointer.
 pub(crate) enum AnyTableData {
     Hash(TableData<Exact, HashIndex<Slot<Exact>>>),
-    Tree(TableData<Exact, Ordered<Slot<Exact>>>),
     OrderedSet(TableData<Order, Ordered<Slot<Order>>>),
+    #[cfg(feature = "indexes")]
+    Tree(TableData<Exact, Ordered<Slot<Exact>>>),
+    #[cfg(feature = "indexes")]
     PluggedHash(TableData<Exact, PluggedHash>),
+    #[cfg(feature = "indexes")]
     PluggedOrder(TableData<Order, PluggedOrder>),
 }
 
@@ -174,9 +172,12 @@ macro_rules! with_data {
     ($any:expr, $data:ident => $result:expr) => {
         match $any {
             $crate::table_data::AnyTableData::Hash($data) => $result,
-            $crate::table_data::AnyTableData::Tree($data) => $result,
             $crate::table_data::AnyTableData::OrderedSet($data) => $result,
+            #[cfg(feature = "indexes")]
+            $crate::table_data::AnyTableData::Tree($data) => $result,
+            #[cfg(feature = "indexes")]
             $crate::table_data::AnyTableData::PluggedHash($data) => $result,
+            #[cfg(feature = "indexes")]
             $crate::table_data::AnyTableData::PluggedOrder($data) => $result,
         }
     };
@@ -233,22 +234,14 @@ impl AnyTableData {
         self.snapshots().retained().1 + graves
     }
 
-    /// Returns whether the index is behind a pointer.
+    /// Returns the content, or the error of every operation on an index of a library that has failed.
     #[inline]
-    pub(crate) fn is_plugged(&self) -> bool {
-        matches!(
-            self,
-            AnyTableData::PluggedHash(_) | AnyTableData::PluggedOrder(_)
-        )
-    }
-
-    /// Returns what is known of an index from a library that has been found at fault.
-    pub(crate) fn failed(&self) -> Option<&Status> {
-        match self {
-            AnyTableData::PluggedHash(data) => data.index.failed(),
-            AnyTableData::PluggedOrder(data) => data.index.failed(),
-            _ => None,
+    pub(crate) fn unfailed(&self) -> Result<&AnyTableData> {
+        #[cfg(feature = "indexes")]
+        if let AnyTableData::PluggedHash(_) | AnyTableData::PluggedOrder(_) = self {
+            return unfailed(self);
         }
+        Ok(self)
     }
 
     /// Frees the content, and soon after the resources that its records held.

@@ -31,7 +31,6 @@ use crate::error::{Error, Result};
 use crate::fix::Fixes;
 use crate::fork;
 use crate::ids::{ProcessId, Right, TableId, TableRef};
-use crate::indexes::library_fault;
 use crate::life::{Asked, Life, State};
 use crate::options::Settings;
 use crate::registry::Inner;
@@ -108,10 +107,7 @@ impl TableShared {
             return Err(self.refusal(state, asked, right));
         }
         let data = self.any_data(pin).ok_or_else(|| self.gone())?;
-        if data.is_plugged() {
-            return unfailed(data);
-        }
-        Ok(data)
+        data.unfailed()
     }
 
     /// Does what a write to a versioned table has to do beside writing.
@@ -250,18 +246,6 @@ impl TableShared {
         } else {
             TableRef::Id(self.id)
         }
-    }
-}
-
-/// Returns a content on a plugged index, or the error of every operation on one that has failed.
-#[inline(never)]
-pub(crate) fn unfailed(data: &AnyTableData) -> Result<&AnyTableData> {
-    match data.failed() {
-        Some(status) if !cfg!(fyris_mutant = "store_fault_untold") => {
-            let fault = status.fault().expect("it has failed");
-            Err(library_fault(status.path(), fault.clone()))
-        }
-        _ => Ok(data),
     }
 }
 

@@ -47,6 +47,7 @@ pub mod atom;
 mod blob;
 mod convert;
 mod copy;
+#[cfg(feature = "etf")]
 pub mod etf;
 mod fork;
 pub mod key;
@@ -56,6 +57,7 @@ mod map;
 pub mod memory;
 mod native;
 mod order;
+#[cfg(feature = "serde")]
 mod serde_impl;
 pub mod term;
 mod terms;
@@ -67,6 +69,7 @@ pub use atom::{Atom, AtomError};
 pub use blob::{Blob, ForeignBlobs, set_foreign_blobs};
 pub use convert::ConvertError;
 pub use native::{Definition, NativeRecord};
+#[cfg(feature = "serde")]
 pub use serde_impl::{SerdeError, from_term, from_term_owned, to_term};
 pub use term::{BitString, Float, Fun, LocalFun, Map, Pid, Port, Reference, Term};
 pub use terms::Terms;

@@ -90,6 +90,7 @@ impl<const N: usize> From<[Term; N]> for Terms {
     }
 }
 
+#[cfg(feature = "serde")]
 impl serde::Serialize for Terms {
     fn serialize<S: serde::Serializer>(&self, out: S) -> Result<S::Ok, S::Error> {
         self.0.serialize(out)

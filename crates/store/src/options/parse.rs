@@ -108,6 +108,7 @@ impl Options {
             "owner" if none => self.unowned(),
             "index" => match value {
                 Term::Atom(name) => self.index(name.as_str()),
+                #[cfg(feature = "indexes")]
                 Term::Tuple(parts) => match &parts[..] {
                     [Term::Atom(word), path] if word.as_str() == "library" => {
                         self.library_index(&text(path)?)
@@ -218,6 +219,7 @@ fn concurrency(value: &Term) -> Option<(WriteConcurrency, Option<BucketLocks>)> 
 }
 
 /// Returns the text that a list of characters or a binary of UTF-8 is.
+#[cfg(feature = "indexes")]
 fn text(value: &Term) -> Option<String> {
     match value {
         Term::List(list) => {

@@ -21,7 +21,6 @@ use crate::record::NewRecord;
 use crate::slot::Content;
 use crate::table::{FEW, Table};
 use crate::table_data::{AnyTableData, with_data};
-use crate::table_shared::unfailed;
 use crate::view::{Live, ReadMany, View};
 use crate::watch::{SubscribeOptions, Subscription, WatchFilter};
 use crate::writer::Writer;
@@ -129,8 +128,8 @@ impl Table {
             }
             fresh.keep_unique(true);
             // An index from a library may have failed, and then not all objects are there.
-            unfailed(old)?;
-            unfailed(&fresh)?;
+            old.unfailed()?;
+            fresh.unfailed()?;
             // Else the table was emptied, or another has changed its indexes: again.
             if std::ptr::eq(self.live(Right::Write, &pin)?, old) {
                 self.shared().put_in_place(fresh, &pin)?;

@@ -19,8 +19,9 @@
 
 use std::hash::BuildHasher;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{LazyLock, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use rapidhash::fast::RandomState;
 
@@ -45,15 +46,18 @@ pub struct Shape {
     starts: Box<[u8]>,
 }
 
-/// Keeps shapes, or other [`Numbered`] items, once: by number and by keys. Memory that no item is in is never touched.
-pub(super) struct Interner<T, const SHAPES: usize, const PLACES: usize> {
-    shapes: [OnceLock<T>; SHAPES],
+static HASHER: LazyLock<RandomState> = LazyLock::new(RandomState::new);
+
+/// Keeps shapes, or other [`Numbered`] items, once: by number and by keys. It begins as zeros, so that it takes no room
+/// in a program's file, and memory that no item is in is never touched.
+pub(super) struct Interner<T: 'static, const SHAPES: usize, const PLACES: usize> {
+    /// Null, or an item that is there for ever.
+    shapes: [AtomicPtr<T>; SHAPES],
     /// The number of a shape plus one, at the first free place from the hash of its keys on. There are more places than
     /// shapes, so that a search ends.
     by_keys: [AtomicU32; PLACES],
     /// The number of shapes; held while one is made.
     count: Mutex<usize>,
-    hasher: LazyLock<RandomState>,
 }
 
 pub(super) static TABLE: Interner<Shape, MAX_SHAPES, { 2 * MAX_SHAPES }> = Interner::new();
@@ -146,20 +150,22 @@ impl<T: Numbered, const SHAPES: usize, const PLACES: usize> Interner<T, SHAPES, 
     pub(super) const fn new() -> Self {
         const { assert!(PLACES > SHAPES) };
         Interner {
-            shapes: [const { OnceLock::new() }; SHAPES],
+            shapes: [const { AtomicPtr::new(ptr::null_mut()) }; SHAPES],
             by_keys: [const { AtomicU32::new(0) }; PLACES],
             count: Mutex::new(0),
-            hasher: LazyLock::new(RandomState::new),
         }
     }
 
     #[inline]
-    pub(super) fn numbered(&self, number: u32) -> Option<&T> {
-        self.shapes.get(number as usize)?.get()
+    pub(super) fn numbered(&self, number: u32) -> Option<&'static T> {
+        // Acquire: pairs with the Release of the pointer in `make`.
+        let shape = self.shapes.get(number as usize)?.load(Ordering::Acquire);
+        // SAFETY: null, or an item that `make` has leaked.
+        unsafe { shape.as_ref() }
     }
 
-    pub(super) fn find_or_make(&self, keys: &[Atom]) -> Option<&T> {
-        let hash = self.hasher.hash_one(keys) as usize;
+    pub(super) fn find_or_make(&self, keys: &[Atom]) -> Option<&'static T> {
+        let hash = HASHER.hash_one(keys) as usize;
         match self.find(keys, hash) {
             Ok(shape) => Some(shape),
             Err(_) => self.make(keys, hash),
@@ -167,7 +173,7 @@ impl<T: Numbered, const SHAPES: usize, const PLACES: usize> Interner<T, SHAPES, 
     }
 
     /// Returns the shape of some keys, or the place where its number would stand.
-    fn find(&self, keys: &[Atom], hash: usize) -> Result<&T, usize> {
+    fn find(&self, keys: &[Atom], hash: usize) -> Result<&'static T, usize> {
         let mut place = hash % PLACES;
         // Acquire: pairs with the Release in `make` (MADE_BEFORE_NUMBERED).
         while let Some(number) = self.by_keys[place].load(Ordering::Acquire).checked_sub(1) {
@@ -181,7 +187,7 @@ impl<T: Numbered, const SHAPES: usize, const PLACES: usize> Interner<T, SHAPES, 
 
     /// Makes the shape of keys that have none yet, if there is room (DECIDED_ONCE).
     #[cold]
-    fn make(&self, keys: &[Atom], hash: usize) -> Option<&T> {
+    fn make(&self, keys: &[Atom], hash: usize) -> Option<&'static T> {
         let mut count = self.hold();
         let place = match self.find(keys, hash) {
             // Another thread was faster.
@@ -189,8 +195,9 @@ impl<T: Numbered, const SHAPES: usize, const PLACES: usize> Interner<T, SHAPES, 
             Err(place) => place,
         };
         let free = self.shapes.get(*count)?;
-        let made = T::make(*count as u32, keys)?;
-        let shape = free.get_or_init(|| made);
+        let shape: &'static T = Box::leak(Box::new(T::make(*count as u32, keys)?));
+        // Release: pairs with the Acquire in `numbered`.
+        free.store(ptr::from_ref(shape).cast_mut(), Ordering::Release);
         *count += 1;
         // Release: pairs with the Acquire in `find` (MADE_BEFORE_NUMBERED).
         self.by_keys[place].store(*count as u32, Ordering::Release);
