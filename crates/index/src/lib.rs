@@ -20,6 +20,7 @@ pub mod hash;
 pub mod inline;
 pub mod into_iter;
 pub mod key;
+mod key_bounds;
 #[cfg(feature = "libraries")]
 pub mod library;
 mod made;
@@ -46,6 +47,7 @@ pub use fyris_sync::reclaim;
 pub use hash::HashIndex;
 pub use inline::InlineMap;
 pub use key::TotalFloat;
+pub use key_bounds::{BytesRange, KeyBounds};
 #[cfg(feature = "libraries")]
 pub use library::LibraryIndex;
 pub use map::{BytesMap, ConcurrentMap, CopyMap};

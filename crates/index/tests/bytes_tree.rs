@@ -21,6 +21,7 @@ enum Command {
     Compute(Vec<u8>),
     GetOrInsert(Vec<u8>, u64),
     Range(Bound<Vec<u8>>, Bound<Vec<u8>>),
+    TakeRange(Bound<Vec<u8>>, Bound<Vec<u8>>),
     Pop,
 }
 
@@ -51,6 +52,7 @@ fn command() -> impl Strategy<Value = Command> {
         3 => key().prop_map(Command::Compute),
         3 => (key(), any::<u64>()).prop_map(|(k, v)| Command::GetOrInsert(k, v)),
         3 => (bound(), bound()).prop_map(|(a, b)| Command::Range(a, b)),
+        1 => (bound(), bound()).prop_map(|(a, b)| Command::TakeRange(a, b)),
         1 => Just(Command::Pop),
     ]
 }
@@ -124,6 +126,16 @@ fn run(tree: &BytesTree<u64>, model: &mut BTreeMap<Vec<u8>, u64>, command: Comma
             want.reverse();
             assert!(tree.range::<[u8], _, _>(bounds, &pin).rev().eq(want));
         }
+        Command::TakeRange(from, to) => {
+            let is_in = |key: &Vec<u8>| above(&from, key) && below(&to, key);
+            let want: Vec<_> = model.iter().filter(|(k, _)| is_in(k)).collect();
+            let got = tree.take_range((from.clone(), to.clone()), &pin);
+            assert!(
+                got.into_iter()
+                    .eq(want.into_iter().map(|(k, v)| (&k[..], v)))
+            );
+            model.retain(|k, _| !is_in(k));
+        }
         Command::Pop => {
             let first = tree.pop_first(&pin).map(|(k, v)| (k.to_vec(), *v));
             assert_eq!(first, model.pop_first());
@@ -146,6 +158,23 @@ proptest! {
         let pin = pin();
         prop_assert!(tree.iter(&pin).eq(model.iter().map(|(k, v)| (&k[..], v))));
     }
+}
+
+#[test]
+fn a_range_is_given_as_whatever_is_bytes() {
+    let words = ["be", "not", "or", "to"];
+    let tree: BytesTree<usize> = words.into_iter().zip(0..).collect();
+    let (pinned, owned) = (tree.pin(), String::from("or"));
+    let bounds = (Bound::Excluded("be"), Bound::Included("or"));
+    assert!(pinned.range(bounds).map(|(_, n)| *n).eq([1, 2]));
+    assert!(pinned.range("n".."or").map(|(_, n)| *n).eq([1]));
+    assert!(pinned.range(&owned..).map(|(_, n)| *n).eq([2, 3]));
+    assert!(pinned.range(..=owned).map(|(_, n)| *n).eq([0, 1, 2]));
+    assert!(pinned.range(b"be"..=b"or").map(|(_, n)| *n).eq([0, 1, 2]));
+    assert!(pinned.range(..vec![b'n']).rev().map(|(_, n)| *n).eq([0]));
+    assert!(pinned.range::<[u8], _>(..).map(|(_, n)| *n).eq(0..4));
+    assert_eq!(pinned.delete_range("c".."p"), 2);
+    assert!(pinned.keys().eq([&b"be"[..], b"to"]));
 }
 
 /// Counts its drops.

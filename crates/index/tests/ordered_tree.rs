@@ -28,6 +28,8 @@ enum Op {
     PopFirst,
     PopLast,
     Range(Bound<i32>, Bound<i32>),
+    DeleteRange(Bound<i32>, Bound<i32>),
+    TakeRange(Bound<i32>, Bound<i32>),
     Ends,
     Clear,
 }
@@ -46,7 +48,9 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
         5 => (key, any::<u32>()).prop_map(|(k, v)| Op::GetOr(k, v)),
         1 => Just(Op::PopFirst),
         1 => Just(Op::PopLast),
-        8 => (bound.clone(), bound).prop_map(|(a, b)| Op::Range(a, b)),
+        8 => (bound.clone(), bound.clone()).prop_map(|(a, b)| Op::Range(a, b)),
+        1 => (bound.clone(), bound.clone()).prop_map(|(a, b)| Op::DeleteRange(a, b)),
+        1 => (bound.clone(), bound).prop_map(|(a, b)| Op::TakeRange(a, b)),
         2 => Just(Op::Ends),
         1 => (0..8u8).prop_map(|n| if n == 0 { Op::Clear } else { Op::Ends }),
     ];
@@ -60,6 +64,19 @@ fn backwards(a: &Bound<i32>, b: &Bound<i32>) -> bool {
         (Bound::Excluded(a), Bound::Excluded(b)) => a >= b,
         (Bound::Included(a) | Bound::Excluded(a), Bound::Included(b) | Bound::Excluded(b)) => a > b,
     }
+}
+
+/// Returns the pairs of a range, in order; none where the bounds are the wrong way round.
+fn inside<K: Ord + Clone>(
+    model: &BTreeMap<K, u32>,
+    key: impl Fn(i32) -> K,
+    (a, b): (Bound<i32>, Bound<i32>),
+) -> Vec<(K, u32)> {
+    if backwards(&a, &b) {
+        return Vec::new();
+    }
+    let range = model.range((a.map(&key), b.map(&key)));
+    range.map(|(k, v)| (k.clone(), *v)).collect()
 }
 
 fn run<K, S>(ops: Vec<Op>, key: impl Fn(i32) -> K)
@@ -109,13 +126,7 @@ where
             }
             Op::Range(a, b) => {
                 let bounds = (a.map(&key), b.map(&key));
-                let mut want: Vec<(K, u32)> = Vec::new();
-                if !backwards(&a, &b) {
-                    want = model
-                        .range(bounds.clone())
-                        .map(|(k, v)| (k.clone(), *v))
-                        .collect();
-                }
+                let mut want = inside(&model, &key, (a, b));
                 let got = tree.range::<K, _, _>(bounds.clone(), &pin);
                 let got: Vec<_> = got.map(|(k, v)| (k.borrow().clone(), *v)).collect();
                 assert_eq!(got, want);
@@ -134,6 +145,20 @@ where
                     };
                     assert_eq!(got.map(|(k, v)| (k.borrow().clone(), *v)), want);
                 }
+            }
+            Op::DeleteRange(a, b) => {
+                let want = inside(&model, &key, (a, b));
+                let bounds = (a.map(&key), b.map(&key));
+                assert_eq!(tree.delete_range::<K, _>(bounds, &pin), want.len());
+                want.iter().for_each(|(k, _)| _ = model.remove(k));
+            }
+            Op::TakeRange(a, b) => {
+                let want = inside(&model, &key, (a, b));
+                let bounds = (a.map(&key), b.map(&key));
+                let got = tree.take_range::<K, _>(bounds, &pin).into_iter();
+                let got: Vec<_> = got.map(|(k, v)| (k.borrow().clone(), *v)).collect();
+                assert_eq!(got, want);
+                want.iter().for_each(|(k, _)| _ = model.remove(k));
             }
             Op::Ends => {
                 let pair = |(k, v): (S::Key<'_>, &u32)| (k.borrow().clone(), *v);

@@ -89,8 +89,6 @@ pub type InlineTree<K, V> = TreeMap<K, V, Inline>;
 /// pair is one block to allocate and to free.
 ///
 /// ```
-/// use std::ops::Bound;
-///
 /// use fyris_index::BytesTree;
 ///
 /// let tree = BytesTree::new();
@@ -98,8 +96,7 @@ pub type InlineTree<K, V> = TreeMap<K, V, Inline>;
 /// tree.insert(b"river", 1);
 /// tree.insert("tree", 2);
 /// assert_eq!(tree.get("tree"), Some(&2));
-/// let from_s = (Bound::Included(&b"s"[..]), Bound::Unbounded);
-/// assert!(tree.range::<[u8], _>(from_s).eq([(&b"tree"[..], &2)]));
+/// assert!(tree.range("s"..).eq([(&b"tree"[..], &2)]));
 /// ```
 ///
 /// Its methods are those of [`TreeMap`]. A key is given, and asked for, as anything that is `AsRef<[u8]>`; it is

@@ -10,12 +10,13 @@ use super::{
 };
 use crate::ordered::TreeKey;
 use crate::pinned::pinned_methods;
-use crate::{Action, AsKey};
+use crate::{Action, AsKey, KeyBounds};
 
 /// A [`TreeMap`] seen by a pinned thread: its methods without the pin. See [`TreeMap::pin`].
 ///
-/// References got from it live as long as it does. Keep it for a few operations, not for long:
-/// while it lives nothing retired since is freed.
+/// References got from it live as long as it does; what the compiler says where they would not is explained
+/// [there](crate::map#errors-of-the-compiler-and-what-they-mean). Keep it for a few operations, not for long: while it
+/// lives nothing retired since is freed.
 ///
 /// ```
 /// let tree = fyris_index::ConcurrentTree::new();
@@ -244,13 +245,48 @@ impl<'m, K: TreeKey + ?Sized, V, S: Storage<K, V>> PinnedTree<'m, K, V, S> {
     /// let mut range = pinned.range(7..=9);
     /// assert_eq!((range.next(), range.next_back()), (Some((7, &49)), Some((9, &81))));
     /// ```
-    pub fn range<Q, R>(&self, bounds: R) -> TreeRange<'_, K, V, S, LocalGuard, R, Q>
+    pub fn range<Q, R>(&self, bounds: R) -> TreeRange<'_, K, V, S, LocalGuard, R::Bounds, Q>
     where
         K: Borrow<Q>,
         Q: TreeKey<Sep = K::Sep> + ?Sized,
-        R: RangeBounds<Q>,
+        R: KeyBounds<K, Bounds: RangeBounds<Q>>,
     {
         self.tree.range(bounds, &self.guard)
+    }
+
+    /// Takes out the pairs whose keys lie in `bounds`, each at one moment, and returns how many:
+    /// [`TreeMap::delete_range`].
+    ///
+    /// ```
+    /// let sessions = fyris_index::BytesTree::from([("ada/1", 1), ("ada/2", 2), ("bob/1", 3)]);
+    /// let pinned = sessions.pin();
+    /// assert_eq!(pinned.delete_range("ada/".."ada0"), 2); // '0' is the character behind '/'
+    /// assert_eq!(pinned.len(), 1);
+    /// ```
+    pub fn delete_range<Q, R>(&self, bounds: R) -> usize
+    where
+        K: Borrow<Q>,
+        Q: TreeKey<Sep = K::Sep> + ?Sized,
+        R: KeyBounds<K, Bounds: RangeBounds<Q>>,
+    {
+        self.tree.delete_range(bounds, &self.guard)
+    }
+
+    /// Takes out the pairs whose keys lie in `bounds`, each at one moment, and returns them in the order of their keys:
+    /// [`TreeMap::take_range`].
+    ///
+    /// ```
+    /// let jobs = fyris_index::ConcurrentTree::from([(30, "eat"), (10, "wash"), (20, "cook")]);
+    /// assert_eq!(jobs.pin().take_range(..=20), [(&10, &"wash"), (&20, &"cook")]); // those that are due
+    /// assert_eq!(jobs.len(), 1);
+    /// ```
+    pub fn take_range<Q, R>(&self, bounds: R) -> Vec<(S::Key<'_>, &V)>
+    where
+        K: Borrow<Q>,
+        Q: TreeKey<Sep = K::Sep> + ?Sized,
+        R: KeyBounds<K, Bounds: RangeBounds<Q>>,
+    {
+        self.tree.take_range(bounds, &self.guard)
     }
 
     pinned_methods! {

@@ -6,9 +6,9 @@ use std::ops::RangeBounds;
 use fyris_sync::reclaim::Guard;
 
 use super::{Storage, TreeIter, TreeKeys, TreeMap, TreeRange, TreeValues};
-use crate::AsKey;
 use crate::key::probe::ByKey;
 use crate::ordered::TreeKey;
+use crate::{AsKey, KeyBounds};
 
 impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
     /// Returns the value of a key. O(log n).
@@ -137,13 +137,36 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
     /// assert!(pinned.range(3..6).map(|(key, _)| key).eq([3, 4, 5]));
     /// assert!(pinned.range(..=2).rev().map(|(key, _)| key).eq([2, 1, 0]));
     /// ```
-    pub fn range<'g, Q, R, P>(&'g self, bounds: R, pin: &'g P) -> TreeRange<'g, K, V, S, P, R, Q>
+    ///
+    /// The bounds are in any form that a key can be asked for, with the names of the standard library's maps: those of a
+    /// [`BytesTree`](crate::BytesTree) are whatever is bytes. A range such as `"b".."d"` of a tree of `String` does not
+    /// compile, as there; a pair of bounds does, where the form is named:
+    ///
+    /// ```
+    /// use std::ops::Bound::{Excluded, Included};
+    ///
+    /// use fyris_index::{BytesTree, ConcurrentTree};
+    ///
+    /// let rivers = BytesTree::from([("Dal", 542), ("Fyris", 80), ("Ljusnan", 430)]);
+    /// assert!(rivers.pin().range("E".."L").eq([(&b"Fyris"[..], &80)]));
+    /// assert_eq!(rivers.pin().range("F"..).count(), 2);
+    ///
+    /// let rivers = ConcurrentTree::from([("Dal".to_owned(), 542), ("Fyris".to_owned(), 80)]);
+    /// let pinned = rivers.pin();
+    /// assert_eq!(pinned.range::<str, _>((Included("E"), Excluded("L"))).count(), 1);
+    /// assert_eq!(pinned.range("E".to_owned()..).count(), 1);
+    /// ```
+    pub fn range<'g, Q, R, P>(
+        &'g self,
+        bounds: R,
+        pin: &'g P,
+    ) -> TreeRange<'g, K, V, S, P, R::Bounds, Q>
     where
         K: Borrow<Q>,
         Q: TreeKey<Sep = K::Sep> + ?Sized,
-        R: RangeBounds<Q>,
+        R: KeyBounds<K, Bounds: RangeBounds<Q>>,
         P: Guard,
     {
-        TreeRange::new(&self.tree, bounds, pin)
+        TreeRange::new(&self.tree, bounds.key_bounds(), pin)
     }
 }

@@ -2,15 +2,16 @@
 
 use std::borrow::Borrow;
 use std::convert::Infallible;
+use std::ops::RangeBounds;
 
 use fyris_sync::reclaim::Guard;
 
-use super::{Computed, MakeItem, RemakeItem, Storage, TreeMap};
+use super::{Computed, MakeItem, RemakeItem, Storage, TreeMap, TreeRange};
 use crate::key::probe::ByKey;
 use crate::made::AtEnd;
 use crate::ordered::TreeKey;
 use crate::ordered::item::Item;
-use crate::{Action, AsKey};
+use crate::{Action, AsKey, KeyBounds};
 
 impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
     /// Puts a pair in and returns the value that it replaces. The stored key is replaced too. O(log n).
@@ -96,7 +97,21 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
         Q: AsKey<K> + ?Sized,
         Q::Key: TreeKey<Sep = K::Sep>,
     {
-        self.take(pin, || self.tree.find(&ByKey(key.as_key()), pin))
+        if self.tree.is_bare() {
+            return None;
+        }
+        self.take_key(key.as_key(), pin)
+    }
+
+    /// Takes a key out, whatever its value is at that moment, and returns the pair.
+    fn take_key<'g, Q>(&'g self, key: &Q, pin: &'g impl Guard) -> Option<(S::Key<'g>, &'g V)>
+    where
+        K: Borrow<Q> + 'g,
+        Q: TreeKey<Sep = K::Sep> + ?Sized,
+    {
+        let old = self.tree.upsert(key, pin, |old| (Action::Remove, old))?;
+        self.taken_out(Some(old), pin);
+        Some((S::key(key.key_prefix(0), old), S::value(old)))
     }
 
     /// Takes the first pair out and returns it. The pair was the first when it was looked for: a smaller one may
@@ -217,7 +232,8 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
     /// Returns the value of a key, which the closure makes first if there is none. O(log n) without the closure.
     ///
     /// The closure runs outside all locks and at most once; if another
-    /// thread puts a value in first, that one is returned. Consistency as [`TreeMap::compute`].
+    /// thread puts a value in first, that one is returned. Where one thread only is to make the value, let it be a cell,
+    /// as [there](TreeMap::get_or_try_insert_with_key). Consistency as [`TreeMap::compute`].
     ///
     /// ```
     /// let tree = fyris_index::BytesTree::new();
@@ -406,8 +422,54 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
         }
     }
 
-    /// Takes out every pair that is there throughout; a pair that comes meanwhile may stay. O(n log n). When the values
-    /// are dropped is said [there](TreeMap#when-values-are-dropped).
+    /// Takes out the pairs whose keys lie in `bounds`; returns how many. Bounds are given as to [`TreeMap::range`], and
+    /// if they are the wrong way round there is nothing to take out. O((k + 1) log n) for k pairs.
+    ///
+    /// # Consistency
+    ///
+    /// Each pair is taken out at one moment, with the value that it has then; the range as a whole is not. Pairs that
+    /// are there throughout are taken out, by this thread or another one. A pair that comes meanwhile may be taken out
+    /// or stay. What comes behind the last key that there was when the call began stays, so a thread that goes on
+    /// appending does not hold up the end.
+    ///
+    /// ```
+    /// let tree: fyris_index::InlineTree<u32, u32> = (0..9).map(|n| (n, n * n)).collect();
+    /// assert_eq!(tree.pin().delete_range(3..6), 3);
+    /// assert!(tree.pin().keys().eq([0, 1, 2, 6, 7, 8]));
+    /// ```
+    pub fn delete_range<Q, R>(&self, bounds: R, pin: &impl Guard) -> usize
+    where
+        K: Borrow<Q>,
+        Q: TreeKey<Sep = K::Sep> + ?Sized,
+        R: KeyBounds<K, Bounds: RangeBounds<Q>>,
+    {
+        self.take_each(bounds.key_bounds(), pin).count()
+    }
+
+    /// Takes out the pairs whose keys lie in `bounds` and returns them in the order of their keys. Of several threads
+    /// one gets a pair. Bounds, cost and consistency as [`TreeMap::delete_range`].
+    ///
+    /// ```
+    /// let jobs = fyris_index::InlineTree::from([(10, 'a'), (20, 'b'), (30, 'c')]);
+    /// let pinned = jobs.pin();
+    /// assert_eq!(pinned.take_range(..=20), [(10, &'a'), (20, &'b')]);
+    /// assert_eq!(pinned.len(), 1);
+    /// ```
+    pub fn take_range<'g, Q, R>(
+        &'g self,
+        bounds: R,
+        pin: &'g impl Guard,
+    ) -> Vec<(S::Key<'g>, &'g V)>
+    where
+        K: Borrow<Q>,
+        Q: TreeKey<Sep = K::Sep> + ?Sized,
+        R: KeyBounds<K, Bounds: RangeBounds<Q>>,
+    {
+        self.take_each(bounds.key_bounds(), pin).collect()
+    }
+
+    /// Takes out every pair that is there throughout; a pair that comes meanwhile may stay. Cost and consistency as
+    /// [`TreeMap::delete_range`]. When the values are dropped is said [there](TreeMap#when-values-are-dropped).
     ///
     /// ```
     /// let tree = fyris_index::InlineTree::from([(1, 1.5)]);
@@ -415,7 +477,25 @@ impl<K: TreeKey + ?Sized, V, S: Storage<K, V>> TreeMap<K, V, S> {
     /// assert!(tree.is_empty());
     /// ```
     pub fn clear(&self, pin: &impl Guard) {
-        self.retain(pin, |_, _| false);
+        self.take_each::<K, _>(.., pin).for_each(drop);
+    }
+
+    /// Takes out the pairs of a range one after the other, as they are asked for.
+    fn take_each<'g, Q, R>(
+        &'g self,
+        bounds: R,
+        pin: &'g impl Guard,
+    ) -> impl Iterator<Item = (S::Key<'g>, &'g V)>
+    where
+        K: Borrow<Q> + 'g,
+        Q: TreeKey<Sep = K::Sep> + ?Sized,
+        R: RangeBounds<Q>,
+    {
+        let mut range = TreeRange::<K, V, S, _, _, _>::new(&self.tree, bounds, pin);
+        // What the back has handed out is the end of what the front goes over.
+        let last = range.next_back();
+        let taken = move |(key, _): (S::Key<'g>, _)| self.take_key::<K>(key.borrow(), pin);
+        range.chain(last).filter_map(taken)
     }
 
     /// Frees an item if a comparison panics before it is in the tree.
