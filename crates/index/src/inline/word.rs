@@ -5,6 +5,12 @@
 /// # Safety
 ///
 /// `from_word(x.into_word())` is `x`, and equal keys give equal words and unequal keys unequal ones.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not one word, as the keys and values of an `InlineMap` are",
+    label = "no `Word`",
+    note = "an `InlineMap` keeps integers, `bool` and `char`, and `f64` and `()` as values: texts and byte strings as \
+            keys go into a `BytesMap`, all else into a `ConcurrentMap`"
+)]
 pub unsafe trait Word: Copy + Send + Sync + 'static {
     /// Returns the value as a word.
     fn into_word(self) -> u64;

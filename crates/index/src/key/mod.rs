@@ -97,6 +97,12 @@ pub trait TreeKey: Ord {
 }
 
 /// A key that an exact key prefix can be turned back into.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no key of an `InlineTree`",
+    label = "no `PrefixKey`",
+    note = "an `InlineTree` keeps integers and other keys of at most eight bytes: texts and byte strings go into a \
+            `BytesTree`, other keys into a `ConcurrentTree`"
+)]
 pub trait PrefixKey: TreeKey + Copy {
     /// Returns the key whose key prefix this is.
     fn from_key_prefix(key_prefix: u64) -> Self;
@@ -270,6 +276,8 @@ impl Separator for ByteSep {
     }
 }
 
+// Of a type that is no key the message of `TreeKey` is wanted, not that a `ByteKey` is missing.
+#[diagnostic::do_not_recommend]
 impl<T: ByteKey + ?Sized> TreeKey for T {
     type Sep = ByteSep;
     #[inline]

@@ -36,7 +36,8 @@
 //!
 //! Two of them differ from their model. `update_or_insert` and `compute` with `Put` replace the stored key too, by the
 //! one that was given; `and_modify` keeps it. And several threads that find a key absent at the same time each run the
-//! closure of their own call of `get_or_insert_with`; one value is put in, and the others are dropped.
+//! closure of their own call of `get_or_insert_with`; one value is put in, and the others are dropped. Where it has to
+//! run once, the value is a cell, as [there](Map::get_or_try_insert_with_key).
 //!
 //! # Why keys are `'static`
 //!
@@ -44,6 +45,8 @@
 //! serves every structure of the process. The drop of a key or value may use what it borrows, and a borrow could have
 //! ended by then. So keys and values borrow nothing, but where they are `Copy` and dropping them runs no code:
 //! [`CopyMap`].
+//!
+#![doc = include_str!("errors.md")]
 
 mod iter;
 mod node;

@@ -13,8 +13,9 @@ use crate::{Action, AsKey};
 
 /// A [`Map`] seen by a pinned thread: its methods without the pin. See [`Map::pin`].
 ///
-/// References got from it live as long as it does. Keep it for a few operations, not for long:
-/// while it lives nothing retired since is freed.
+/// References got from it live as long as it does; what the compiler says where they would not is explained
+/// [there](super#errors-of-the-compiler-and-what-they-mean). Keep it for a few operations, not for long: while it lives
+/// nothing retired since is freed.
 ///
 /// ```
 /// let map = fyris_index::ConcurrentMap::new();

@@ -177,7 +177,8 @@ where
     /// Returns the value of a key, which the closure makes first if there is none. O(1) without the closure.
     ///
     /// The closure runs with no lock held, at most once, and may use the map; its value is dropped
-    /// if another thread was first. Consistency as [`Map::compute`].
+    /// if another thread was first. Where one thread only is to make the value, let it be a cell, as
+    /// [there](Map::get_or_try_insert_with_key). Consistency as [`Map::compute`].
     ///
     /// ```
     /// let map = fyris_index::BytesMap::new();
