@@ -42,6 +42,8 @@ ordered_lost_split      | --cfg shuttle --cfg fyris_small | -p fyris-index --tes
 ordered_joins_dead      | --cfg shuttle --cfg fyris_small | -p fyris-index --test shuttle a_join
 inline_unvalidated      | --cfg loom --cfg fyris_small    | -p fyris-index --test loom a_slot_of
 inline_unfenced         | --cfg loom --cfg fyris_small    | -p fyris-index --test loom a_slot_of
+inline_writes_unhinted  | --cfg loom --cfg fyris_small    | -p fyris-index --test loom two_threads_make
+ordered_planted_unpublished | --cfg loom --cfg fyris_small | -p fyris-index --test loom two_threads_make
 inline_old_lives        | --cfg shuttle --cfg fyris_small | -p fyris-index --test shuttle pairs
 inline_zero_is_fresh    | --cfg shuttle --cfg fyris_small | -p fyris-index --test shuttle room_that
 inline_moves_unfreshened | --cfg shuttle --cfg fyris_small | -p fyris-index --test shuttle room_that

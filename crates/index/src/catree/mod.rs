@@ -146,7 +146,10 @@ impl<B: Base> Tree<B> {
         // SAFETY: just allocated, ours alone.
         self.counters.inner_came(unsafe { root.as_ref() });
         // Release: pairs with PROTECT in `root` and Acquire in `is_bare`. Relaxed: this thread looks again.
-        let (release, relaxed) = (Ordering::Release, Ordering::Relaxed);
+        let (mut release, relaxed) = (Ordering::Release, Ordering::Relaxed);
+        if cfg!(fyris_mutant = "ordered_planted_unpublished") {
+            release = relaxed;
+        }
         let null = std::ptr::null_mut();
         let planted = (self.root).compare_exchange(null, root.as_ptr(), release, relaxed);
         if planted.is_err() {

@@ -230,7 +230,7 @@ impl<K, V, S> InlineMap<K, V, S> {
             let made = InlineState::try_new(resize::MIN_BITS);
             made.unwrap_or_else(|| handle_alloc_error(Layout::new::<[InlineBucket; 2]>()))
         });
-        if self.hint().0 == 0 {
+        if self.hint().0 == 0 && !cfg!(fyris_mutant = "inline_writes_unhinted") {
             let place = state.space.place(0).steady();
             // Release: pairs with the Acquire in `hint`. If another thread has set it, that serves as well.
             let _ = (self.hint).compare_exchange(0, place.0, Ordering::Release, Ordering::Relaxed);
