@@ -281,3 +281,65 @@ fn what_erlang_systems_leave_is_opened() {
         text(&named.stderr)
     );
 }
+
+/// Runs the program, which fails, and returns what it says.
+fn fails(folder: &Path, args: &[&str], input: &str) -> String {
+    let output = program(folder, args, input);
+    assert_eq!(output.status.code(), Some(1), "{args:?}");
+    text(&output.stderr)
+}
+
+#[test]
+fn what_is_begun_is_ended() {
+    let folder = people();
+    let begun = "begin people\ndelete 1\n";
+    let said = fails(folder.path(), &["people.csv"], begun);
+    assert!(said.contains("is not committed"), "{said}");
+    let ended = format!("{begun}commit\ncount\n");
+    assert_eq!(
+        run(folder.path(), &["people.csv"], &ended),
+        "true\ntrue\ntrue\n2\n"
+    );
+}
+
+#[test]
+fn a_dump_takes_the_place_of_dumps_alone() {
+    let folder = people();
+    let at = folder.path();
+    std::fs::write(at.join("notes"), "mine").expect("a file");
+    std::fs::write(at.join("empty"), "").expect("a file");
+    for place in ["people.csv", "new.jsonl", "notes"] {
+        let said = fails(at, &["people.ets", &format!("save {place}")], "");
+        assert!(said.contains("`export` writes rows"), "{said}");
+    }
+    assert_eq!(
+        std::fs::read_to_string(at.join("people.csv")).expect("a file"),
+        PEOPLE
+    );
+    assert_eq!(
+        std::fs::read_to_string(at.join("notes")).expect("a file"),
+        "mine"
+    );
+    for place in ["people.ets", "empty", "new.ets"] {
+        run(at, &["people.ets", &format!("save {place}")], "");
+        assert_eq!(run(at, &[place, "count"], ""), "3\n");
+    }
+}
+
+#[test]
+fn what_replaces_an_object_has_all_columns() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = folder.path();
+    std::fs::write(at.join("a.csv"), "id,age\n1,30\n2,\n").expect("a file");
+    let said = fails(
+        at,
+        &["a.csv", "select_replace a where age > 3 return {id}"],
+        "",
+    );
+    assert!(said.contains("the columns id, age"), "{said}");
+    let replace = "select_replace a where age > 3 return {id, age + 1}";
+    assert_eq!(
+        run(at, &["a.csv", replace, "walk"], ""),
+        "1\n{1,31}\n{2,undefined}\n"
+    );
+}

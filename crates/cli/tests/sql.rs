@@ -279,7 +279,11 @@ fn what_is_not_known_is_named() {
             "`OR REPLACE` is not supported: the command `insert` replaces objects",
         ),
         ("CREATE TABLE x (a)", "of SQL there are SELECT ... FROM"),
-        ("SELECT c1 FROM people WHERE", "Expected: an expression"),
+        (
+            "SELECT c1 FROM people WHERE",
+            "the input ended inside a command",
+        ),
+        ("SELECT c1 FROM people WHERE;", "Expected: an expression"),
         (
             "SELECT sum(9223372036854775807) FROM people",
             "integer overflow",
@@ -467,6 +471,98 @@ fn many_values_of_in() {
     assert_eq!(not, "1\n2\n");
 }
 
+/// `DELETE ... WHERE ok <> 1` once deleted all objects.
+#[test]
+fn flags_are_numbers() {
+    for new in [
+        "new t ordered_set",
+        "new t set {secondary, by, {element, 2}}",
+    ] {
+        let found = |condition: &str| {
+            let rows = "insert {1,true} {2,false} {3,1} {4,0} {5,0.5} {6,undefined} {7,<<\"x\">>} {8,5} {9,1.0}";
+            let select = format!("SELECT c1 FROM t WHERE {condition} ORDER BY 1");
+            found(&[new, rows, &select]).trim().replace('\n', " ")
+        };
+        for (condition, ids) in [
+            ("c2 = 1", "1 3 9"),
+            ("c2 = 0.0", "2 4"),
+            ("c2 <> 1", "2 4 5 7 8"),
+            ("c2 > 0", "1 3 5 7 8 9"),
+            ("c2 >= TRUE", "1 3 7 8 9"),
+            ("c2 < 1", "2 4 5"),
+            ("c2 <= FALSE", "2 4"),
+            ("c2 < 9", "1 2 3 4 5 8 9"),
+            ("c2 IN (TRUE)", "1 3 9"),
+            ("c2 IN (TRUE, FALSE)", "1 2 3 4 9"),
+            ("c2 BETWEEN FALSE AND TRUE", "1 2 3 4 5 9"),
+            ("c2 BETWEEN 0 AND 1", "1 2 3 4 5 9"),
+            ("c2 = (1 = 1)", "1 3 9"),
+            ("CASE c2 WHEN TRUE THEN 1 ELSE 0 END", "1 3 9"),
+            ("NOT c2", "2 4 7"),
+        ] {
+            assert_eq!(found(condition), ids, "{condition}");
+            // The same behind the scan.
+            let behind = condition.replace("c2", "coalesce(c2, NULL)");
+            assert_eq!(found(&behind), ids, "{behind}");
+        }
+    }
+    let groups = found(&[
+        "new t ordered_set",
+        "insert {1,true} {2,1} {3,false}",
+        "SELECT c2, count(*) FROM t GROUP BY c2 ORDER BY c2",
+    ]);
+    assert_eq!(groups, "false|1\ntrue|2\n");
+}
+
+/// `DELETE FROM t`, and WHERE in the next line, once deleted all objects.
+#[test]
+fn statements_go_on_in_the_next_line() {
+    let rows = ["new t ordered_set", "insert {1,a} {2,b} {3,c}"];
+    for (lines, shown) in [
+        (&["DELETE FROM t", "WHERE c1 = 1", "count"][..], "2\n"),
+        (&["DELETE FROM t", "", "-- all of it", ";", "count"], "0\n"),
+        (&["DELETE FROM t", "count"], "0\n"),
+        (
+            &[
+                "SELECT c1,",
+                "  c2",
+                "FROM t",
+                "-- downwards",
+                "",
+                "ORDER BY c1",
+                "DESC",
+                "LIMIT 1;",
+            ],
+            "3|c\n",
+        ),
+        (
+            &[
+                "UPDATE t",
+                "SET c2 = 'x'",
+                "WHERE c1 IN (",
+                "1)",
+                "SELECT c1 FROM t WHERE c2 = 'x'",
+            ],
+            "1\n",
+        ),
+        (
+            &["SELECT c1 FROM t WHERE c2 = 'a'", "% a remark", "first"],
+            "1\n1\n",
+        ),
+        (&["explain DELETE FROM t", "WHERE c1 = 1", "count"], "3\n"),
+    ] {
+        let (out, err, done) = alone(&[&rows, lines].concat());
+        assert!(done && out.ends_with(shown), "{lines:?}: {out}{err}");
+    }
+    let (_, said, done) = alone(&["new t", "insert {1}", "DELETE FROM t WHERE"]);
+    assert!(
+        !done && said.contains("line 3: the input ended inside a command"),
+        "{said}"
+    );
+    // Commands of the command line are whole.
+    assert!(!output(&["SELECT 1", "FROM people"]).status.success());
+}
+
 #[test]
 fn bounds_of_texts_are_exact() {
     let rows = "insert {1,<<\"B\">>} {2,'C'} {3,<<\"C\">>} {4,<<\"c\">>} {5,3} {6,undefined} {7,true} {8,{x}} {9,<<255>>} \
@@ -489,7 +585,7 @@ fn bounds_of_texts_are_exact() {
         ("c2 >= 'true'", "8 9 13"),
         ("c2 <= 'undefined'", "1 2 3 4 5 7 10 11 14 15"),
         ("c2 BETWEEN 'B' AND 'C'", "1 2 3"),
-        ("c2 = '$1' OR c2 < '$2' AND c2 > 9", "7 10 15"),
+        ("c2 = '$1' OR c2 < '$2' AND c2 > 9", "10 15"),
     ] {
         assert_eq!(found(condition), ids, "{condition}");
         // The same behind the scan.

@@ -32,7 +32,7 @@ use std::process::ExitCode;
 
 use commands::{load, verbs};
 use error::ShellError;
-use input::command::Commands;
+use input::command::{Commands, Line};
 use input::editor::{Input, Prompt};
 pub(crate) use names::nearest;
 use rustyline::error::ReadlineError;
@@ -164,10 +164,13 @@ impl Shell {
             return self.interactive();
         }
         let done = self.batch(args);
-        if let Some(unsaved) = self.session.unsaved(true) {
-            self.session.display().warn(&unsaved);
+        match self.session.unsaved(true) {
+            Some(lost) if self.session.has_begun() => done.and(Err(ShellError::other(lost))),
+            unsaved => {
+                unsaved.inspect(|unsaved| self.session.display().warn(unsaved));
+                done
+            }
         }
-        done
     }
 
     /// Opens a dump, or loads a file of rows.
@@ -184,7 +187,13 @@ impl Shell {
     fn batch(&mut self, args: ShellArgs) -> Result<(), ShellError> {
         let session = &mut self.session;
         if !args.execute.is_empty() {
-            return script::run(session, None, args.execute.into_iter().map(Ok), false);
+            for command in &args.execute {
+                if !session.over() {
+                    let lines = command.lines().map(|line| Ok(line.to_owned()));
+                    script::run(session, None, lines, false)?;
+                }
+            }
+            return Ok(());
         }
         let reads_script = args.script.is_some();
         if let Some(path) = args.script.filter(|path| path.as_os_str() != "-") {
@@ -228,24 +237,34 @@ impl Shell {
         let mut commands = Commands::default();
         let several = Commands::in_lines(lines) > 1;
         for line in lines.lines() {
+            let before = commands.before(line, self.session.columns());
+            if !self.step(before)? {
+                return Ok(());
+            }
             if several {
                 self.session.echo(line)?;
             }
-            let Some(read) = commands.add(line, self.session.columns()) else {
-                continue;
-            };
-            match read.and_then(|line| script::step(&mut self.session, line)) {
-                Ok(()) if self.session.over() => return Ok(()),
-                Ok(()) => {}
-                Err(ShellError::Output(e)) => return Err(ShellError::Output(e)),
-                Err(e) => {
-                    self.session.display().error(&e);
-                    if matches!(e, ShellError::Interrupted) {
-                        return Ok(());
-                    }
-                }
+            let read = commands.add(line, self.session.columns());
+            if !self.step(read)? {
+                return Ok(());
             }
         }
-        Ok(())
+        let last = commands.end(self.session.columns());
+        self.step(last).map(|_| ())
+    }
+
+    /// Runs a command, if there is one; returns whether those behind it are to run.
+    fn step(&mut self, read: Option<Result<Line, ShellError>>) -> Result<bool, ShellError> {
+        let Some(read) = read else {
+            return Ok(true);
+        };
+        match read.and_then(|line| script::step(&mut self.session, line)) {
+            Ok(()) => Ok(!self.session.over()),
+            Err(ShellError::Output(e)) => Err(ShellError::Output(e)),
+            Err(e) => {
+                self.session.display().error(&e);
+                Ok(!matches!(e, ShellError::Interrupted))
+            }
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! Commands that nobody types: of a script, of a pipe, of the command line.
 
+use std::cell::Cell;
 use std::io;
 use std::path::Path;
 use std::time::Instant;
@@ -38,31 +39,43 @@ pub(super) fn run(
     echo: bool,
 ) -> Result<(), ShellError> {
     let mut commands = Commands::default();
-    let mut begins = 1;
+    let begins = Cell::new(1);
+    let one = |session: &mut Session, read: Result<Line, ShellError>| {
+        let done = read.and_then(|line| step(session, line));
+        done.map_err(|error| error.at(source, begins.get()))
+    };
     for (number, line) in (1..).zip(lines) {
         let line = line.map_err(|e| ShellError::other(format!("the input: {e}")))?;
         if line.starts_with("#!") {
             continue;
         }
+        if let Some(read) = commands.before(&line, session.columns()) {
+            one(session, read)?;
+        }
+        if session.over() {
+            return Ok(());
+        }
         if echo {
             session.echo(&line)?;
         }
         if commands.unfinished().is_none() {
-            begins = number;
+            begins.set(number);
         }
         if let Some(read) = commands.add(&line, session.columns()) {
-            let done = read.and_then(|line| step(session, line));
-            done.map_err(|error| error.at(source, begins))?;
-            if session.over() {
-                return Ok(());
-            }
+            one(session, read)?;
         }
+        if session.over() {
+            return Ok(());
+        }
+    }
+    if let Some(read) = commands.end(session.columns()) {
+        one(session, read)?;
     }
     match commands.unfinished() {
         None => Ok(()),
         Some(text) => {
             let error = format!("the input ended inside a command: {text}");
-            Err(ShellError::other(error).at(source, begins))
+            Err(ShellError::other(error).at(source, begins.get()))
         }
     }
 }

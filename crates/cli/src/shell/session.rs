@@ -153,6 +153,11 @@ impl Session {
     /// Returns the tables whose changes are not saved, as messages name them; with `of_files`, of those that were
     /// opened, loaded or saved before. Nothing if there are none.
     pub(crate) fn unsaved(&self, of_files: bool) -> Option<String> {
+        if self.begun.is_some() {
+            let lost =
+                "the transaction that was begun is not committed: nothing of it has happened";
+            return Some(lost.to_owned());
+        }
         let names = self.unsaved.names(of_files);
         match &names[..] {
             [] => None,
@@ -168,6 +173,11 @@ impl Session {
             true => self.unsaved.saved(table),
             false => Ok(()),
         }
+    }
+
+    /// Returns whether a transaction has begun that has not ended.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.begun.is_some()
     }
 
     /// Returns the columns of tables.

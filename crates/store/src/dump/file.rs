@@ -187,6 +187,7 @@ fn target(path: &Path) -> io::Result<(PathBuf, Option<OldFile>)> {
         Ok(meta) => {
             // Before anything is opened: opening a device or a pipe has effects of its own.
             check_regular(&meta)?;
+            follow_links(path)?;
             let to = fs::canonicalize(path)?;
             let old = OldFile::open(&to)?;
             Ok((to, Some(old)))
@@ -200,6 +201,13 @@ fn target(path: &Path) -> io::Result<(PathBuf, Option<OldFile>)> {
 fn follow_links(path: &Path) -> io::Result<PathBuf> {
     let mut at = path.to_path_buf();
     for _ in 0..MAX_LINKS {
+        // `/dev/stdout` and its kin: what was written there before would be gone.
+        if fs::canonicalize(folder_of(&at)).is_ok_and(|folder| folder.starts_with("/proc")) {
+            return Err(io::Error::new(
+                ErrorKind::InvalidInput,
+                "it is a file that a process has open, and would be replaced",
+            ));
+        }
         match fs::read_link(&at) {
             Ok(link) => at = folder_of(&at).join(link),
             Err(_) => return Ok(at),
@@ -373,6 +381,19 @@ mod tests {
             replace(&at("loop")).unwrap_err().raw_os_error(),
             Some(Errno::LOOP.raw_os_error())
         );
+    }
+
+    #[test]
+    fn files_that_are_open_are_not_replaced() {
+        let folder = tempdir().unwrap();
+        let at = |name| folder.path().join(name);
+        let open = File::create(at("open")).unwrap();
+        let descriptor = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&open));
+        symlink(&descriptor, at("link")).unwrap();
+        for path in [PathBuf::from(descriptor), at("link")] {
+            let said = NewFile::create(&path).err().expect("an error");
+            assert!(said.to_string().contains("has open"), "{said}");
+        }
     }
 
     /// For root, `/dev/full` used to become a regular file.

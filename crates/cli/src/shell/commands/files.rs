@@ -2,8 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use fyris::import::{Format, format};
 use fyris_term::{Atom, Term};
 
+use super::load;
 use super::options::Given;
 use crate::shell::error::ShellError;
 use crate::shell::session::Session;
@@ -38,8 +40,31 @@ pub(crate) fn save(session: &mut Session, words: &[String]) -> Result<(), ShellE
             return Err(Session::usage(problem, SAVE));
         }
     };
-    session.save(&table, Path::new(file))?;
+    let path = Path::new(file);
+    check_place(path)?;
+    session.save(&table, path)?;
     session.saved(&table)
+}
+
+/// Refuses a place where a dump would be taken for something else, or would be put in its place.
+fn check_place(path: &Path) -> Result<(), ShellError> {
+    let has_content = path
+        .metadata()
+        .is_ok_and(|meta| meta.is_file() && meta.len() > 0);
+    let is_other = has_content && !matches!(format(path), Ok(Some(Format::Dump)));
+    if is_other || load::has_rows(path) {
+        let path = path.display();
+        let problem = match is_other {
+            true => {
+                format!("{path} is there, and is no dump of a table: `save` replaces nothing else")
+            }
+            false => format!("`save` writes dumps, and {path} is named as a file of rows"),
+        };
+        return Err(ShellError::other(format!(
+            "{problem}; `export` writes rows"
+        )));
+    }
+    Ok(())
 }
 
 /// Returns a name.

@@ -216,7 +216,7 @@ pub(crate) static VERBS: &[Verb] = &[
         name: "select_replace",
         also: &[],
         usage: "select_replace [TABLE] SPEC | [PATTERN] [where EXPR, ...] return EXPR [spec]",
-        help: "Put values in the places of the objects that match. The key must be provably the same: `select_replace hits {$1, $2} where $2 > 9 return {$1, 0}`, or by the names of columns, for objects that have just these: `select_replace people where age > 80 return {id, name, age + 1}`.",
+        help: "Put values in the places of the objects that match. The key must be provably the same: `select_replace hits {$1, $2} where $2 > 9 return {$1, 0}`, or by the names of columns, for objects that have just these: `select_replace people where age > 80 return {id, name, age + 1, city}`. Objects for which the value cannot be computed stay.",
         handler: Query(select::select_replace, Does::Replace),
     },
     Verb {

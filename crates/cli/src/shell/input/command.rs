@@ -13,7 +13,7 @@ use crate::shell::error::ShellError;
 use crate::shell::names::Columns;
 use crate::shell::query::{self, Does, Request};
 use crate::shell::session::Session;
-use crate::shell::sql::{self, OpenSql};
+use crate::shell::sql::{self, OpenSql, SqlEnd};
 
 /// A parsed line.
 pub(crate) enum Line {
@@ -26,16 +26,37 @@ pub(crate) enum Line {
 }
 
 /// Lines on their way to become commands, of which one may take several lines.
+///
+/// SQL ends with `;`, or with a line behind which no part of a statement follows: so the command before a line is taken
+/// by [`Commands::before`], then the line is added.
 #[derive(Default)]
 pub(crate) struct Commands {
     pending: String,
-    /// What is known of SQL that goes on.
-    open: Option<OpenSql>,
+    /// What is known of SQL that goes on, and whether it is whole as it is.
+    open: Option<(OpenSql, bool)>,
 }
 
 impl Commands {
-    /// Adds a line. Returns the command that it completes (or why there is none), or nothing as long as a term or a
-    /// call is not closed.
+    /// Returns the command that is whole if `next`, the line that follows, is no part of it.
+    pub(crate) fn before(
+        &mut self,
+        next: &str,
+        columns: &Columns,
+    ) -> Option<Result<Line, ShellError>> {
+        match sql::goes_on(next) {
+            true => None,
+            false => self.end(columns),
+        }
+    }
+
+    /// Returns the command that is whole if no line follows.
+    pub(crate) fn end(&mut self, columns: &Columns) -> Option<Result<Line, ShellError>> {
+        self.open.take_if(|(_, is_whole)| *is_whole)?;
+        Some(parse(&std::mem::take(&mut self.pending), columns))
+    }
+
+    /// Adds a line. Returns the command that it completes (or why there is none), or nothing as long as a term, a call
+    /// or a statement may go on.
     pub(crate) fn add(
         &mut self,
         line: &str,
@@ -43,19 +64,21 @@ impl Commands {
     ) -> Option<Result<Line, ShellError>> {
         self.pending.push_str(line);
         self.pending.push('\n');
-        if self
-            .open
-            .as_mut()
-            .is_some_and(|sql| sql.is_open(&self.pending))
-        {
-            return None;
+        if self.open.is_none() && is_statement(self.pending.trim_start()) {
+            self.open = Some((OpenSql::default(), false));
+        }
+        if let Some((sql, is_whole)) = &mut self.open {
+            let end = sql.end(&self.pending);
+            *is_whole = end == SqlEnd::MayGoOn;
+            if end != SqlEnd::Ended {
+                return None;
+            }
         }
         let read = parse(&self.pending, columns);
-        let is_open = matches!(read, Ok(Line::Incomplete));
-        self.open = (is_open && sql::is_sql(self.pending.trim_start())).then(OpenSql::default);
-        if is_open {
+        if matches!(read, Ok(Line::Incomplete)) {
             return None;
         }
+        self.open = None;
         self.pending.clear();
         Some(read)
     }
@@ -66,14 +89,31 @@ impl Commands {
         (!text.is_empty()).then_some(text)
     }
 
+    /// Returns whether a person who has typed these lines is to type more.
+    pub(crate) fn wants_more(&self) -> bool {
+        let is_whole = |(sql, is_whole): &(OpenSql, bool)| *is_whole && !sql.wants_semicolon();
+        self.unfinished().is_some() && !self.open.as_ref().is_some_and(is_whole)
+    }
+
     /// Returns the number of commands in `lines`, the unfinished one at the end not counted.
     pub(crate) fn in_lines(lines: &str) -> usize {
-        let mut commands = Commands::default();
-        let read = lines
-            .lines()
-            .filter_map(|line| commands.add(line, &Columns::default()));
-        read.filter(|line| !matches!(line, Ok(Line::Blank))).count()
+        let (mut commands, columns) = (Commands::default(), Columns::default());
+        let mut read = Vec::new();
+        for line in lines.lines() {
+            read.extend(commands.before(line, &columns));
+            read.extend(commands.add(line, &columns));
+        }
+        read.extend(commands.end(&columns));
+        read.iter()
+            .filter(|line| !matches!(line, Ok(Line::Blank)))
+            .count()
     }
+}
+
+/// Returns whether a text begins a statement of SQL, perhaps one to explain.
+fn is_statement(text: &str) -> bool {
+    let (name, rest) = split_verb(text);
+    sql::is_sql(text) || name.eq_ignore_ascii_case("explain") && sql::is_sql(rest)
 }
 
 /// Reads one line (or several, joined, where a term goes over lines). Columns are names in queries.

@@ -153,13 +153,14 @@ fn pair(name: String) -> Pair {
 impl Validator for ShellHelper {
     fn validate(&self, ctx: &mut ValidationContext<'_>) -> rustyline::Result<ValidationResult> {
         // An error is for the session to report; only an unfinished term keeps the editor open.
-        let mut commands = Commands::default();
+        let (mut commands, columns) = (Commands::default(), Columns::default());
         for line in ctx.input().lines() {
-            commands.add(line, &Columns::default());
+            commands.before(line, &columns);
+            commands.add(line, &columns);
         }
-        Ok(match commands.unfinished() {
-            Some(_) => ValidationResult::Incomplete,
-            None => ValidationResult::Valid(None),
+        Ok(match commands.wants_more() {
+            true => ValidationResult::Incomplete,
+            false => ValidationResult::Valid(None),
         })
     }
 }

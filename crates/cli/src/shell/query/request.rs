@@ -279,10 +279,32 @@ impl Parts<'_> {
                 return Err(scan.expected("`return` and what takes the place of an object"));
             }
         };
+        let mut guards = self.guards.take().unwrap_or_default();
+        if does == Does::Replace && self.pattern.is_none() && !self.columns.is_empty() {
+            self.check_replacement(scan, &body)?;
+            if has_call(&body) {
+                // Where the value cannot be computed, as `age + 1` of an empty age, the object stays.
+                guards.push(Term::tuple(vec![Term::atom("is_tuple"), body.clone()]));
+            }
+        }
         let head = self.pattern.take().unwrap_or_else(|| self.any_object(does));
-        let guards = Term::list(self.guards.take().unwrap_or_default());
+        let guards = Term::list(guards);
         let clause = Term::tuple(vec![head, guards, Term::list(vec![body])]);
         Ok((Term::list(vec![clause]), shape))
+    }
+
+    /// Refuses what would have another number of elements than there are columns.
+    fn check_replacement(&self, scan: &Scanner<'_>, body: &Term) -> Result<(), ShellError> {
+        let elements = match body.as_tuple() {
+            Some([Term::Tuple(elements)]) => elements.len(),
+            _ => return Ok(()),
+        };
+        if elements == self.columns.len() {
+            return Ok(());
+        }
+        let names = self.columns.join(", ");
+        let problem = format!("an object of {elements} elements for one with the columns {names}");
+        Err(scan.refused(&problem))
     }
 
     /// Returns the pattern of all objects. What replaces an object needs a place for the key in the pattern, so there
@@ -350,5 +372,18 @@ impl Parts<'_> {
                 return Ok(());
             }
         }
+    }
+}
+
+/// Returns whether an expression of a match specification computes something.
+fn has_call(body: &Term) -> bool {
+    match body {
+        Term::Tuple(parts) => match &parts[..] {
+            [Term::Tuple(elements)] => elements.iter().any(has_call),
+            parts => !parts.is_empty(),
+        },
+        Term::List(elements) => elements.iter().any(has_call),
+        Term::Map(map) => map.iter().any(|(_, value)| has_call(value)),
+        _ => false,
     }
 }

@@ -23,7 +23,7 @@ pub(super) enum SqlComparison {
 }
 
 impl SqlComparison {
-    fn holds(self, order: Ordering) -> bool {
+    pub(super) fn holds(self, order: Ordering) -> bool {
         match self {
             SqlComparison::Equal => order.is_eq(),
             SqlComparison::NotEqual => order.is_ne(),
@@ -72,8 +72,6 @@ pub(super) enum SqlExpr {
     Arithmetic(Arithmetic, Box<SqlExpr>, Box<SqlExpr>),
     Concat(Box<SqlExpr>, Box<SqlExpr>),
     IsNull(Box<SqlExpr>),
-    /// `= TRUE` and the like, also of atoms.
-    IsFlag(Box<SqlExpr>, bool),
     In(Box<SqlExpr>, Vec<SqlExpr>),
     /// IN of constants.
     Among(Box<SqlExpr>, SqlSet),
@@ -185,11 +183,6 @@ impl SqlExpr {
             },
             SqlExpr::Not(of) => not(of.test(at)?),
             SqlExpr::IsNull(of) => Some(of.value(at)? == SqlValue::Null),
-            SqlExpr::IsFlag(of, flag) => match of.value(at)? {
-                SqlValue::Null => None,
-                SqlValue::Bool(is) => Some(is == *flag),
-                other => Some(other.order(&SqlValue::Int(i64::from(*flag))).is_eq()),
-            },
             SqlExpr::In(of, among) => one_of(&of.value(at)?, among, at)?,
             SqlExpr::Among(of, set) => set.has(&of.value(at)?),
             SqlExpr::Between(of, low, high) => {
@@ -220,10 +213,7 @@ impl SqlExpr {
             | SqlExpr::Or(a, b)
             | SqlExpr::Concat(a, b)
             | SqlExpr::Like(a, b) => vec![a, b],
-            SqlExpr::Not(of)
-            | SqlExpr::IsNull(of)
-            | SqlExpr::IsFlag(of, _)
-            | SqlExpr::Among(of, _) => vec![of],
+            SqlExpr::Not(of) | SqlExpr::IsNull(of) | SqlExpr::Among(of, _) => vec![of],
             SqlExpr::In(of, among) => std::iter::once(&**of).chain(among).collect(),
             SqlExpr::Between(of, low, high) => vec![of, low, high],
             SqlExpr::Case(of, cases, otherwise) => {

@@ -71,19 +71,15 @@ pub(super) fn guards(condition: &SqlExpr, key: usize) -> Option<Guards> {
             _ => None,
         },
         SqlExpr::Compare(comparison, left, right) => match (&**left, &**right) {
-            (of, SqlExpr::Value(value)) => compared(*comparison, column(of)?, value),
-            (SqlExpr::Value(value), of) => compared(comparison.turned(), column(of)?, value),
+            (of, SqlExpr::Value(value)) => compared(*comparison, column(of)?, value, key),
+            (SqlExpr::Value(value), of) => compared(comparison.turned(), column(of)?, value, key),
             _ => None,
         },
-        SqlExpr::IsFlag(of, flag) => {
-            let (place, number) = (column(of)?, SqlValue::Int(i64::from(*flag)));
-            let terms = [number.equals(), SqlValue::Bool(*flag).equals()].concat();
-            Some(Guards::of(place, vec![equal(&element(place), terms)]))
-        }
         SqlExpr::Among(of, SqlSet { values, .. })
             if values.len() <= MOST_VALUES && values.iter().all(SqlValue::is_exact) =>
         {
-            let (place, terms) = (column(of)?, values.iter().flat_map(SqlValue::equals));
+            let place = column(of)?;
+            let terms = values.iter().flat_map(|value| terms(value, place, key));
             Some(Guards::of(
                 place,
                 vec![equal(&element(place), terms.collect())],
@@ -92,8 +88,8 @@ pub(super) fn guards(condition: &SqlExpr, key: usize) -> Option<Guards> {
         SqlExpr::Between(of, low, high) => match (&**low, &**high) {
             (SqlExpr::Value(low), SqlExpr::Value(high)) => {
                 let place = column(of)?;
-                let low = compared(SqlComparison::GreaterOrEqual, place, low)?;
-                Some(low.and(compared(SqlComparison::LessOrEqual, place, high)?))
+                let low = compared(SqlComparison::GreaterOrEqual, place, low, key)?;
+                Some(low.and(compared(SqlComparison::LessOrEqual, place, high, key)?))
             }
             _ => None,
         },
@@ -145,25 +141,58 @@ pub(super) fn size_of() -> Term {
     call("size", vec![Term::atom("$_")])
 }
 
-fn compared(comparison: SqlComparison, place: usize, value: &SqlValue) -> Option<Guards> {
+/// Returns the terms that are equal to a value in this place.
+fn terms(value: &SqlValue, place: usize, key: usize) -> Vec<Term> {
+    match place == key {
+        true => value.among_keys(value.equals()),
+        false => value.equals(),
+    }
+}
+
+/// Returns the guards of a comparison. Below a number there may be `false` and `true`, too, but of the key, where a range
+/// is worth more.
+fn compared(
+    comparison: SqlComparison,
+    place: usize,
+    value: &SqlValue,
+    key: usize,
+) -> Option<Guards> {
     let of = element(place);
     if !value.is_exact() {
         return None;
     }
     let all = match (comparison, value) {
         (_, SqlValue::Null) => vec![Term::atom("false")],
-        (SqlComparison::Equal, _) => vec![equal(&of, value.equals())],
+        (SqlComparison::Equal, _) => vec![equal(&of, terms(value, place, key))],
         (SqlComparison::NotEqual, _) => {
             let other = |term| call("/=", vec![of.clone(), constant(term)]);
-            let others = value.equals().into_iter().map(other);
+            let others = terms(value, place, key).into_iter().map(other);
             others.chain([is_there(&of)]).collect()
         }
         (_, SqlValue::Text(text)) => beside_text(comparison, &of, text)?,
         (_, number) => {
-            let test = call(sign(comparison), vec![of.clone(), number.equals().pop()?]);
+            let bound = number.equals().into_iter().next()?;
+            let test = call(sign(comparison), vec![of.clone(), bound]);
+            let holds = |flag: &bool| {
+                let order = SqlValue::Bool(*flag).order(number);
+                comparison.holds(order)
+            };
+            let flags = |sign: &str, wanted: bool| {
+                let flags = [false, true].into_iter();
+                let flags = flags.filter(|flag| holds(flag) == wanted);
+                let name = |flag: bool| Term::atom(if flag { "true" } else { "false" });
+                flags
+                    .map(|flag| call(sign, vec![of.clone(), name(flag)]))
+                    .collect::<Vec<_>>()
+            };
             match is_above(comparison) {
-                true => vec![test, is_there(&of)],
-                false => vec![test],
+                true => [vec![test, is_there(&of)], flags("=/=", false)].concat(),
+                false if place == key => vec![test],
+                false => {
+                    let tests = std::iter::once(test).chain(flags("=:=", true));
+                    let any = tests.reduce(|before, test| call("orelse", vec![before, test]));
+                    any.into_iter().collect()
+                }
             }
         }
     };

@@ -24,9 +24,13 @@ impl LookupBy {
 
     /// Returns the terms under which the objects of a value are found, none under two of them.
     pub(super) fn terms(&self, table: &Table, value: &SqlValue) -> Vec<Term> {
-        match self.is_exact(table) {
+        let equal = match self.is_exact(table) {
             true => value.equals_exactly(),
             false => value.equals(),
+        };
+        match self {
+            LookupBy::Key => value.among_keys(equal),
+            LookupBy::Secondary(_) => equal,
         }
     }
 }

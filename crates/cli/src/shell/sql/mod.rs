@@ -37,7 +37,7 @@ use self::change::Change;
 use self::select::SelectPlan;
 use super::error::ShellError;
 use super::session::Session;
-pub(crate) use text::{OpenSql, is_comment, is_open, is_sql};
+pub(crate) use text::{OpenSql, SqlEnd, goes_on, is_comment, is_open, is_sql};
 
 /// Words that begin statements that are not known, and no command.
 pub(crate) const OTHERS: [&str; 9] = [

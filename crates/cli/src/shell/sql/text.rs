@@ -2,9 +2,49 @@
 
 use sqlparser::dialect::{Dialect, GenericDialect, SQLiteDialect};
 use sqlparser::keywords::Keyword;
-use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer, TokenizerError, Whitespace};
+use sqlparser::tokenizer::{Token, TokenWithSpan, Tokenizer, TokenizerError, Whitespace, Word};
 
 use crate::shell::error::ShellError;
+
+/// Words that no statement ends with, and that go on with one in the next line.
+const WITHIN: [Keyword; 36] = [
+    Keyword::AND,
+    Keyword::AS,
+    Keyword::BETWEEN,
+    Keyword::BY,
+    Keyword::CASE,
+    Keyword::CROSS,
+    Keyword::DISTINCT,
+    Keyword::ELSE,
+    Keyword::EXCEPT,
+    Keyword::FROM,
+    Keyword::FULL,
+    Keyword::GROUP,
+    Keyword::HAVING,
+    Keyword::IN,
+    Keyword::INNER,
+    Keyword::INTERSECT,
+    Keyword::INTO,
+    Keyword::IS,
+    Keyword::JOIN,
+    Keyword::LEFT,
+    Keyword::LIKE,
+    Keyword::LIMIT,
+    Keyword::NATURAL,
+    Keyword::NOT,
+    Keyword::OFFSET,
+    Keyword::ON,
+    Keyword::OR,
+    Keyword::ORDER,
+    Keyword::OUTER,
+    Keyword::RIGHT,
+    Keyword::SET,
+    Keyword::THEN,
+    Keyword::UNION,
+    Keyword::VALUES,
+    Keyword::WHEN,
+    Keyword::WHERE,
+];
 
 /// Operators that may stand in a row, each of which nests.
 const DEEPEST: usize = 300;
@@ -20,7 +60,7 @@ fn tokens_of(
 }
 
 /// Returns whether a line is SQL: begins with `SELECT ... FROM`, `INSERT INTO`, `UPDATE ... SET` or `DELETE FROM`, in
-/// any case, with a name behind. The shorthand of `select` has no FROM before these words of its own, and objects and
+/// any case, with a name behind; or with the first of these words in capitals, as no command does. The shorthand of `select` has no FROM before these words of its own, and objects and
 /// keys that are no names tell commands of tables that are called `into` or `from`.
 pub(crate) fn is_sql(text: &str) -> bool {
     let begins = ["select", "insert", "update", "delete", "--", "/*"];
@@ -30,6 +70,10 @@ pub(crate) fn is_sql(text: &str) -> bool {
     };
     if !begins.iter().any(begins_so) {
         return false;
+    }
+    let first = text.split(|c: char| !c.is_ascii_alphabetic()).next();
+    if let Some("SELECT" | "INSERT" | "UPDATE" | "DELETE") = first {
+        return true;
     }
     // In terms there are brackets, which quote names in SQL.
     let (tokens, _) = tokens_of(&GenericDialect {}, text);
@@ -102,41 +146,135 @@ pub(crate) fn is_comment(text: &str) -> bool {
     begins && tokens_of(&SQLiteDialect {}, text).0.iter().all(is_space)
 }
 
-/// Returns whether a line of SQL goes on: a parenthesis, a quote or a comment is open.
+/// Returns whether more of a statement has to come.
 pub(crate) fn is_open(text: &str) -> bool {
-    OpenSql::default().is_open(text)
+    OpenSql::default().end(text) == SqlEnd::Open
+}
+
+/// Returns whether a line goes on with the statement before it, which is whole without it.
+pub(crate) fn goes_on(line: &str) -> bool {
+    let (tokens, _) = tokens_of(&SQLiteDialect {}, line);
+    let mut tokens = tokens.into_iter().map(|token| token.token);
+    match tokens.find(|token| !matches!(token, Token::Whitespace(_))) {
+        None | Some(Token::LParen | Token::RParen | Token::SemiColon) => true,
+        Some(Token::Word(word)) => {
+            let ends = [Keyword::ASC, Keyword::DESC, Keyword::END, Keyword::NULL];
+            is_one_of(&word, &WITHIN) || is_one_of(&word, &ends)
+        }
+        Some(token) => is_operator(&token),
+    }
+}
+
+fn is_one_of(word: &Word, keywords: &[Keyword]) -> bool {
+    word.quote_style.is_none() && keywords.contains(&word.keyword)
+}
+
+/// Returns whether a token stands between two others. `%` begins a comment, and `.` a command.
+fn is_operator(token: &Token) -> bool {
+    matches!(
+        token,
+        Token::Comma
+            | Token::Eq
+            | Token::DoubleEq
+            | Token::Neq
+            | Token::Lt
+            | Token::LtEq
+            | Token::Gt
+            | Token::GtEq
+            | Token::Plus
+            | Token::Minus
+            | Token::Mul
+            | Token::Div
+            | Token::StringConcat
+    )
+}
+
+/// How a text of SQL ends.
+#[derive(Debug, PartialEq)]
+pub(crate) enum SqlEnd {
+    /// Within a parenthesis, a quote or a comment, or behind a word or an operator that something follows.
+    Open,
+    /// As a statement may end; the next line may go on with it.
+    MayGoOn,
+    /// With `;`, or with what is no SQL.
+    Ended,
 }
 
 /// A statement that grows line by line, of which each line is looked at once.
 #[derive(Default)]
 pub(crate) struct OpenSql {
-    /// What was looked at, and how many parentheses are open there.
+    /// What was looked at, how many parentheses are open there, and the last token.
     seen: usize,
     depth: i64,
+    last: Option<Token>,
+    /// The word that the last statement begins with, and whether it has a part that says what it is about.
+    first: Option<Keyword>,
+    is_limited: bool,
 }
 
 impl OpenSql {
-    /// Returns whether a text goes on, which has more lines than the time before.
-    pub(crate) fn is_open(&mut self, text: &str) -> bool {
+    /// Returns how a text ends, which has more lines than the time before.
+    pub(crate) fn end(&mut self, text: &str) -> SqlEnd {
         let (tokens, read) = tokens_of(&SQLiteDialect {}, &text[self.seen..]);
         if let Err(error) = read {
             let is_unclosed = |what| error.message.contains(what);
-            return ["Unterminated", "EOF"].into_iter().any(is_unclosed);
+            return match ["Unterminated", "EOF"].into_iter().any(is_unclosed) {
+                true => SqlEnd::Open,
+                false => SqlEnd::Ended,
+            };
         }
         // One at the end of the input is none for SQLite, but here the next line may end it.
         if let Some(Token::Whitespace(Whitespace::MultiLineComment(comment))) =
             tokens.last().map(|token| &token.token)
             && !text.ends_with(&format!("/*{comment}*/"))
         {
-            return true;
+            return SqlEnd::Open;
         }
-        let depth = tokens.iter().map(|token| match token.token {
-            Token::LParen => 1,
-            Token::RParen => -1,
-            _ => 0,
-        });
-        (self.seen, self.depth) = (text.len(), self.depth + depth.sum::<i64>());
-        self.depth > 0
+        self.seen = text.len();
+        tokens.into_iter().for_each(|token| self.add(token.token));
+        let wants_more = |token: &Token| match token {
+            Token::Word(word) => {
+                let begins = [
+                    Keyword::SELECT,
+                    Keyword::INSERT,
+                    Keyword::UPDATE,
+                    Keyword::DELETE,
+                ];
+                is_one_of(word, &WITHIN) || is_one_of(word, &begins)
+            }
+            token => is_operator(token),
+        };
+        match &self.last {
+            Some(Token::SemiColon) if self.depth <= 0 => SqlEnd::Ended,
+            Some(token) if self.depth > 0 || wants_more(token) => SqlEnd::Open,
+            _ => SqlEnd::MayGoOn,
+        }
+    }
+
+    fn add(&mut self, token: Token) {
+        match &token {
+            Token::Whitespace(_) => return,
+            Token::LParen => self.depth += 1,
+            Token::RParen => self.depth -= 1,
+            Token::SemiColon => (self.first, self.is_limited) = (None, false),
+            Token::Word(word) if self.first.is_none() => self.first = Some(word.keyword),
+            Token::Word(word) => {
+                let limit = match self.first {
+                    Some(Keyword::SELECT) => Keyword::FROM,
+                    _ => Keyword::WHERE,
+                };
+                self.is_limited |= word.keyword == limit;
+            }
+            _ => {}
+        }
+        self.last = Some(token);
+    }
+
+    /// Returns whether a statement that may go on had better be ended by `;`, where nobody knows the next line: one
+    /// that changes all objects as it is, and a SELECT without FROM.
+    pub(crate) fn wants_semicolon(&self) -> bool {
+        let wants = [Keyword::SELECT, Keyword::UPDATE, Keyword::DELETE];
+        !self.is_limited && self.first.is_some_and(|first| wants.contains(&first))
     }
 }
 
@@ -188,12 +326,15 @@ mod tests {
             "select a -- where\nfrom t",
             "/* it's */ SELECT 1 FROM t",
             "select a /* where */ from t",
+            "SELECT name,",
+            "UPDATE t",
         ] {
             assert!(is_sql(sql), "{sql}");
         }
         for other in [
             "select people where from == 3",
             "select people",
+            "Select people",
             "select people return {from}",
             "select t sort by from",
             "select t [{[],from}]",
@@ -231,6 +372,45 @@ mod tests {
             ("SELECT [(] FROM t", false),
         ] {
             assert_eq!(is_open(text), open, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_next_line_goes_on() {
+        for (text, end) in [
+            ("DELETE FROM t", SqlEnd::MayGoOn),
+            ("DELETE FROM t;", SqlEnd::Ended),
+            ("DELETE FROM t; -- all", SqlEnd::Ended),
+            ("DELETE FROM t WHERE", SqlEnd::Open),
+            ("SELECT a,", SqlEnd::Open),
+            ("SELECT a FROM t WHERE b = -- what", SqlEnd::Open),
+            ("SELECT a FROM t WHERE b = 'x';'", SqlEnd::Open),
+            ("SELECT a FROM \"where\"", SqlEnd::MayGoOn),
+        ] {
+            assert_eq!(OpenSql::default().end(text), end, "{text}");
+        }
+        for line in [
+            "WHERE a",
+            "  and b",
+            ", c",
+            ")",
+            "",
+            "-- note",
+            ";",
+            "order by 1",
+            "= 2",
+        ] {
+            assert!(goes_on(line), "{line}");
+        }
+        for line in [
+            "count",
+            "% note",
+            ".tables",
+            "select t",
+            "\"where\"",
+            "wherever",
+        ] {
+            assert!(!goes_on(line), "{line}");
         }
     }
 

@@ -290,18 +290,14 @@ fn negated(not: bool, of: SqlExpr) -> SqlExpr {
     }
 }
 
-/// Makes a comparison; one with TRUE or FALSE is of atoms, too.
-fn compared(comparison: SqlComparison, a: Box<SqlExpr>, b: Box<SqlExpr>) -> SqlExpr {
-    let (of, flag) = match (&*a, &*b) {
-        (_, SqlExpr::Flag(flag)) => (&a, *flag),
-        (SqlExpr::Flag(flag), _) => (&b, *flag),
-        _ => return SqlExpr::Compare(comparison, a, b),
-    };
-    match comparison {
-        SqlComparison::Equal => SqlExpr::IsFlag(of.clone(), flag),
-        SqlComparison::NotEqual => negated(true, SqlExpr::IsFlag(of.clone(), flag)),
-        _ => SqlExpr::Compare(comparison, a, b),
+/// Makes a comparison with values: what TRUE and FALSE are beside others.
+fn compared(comparison: SqlComparison, mut a: Box<SqlExpr>, mut b: Box<SqlExpr>) -> SqlExpr {
+    for side in [&mut a, &mut b] {
+        if let SqlExpr::Flag(flag) = **side {
+            **side = SqlExpr::Value(SqlValue::Bool(flag));
+        }
     }
+    SqlExpr::Compare(comparison, a, b)
 }
 
 fn literal(value: &Value) -> Option<SqlExpr> {

@@ -4,14 +4,12 @@
 //! |---|---|
 //! | `undefined`, or an element that an object does not have | NULL |
 //! | integers, floats | numbers, compared exactly; arithmetic makes floats of integers beyond 64 bits |
-//! | `true`, `false` | themselves; 1 and 0 where a number is needed |
+//! | `true`, `false` | 1 and 0, shown as they are |
 //! | other atoms, binaries of UTF-8 | text |
 //! | other bitstrings | themselves: among the texts, by their bytes |
 //! | all else | itself: above all text, in the order of terms, and equal to what is exactly the same |
 //!
-//! The order is sqlite3's: NULL, numbers, text by its bytes, and the rest. Atoms that are no text stand between numbers
-//! and text, as they do above numbers in the order of terms: so a bound of numbers is the same in a match
-//! specification.
+//! The order is sqlite3's: NULL, numbers, text by its bytes, and the rest.
 
 use std::cmp::Ordering;
 
@@ -82,7 +80,7 @@ impl SqlValue {
         })
     }
 
-    /// Returns the terms, in tables, whose value is equal to this one. Numbers are equal as `==` has it.
+    /// Returns the terms, in tables, whose value is equal to this one, a number first. Numbers are equal as `==` has it.
     pub(super) fn equals(&self) -> Vec<Term> {
         match self {
             Null => vec![],
@@ -95,7 +93,13 @@ impl SqlValue {
                     .collect()
             }
             Real(x) if !x.is_finite() => vec![],
-            value => value.clone().into_term().into_iter().collect(),
+            Bool(b) => Int(i64::from(*b)).equals(),
+            value => {
+                let flags = [false, true].map(Bool).into_iter();
+                let equal = flags.filter(|flag| flag.order(value).is_eq());
+                let terms = std::iter::once(value.clone()).chain(equal);
+                terms.filter_map(|value| value.into_term().ok()).collect()
+            }
         }
     }
 
@@ -105,6 +109,7 @@ impl SqlValue {
             Int(n) => Some(*n as f64),
             Big(n) => n.to_f64(),
             Real(x) => Some(*x),
+            Bool(b) => return Int(i64::from(*b)).equals_exactly(),
             _ => return self.equals(),
         };
         // The float next to it, and the integer next to that.
@@ -116,17 +121,28 @@ impl SqlValue {
             int => int.clone().into_term().ok(),
         };
         let floats = float.into_iter().chain(zero).map(Term::Float);
+        let flags = [false, true].map(|flag| Bool(flag).into_term());
         let mut terms: Vec<Term> = int.into_iter().chain(floats).collect();
+        terms.extend(flags.into_iter().flatten());
         terms.retain(|term| SqlValue::of(term).order(self).is_eq());
         terms
+    }
+
+    /// Returns terms that are equal to this value, as they are looked up under keys: a number is not looked for under
+    /// `true` and `false`, which are no ids.
+    pub(super) fn among_keys(&self, mut equal: Vec<Term>) -> Vec<Term> {
+        if let Int(_) | Real(_) | Big(_) = self {
+            equal.retain(|term| !matches!(term, Term::Atom(_)));
+        }
+        equal
     }
 
     /// Returns whether terms compare with it, a constant, as SQL does.
     pub(super) fn is_exact(&self) -> bool {
         match self {
             Real(x) => x.is_finite(),
-            Bool(_) | Other(_) => false,
-            Null | Int(_) | Big(_) | Text(_) => true,
+            Other(_) => false,
+            Null | Int(_) | Big(_) | Bool(_) | Text(_) => true,
         }
     }
 
@@ -194,8 +210,7 @@ impl SqlValue {
     fn class(&self) -> u8 {
         match self {
             Null => 0,
-            Int(_) | Real(_) | Big(_) => 1,
-            Bool(_) => 2,
+            Int(_) | Real(_) | Big(_) | Bool(_) => 1,
             Text(_) | Other(Term::Binary(_) | Term::Bits(_)) => TEXTS,
             Other(_) => 4,
         }
@@ -213,7 +228,8 @@ impl SqlValue {
             (Real(a), Big(b)) => number::compare_big(b, *a).reverse(),
             (Big(a), Int(b)) => (**a).cmp(&BigInt::from(*b)),
             (Int(a), Big(b)) => BigInt::from(*a).cmp(b),
-            (Bool(a), Bool(b)) => a.cmp(b),
+            (Bool(a), b) => Int(i64::from(*a)).order(b),
+            (a, Bool(b)) => a.order(&Int(i64::from(*b))),
             (Text(a), Text(b)) => a.as_bytes().cmp(b.as_bytes()),
             (Text(a), Other(b)) if other.class() == TEXTS => {
                 Term::binary(a.as_bytes()).cmp_order(b)
