@@ -11,6 +11,8 @@ python=${PYTHON:-python3}
 "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "python: needs Python 3.11 or later" >&2; exit 1; }
 [ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
 "$venv/bin/python" -m pip install -q --disable-pip-version-check 'maturin>=1.9,<2' 'numpy>=1.24' 'pytest>=8' 'hypothesis>=6'
+# Where there is a wheel of it; the tests of columns are left out without.
+"$venv/bin/python" -m pip install -q --disable-pip-version-check --only-binary :all: 'pyarrow>=14' || true
 profile=$([ "${1:-}" = --wheel ] && echo release || echo quick)
 rm -f "$root"/dist/fyris-*.whl
 CARGO_TARGET_DIR=$target PATH=$venv/bin:$PATH "$venv/bin/maturin" build --profile "$profile" --locked -q --interpreter "$venv/bin/python" --out "$root/dist"

@@ -9,6 +9,7 @@
 //! | `values` | `Atom` and `Term`: what Python has no value for; parsing, printing, external format |
 //! | `buffer` | bytes of other objects |
 //! | `table`, `walk` | `Table`: tables as dictionaries, and as ETS has them |
+//! | `arrow` | tables as columns, for polars, pandas, pyarrow and duckdb |
 //! | `mapping` | what tables and maps of segments have of dictionaries alike |
 //! | `transaction` | `Transaction`: several keys, of several tables, as one |
 //! | `batch` | `write_batch`: the same without a function |
@@ -25,6 +26,7 @@
 //!
 //! All classes are frozen and hold only what threads may share, so that the module needs no lock of the interpreter's.
 
+mod arrow;
 mod batch;
 mod buffer;
 mod convert;

@@ -46,7 +46,7 @@ def lets_others_run(call):
     return did
 
 
-@pytest.mark.parametrize("name", ["select", "to_list", "range", "update", "insert_many", "save", "load", "update_by_a_table"])
+@pytest.mark.parametrize("name", ["select", "to_list", "range", "update", "insert_many", "save", "load", "update_by_a_table", "columns"])
 def test_long_calls_do(table, name, tmp_path):
     file = tmp_path / "table.ets"
     table.save(file)
@@ -59,6 +59,7 @@ def test_long_calls_do(table, name, tmp_path):
         "save": lambda: table.save(file),
         "load": lambda: fyris.Table.load(file),
         "update_by_a_table": lambda: table.update(table),
+        "columns": table.__arrow_c_stream__,
     }
     # The other thread needs a processor in that time, which it may not get at once.
     assert any(lets_others_run(calls[name]) for _ in range(200))

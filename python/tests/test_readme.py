@@ -11,5 +11,7 @@ EXAMPLES = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_examples_run(example, tmp_path, monkeypatch):
+    if "import pyarrow" in example:
+        pytest.importorskip("pyarrow")
     monkeypatch.chdir(tmp_path)
     exec(compile(example, "README.md", "exec"), {"__name__": "readme"})
