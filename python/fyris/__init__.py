@@ -63,6 +63,7 @@ from ._fyris import (
     unlink,
     write_batch,
 )
+from ._import import Imported, import_from
 from ._transaction import transactional
 from ._watch import ObjectChange, WatchEvent
 
@@ -82,6 +83,7 @@ __all__ = [
     "Error",
     "Forked",
     "HoldExpired",
+    "Imported",
     "InTransaction",
     "LimitReached",
     "LockTimeout",
@@ -112,6 +114,7 @@ __all__ = [
     "doctor",
     "encode",
     "format",
+    "import_from",
     "parse",
     "segments",
     "subscribe",

@@ -333,6 +333,15 @@ class Table(MutableMapping[_K, _V]):
         conflate: bool = False,
     ) -> Subscription: ...
 
+class Imported(NamedTuple):
+    what: str
+    tables: dict[str, Table]
+    columns: dict[str, tuple[str, ...]]
+    wrong: int
+    messages: tuple[str, ...]
+
+def import_from(path: str | PathLike[str]) -> Imported: ...
+
 @final
 class Transaction:
     def table(self, table: Table) -> Table: ...

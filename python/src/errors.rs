@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use fyris::dump::DumpError;
+use fyris::import::{FileError, ImportError};
 use pyo3::exceptions::{PyKeyError, PyOverflowError};
 use pyo3::prelude::*;
 
@@ -89,6 +90,16 @@ pub(crate) fn dump(error: DumpError) -> PyErr {
         DumpError::CannotCreateTable(error) => store(*error),
         DumpError::Read { source, .. } | DumpError::Write { source, .. } => os(&source, text),
         DumpError::CannotReplace { .. } => std::io::Error::other(text).into(),
+        _ => Damaged::new_err(text),
+    }
+}
+
+/// An error of files of Erlang's.
+pub(crate) fn import(error: ImportError) -> PyErr {
+    let text = error.to_string();
+    match error {
+        ImportError::Table(error) => store(error),
+        ImportError::File(FileError::Read { source, .. }) => os(&source, text),
         _ => Damaged::new_err(text),
     }
 }

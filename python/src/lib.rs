@@ -10,6 +10,7 @@
 //! | `buffer` | bytes of other objects |
 //! | `table`, `walk` | `Table`: tables as dictionaries, and as ETS has them |
 //! | `arrow` | tables as columns, for polars, pandas, pyarrow and duckdb |
+//! | `import` | tables of the files that Erlang systems leave behind |
 //! | `mapping` | what tables and maps of segments have of dictionaries alike |
 //! | `transaction` | `Transaction`: several keys, of several tables, as one |
 //! | `batch` | `write_batch`: the same without a function |
@@ -32,6 +33,7 @@ mod buffer;
 mod convert;
 mod direct;
 mod errors;
+mod import;
 mod map;
 mod mapping;
 mod segment;
@@ -61,6 +63,7 @@ fn _fyris(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<map::MapWalk>()?;
     module.add_function(wrap_pyfunction!(transaction::transaction, module)?)?;
     module.add_function(wrap_pyfunction!(batch::write_batch, module)?)?;
+    module.add_function(wrap_pyfunction!(import::import_from, module)?)?;
     module.add_function(wrap_pyfunction!(watch::subscribe, module)?)?;
     module.add_function(wrap_pyfunction!(segment::unlink, module)?)?;
     module.add_function(wrap_pyfunction!(segment::doctor, module)?)?;

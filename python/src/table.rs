@@ -162,6 +162,11 @@ impl Table {
         done.map_err(errors::store)
     }
 
+    /// A table that ends with this object.
+    pub(crate) fn owned(table: fyris::Table) -> Table {
+        Table { table, owned: true }
+    }
+
     /// A table that does not end with this object.
     pub(crate) fn not_owned(table: fyris::Table) -> Table {
         Table {

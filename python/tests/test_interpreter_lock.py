@@ -46,10 +46,13 @@ def lets_others_run(call):
     return did
 
 
-@pytest.mark.parametrize("name", ["select", "to_list", "range", "update", "insert_many", "save", "load", "update_by_a_table", "columns"])
+@pytest.mark.parametrize("name", ["select", "to_list", "range", "update", "insert_many", "save", "load", "update_by_a_table", "columns", "import_from"])
 def test_long_calls_do(table, name, tmp_path):
     file = tmp_path / "table.ets"
     table.save(file)
+    dump = tmp_path / "dump.txt"
+    rows = "".join(f"{{people,{n},{n}}}.\n" for n in range(5000))
+    dump.write_text("{tables,[{people,[{record_name,people},{attributes,[name,age]}]}]}.\n" + rows)
     calls = {
         "select": lambda: table.select("[{{'$1', '_'}, [{'<', {'rem', '$1', 7}, 0}], ['$1']}]"),
         "to_list": table.to_list,
@@ -60,6 +63,7 @@ def test_long_calls_do(table, name, tmp_path):
         "load": lambda: fyris.Table.load(file),
         "update_by_a_table": lambda: table.update(table),
         "columns": table.__arrow_c_stream__,
+        "import_from": lambda: fyris.import_from(dump),
     }
     # The other thread needs a processor in that time, which it may not get at once.
     assert any(lets_others_run(calls[name]) for _ in range(200))

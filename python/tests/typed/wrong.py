@@ -17,6 +17,8 @@ count: str = table.select_count("[]")  # wrong
 table.lookup_element("key", "2")  # wrong
 table.frobnicate()  # wrong
 fyris.Table.named(1)  # wrong
+fyris.import_from(1)  # wrong
+first: str = fyris.import_from("people.dets").tables  # wrong
 
 fyris.transaction(attempts=3)  # wrong
 fyris.transaction().table("accounts")  # wrong
