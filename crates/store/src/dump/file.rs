@@ -391,7 +391,7 @@ mod tests {
         let descriptor = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&open));
         symlink(&descriptor, at("link")).unwrap();
         for path in [PathBuf::from(descriptor), at("link")] {
-            let said = NewFile::create(&path).err().expect("an error");
+            let said = replace(&path).unwrap_err();
             assert!(said.to_string().contains("has open"), "{said}");
         }
     }
