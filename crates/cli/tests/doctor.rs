@@ -192,6 +192,17 @@ fn it_says_what_an_erlang_system_has_left() {
         open.contains("closed    no") && open.contains("Bag, key position 1"),
         "{open}"
     );
+    let directory = format!("{golden}/counters");
+    for option in ["--json", "--repair"] {
+        let said = fails(&[option, &directory]);
+        assert!(
+            said.contains(&format!("{option} is for segments")),
+            "{said}"
+        );
+    }
+    let dump = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/otp25-exports.ets");
+    let said = fails(&[dump]);
+    assert!(said.contains(&format!("`fyris info {dump}`")), "{said}");
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("damaged.dets");
     let mut bytes = std::fs::read(format!("{golden}/set.dets")).expect("a file");
@@ -201,12 +212,14 @@ fn it_says_what_an_erlang_system_has_left() {
         .position(|bytes| bytes == mark)
         .expect("a collection");
     bytes[at] ^= 1;
-    std::fs::write(&file, bytes).expect("a file");
-    let output = doctor(&[file.to_str().expect("UTF-8")]);
-    assert_eq!(output.status.code(), Some(1));
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(
-        said.contains("NOT SOUND") && said.contains("byte "),
-        "{said}"
-    );
+    for (length, place) in [
+        (bytes.len(), "byte "),
+        (5372, "byte 5372: the file ends here"),
+    ] {
+        std::fs::write(&file, &bytes[..length]).expect("a file");
+        let output = doctor(&[file.to_str().expect("UTF-8")]);
+        assert_eq!(output.status.code(), Some(1));
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(said.contains("NOT SOUND") && said.contains(place), "{said}");
+    }
 }

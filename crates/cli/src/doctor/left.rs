@@ -8,7 +8,7 @@ use std::path::Path;
 use fyris_files::dets::Dets;
 use fyris_files::disk_log::DiskLog;
 use fyris_files::mnesia::{Form, Mnesia, MnesiaTable, Step, Storage};
-use fyris_files::{FileError, Format, format};
+use fyris_files::{FileError, Format};
 
 use super::report::row;
 
@@ -31,13 +31,13 @@ impl Complaints {
     }
 }
 
-/// Returns the report on a file or directory, and whether it is sound; `None` if it is none of an Erlang system.
-pub(super) fn examine(path: &Path) -> Result<Option<(String, bool)>, FileError> {
+/// Returns the report on a file or directory of this format, and whether it is sound; `None` if there is none on it.
+pub(super) fn examine(path: &Path, format: Format) -> Result<Option<(String, bool)>, FileError> {
     let mut wrong = Complaints::default();
-    let mut out = match format(path)? {
-        Some(Format::Dets) => dets(path, &mut wrong)?,
-        Some(Format::DiskLog) => log(path, &mut wrong)?,
-        Some(Format::Mnesia) => mnesia(path, &mut wrong)?,
+    let mut out = match format {
+        Format::Dets => dets(path, &mut wrong)?,
+        Format::DiskLog => log(path, &mut wrong)?,
+        Format::Mnesia => mnesia(path, &mut wrong)?,
         _ => return Ok(None),
     };
     for message in &wrong.first {

@@ -68,6 +68,10 @@ enum DoctorFailure {
     File(#[from] FileError),
     #[error("{} is not sound", path.display())]
     NotSound { path: PathBuf },
+    #[error("{}: {option} is for segments, and this is none", path.display())]
+    OfSegments { path: PathBuf, option: &'static str },
+    #[error("{0} is a dump of a table: `fyris info {0}` checks it and says what is in it", path.display())]
+    IsDump { path: PathBuf },
     #[error(transparent)]
     List(Error),
     #[error("output: {0}")]
@@ -85,19 +89,23 @@ fn list(json: bool, out: &mut impl Write) -> Result<(), DoctorFailure> {
 
 /// Examines what an Erlang system has left, or else a segment.
 fn examine_any(name: &Path, args: &DoctorArgs, out: &mut impl Write) -> Result<(), DoctorFailure> {
-    let left = match name.exists() && !args.repair && !args.json {
-        true => left::examine(name)?,
-        false => None,
-    };
-    let Some((text, sound)) = left else {
+    let left = name.exists().then(|| fyris_files::format(name));
+    let Some(left) = left.transpose()?.flatten() else {
         return examine(name, args, out);
+    };
+    let path = name.to_owned();
+    for (given, option) in [(args.json, "--json"), (args.repair, "--repair")] {
+        if given {
+            return Err(DoctorFailure::OfSegments { path, option });
+        }
+    }
+    let Some((text, sound)) = left::examine(name, left)? else {
+        return Err(DoctorFailure::IsDump { path });
     };
     out.write_all(text.as_bytes())?;
     match sound {
         true => Ok(()),
-        false => Err(DoctorFailure::NotSound {
-            path: name.to_owned(),
-        }),
+        false => Err(DoctorFailure::NotSound { path }),
     }
 }
 

@@ -8,6 +8,7 @@ use fyris_term::Term;
 
 use super::collection::{ACTIVE, Collection, HEAD};
 use super::header::{BASE, Header, word};
+use super::slots;
 use crate::FileError;
 use crate::source::Source;
 
@@ -37,6 +38,7 @@ pub(super) struct Scan<'d> {
     reach: u64,
     /// Bytes that may still be read in vain.
     left: u64,
+    begun: bool,
     ended: bool,
 }
 
@@ -52,11 +54,18 @@ impl<'d> Scan<'d> {
             collection: Collection::none(),
             reach: BASE + BUFFER,
             left: source.length().saturating_mul(RETRIES),
+            begun: false,
             ended: false,
         }
     }
 
     pub(super) fn next(&mut self) -> Option<Result<Term, FileError>> {
+        if !std::mem::replace(&mut self.begun, true)
+            && let Err(error) = self.check_end()
+        {
+            self.ended = !error.is_damage();
+            return Some(Err(error));
+        }
         while !self.ended {
             match self.collection.next(self.header, None) {
                 Some(Ok(object)) => return Some(Ok(object)),
@@ -75,6 +84,18 @@ impl<'d> Scan<'d> {
             }
         }
         None
+    }
+
+    /// Checks that the file goes on to what it names, so that its end was not cut off.
+    fn check_end(&self) -> Result<(), FileError> {
+        let (end, named) = (self.source.length(), slots::named_end(self.source)?);
+        if named <= end {
+            return Ok(());
+        }
+        let why = format!(
+            "the file ends here, and what its header points to goes on to byte {named}: what was there is lost"
+        );
+        Err(self.source.damage(end, why))
     }
 
     /// Moves to the next collection; false at the end of the file.

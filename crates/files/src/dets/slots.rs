@@ -3,7 +3,7 @@
 use fyris_term::Term;
 
 use super::collection::{ACTIVE, Collection, HEAD};
-use super::header::{Header, PARTS, word};
+use super::header::{BASE, Header, PARTS, word};
 use crate::FileError;
 use crate::source::Source;
 
@@ -13,6 +13,35 @@ const SEGMENT: u32 = 256;
 const PART: u32 = 512;
 /// Bytes of a segment, and of a part.
 const BLOCK: u64 = 2048;
+
+/// Returns the end of what the header, and the parts, segments and slots behind it, point to. No more bytes are read
+/// than the file has.
+pub(super) fn named_end(source: &Source) -> Result<u64, FileError> {
+    let mut bytes = Vec::new();
+    source.read(0, 4, &mut bytes)?;
+    // Where the free blocks are noted when the file is closed; it is cut there when it is opened.
+    let mut end = u64::from(word(&bytes, 0));
+    let mut left = source.length();
+    let mut tables = vec![(PARTS, BASE - PARTS, 0)];
+    while let Some((at, size, depth)) = tables.pop() {
+        end = end.max(at + size);
+        if at + size > source.length() || size > left {
+            continue;
+        }
+        left -= size;
+        source.read(at, size, &mut bytes)?;
+        if depth == 2 {
+            let ends = bytes.chunks_exact(8);
+            let ends = ends.map(|slot| u64::from(word(slot, 0)) + u64::from(word(slot, 4)));
+            end = ends.fold(end, u64::max);
+        } else {
+            let positions = bytes.chunks_exact(4).map(|position| word(position, 0));
+            let positions = positions.filter(|&position| position != 0);
+            tables.extend(positions.map(|at| (at.into(), BLOCK, depth + 1)));
+        }
+    }
+    Ok(end)
+}
 
 /// Walks the slots.
 #[derive(Debug)]

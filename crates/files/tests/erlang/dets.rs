@@ -117,6 +117,24 @@ fn is_told(file: &Path, at: usize, whole: &[Term]) {
     );
 }
 
+/// A file that was cut off used to be taken for one that nobody had closed.
+#[test]
+fn a_lost_end_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["set", "bag", "open_set", "open_duplicate_bag"] {
+        let golden = Path::new(GOLDEN).join(name).with_extension("dets");
+        let bytes = std::fs::read(golden).unwrap();
+        let file = folder.path().join(name);
+        for percent in [10, 30, 70, 90] {
+            let end = bytes.len() * percent / 100;
+            std::fs::write(&file, &bytes[..end]).unwrap();
+            let wrong = rows(&file).unwrap().1;
+            let told = format!("byte {end}: the file ends here");
+            assert!(wrong[0].contains(&told), "{name}, {percent} %: {wrong:?}");
+        }
+    }
+}
+
 #[test]
 fn each_byte_changed() {
     let folder = tempfile::tempdir().unwrap();
