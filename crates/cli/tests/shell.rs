@@ -687,6 +687,16 @@ fn help_is_everywhere() {
         "{out}"
     );
     assert!(out.lines().all(|line| line.len() < 100), "{out}");
+    assert!(out.contains("which `load ... terms` reads back"), "{out}");
+    for help in ["help sql", "help SELECT", "help DELETE", "help create"] {
+        let out = run(&[help]);
+        assert!(
+            out.contains("functions                     abs, coalesce"),
+            "{out}"
+        );
+    }
+    assert!(run(&["help select"]).starts_with("select [TABLE] SPEC"));
+    assert!(fails(&["create x"]).contains("`help sql`"));
     let output = shell(&["--help"]);
     assert!(output.status.success());
     let out = String::from_utf8_lossy(&output.stdout);

@@ -216,14 +216,58 @@ pub(crate) fn is_in_name(c: char) -> bool {
     c.is_alphanumeric() || c == '_' || c == '@'
 }
 
+/// Returns whether a word is an atom that columns have.
+pub(crate) fn is_value(word: &str) -> bool {
+    ["true", "false", "undefined"].contains(&word)
+}
+
 /// Operators that stand where a value begins.
 const RESERVED: [&str; 2] = ["not", "bnot"];
 
-/// Returns the name that is one or two slips of a finger away, the nearest if there are several.
+/// Returns the name that a word seems to mean: the shortest that begins with it, or else the one that is the fewest
+/// slips of a finger away, two at most and in a third of its letters at most, and of these rather one with the same
+/// first letter. One letter means none.
 pub(crate) fn nearest<'n>(word: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
-    let near = names
-        .map(|name| (strsim::levenshtein(word, name), name))
-        .min();
-    near.filter(|(slips, _)| (1..=2).contains(slips))
-        .map(|(_, name)| name)
+    let meant = word.to_lowercase();
+    let length = meant.chars().count();
+    let others = names.filter(|&name| length > 1 && name != word);
+    let distances = others.filter_map(|name| {
+        let lower = name.to_lowercase();
+        if lower.starts_with(&meant) {
+            return Some(((0, false, lower.len()), name));
+        }
+        let slips = strsim::osa_distance(&meant, &lower);
+        let elsewhere = lower.chars().next() != meant.chars().next();
+        (slips <= (length / 3).min(2)).then_some(((slips, elsewhere, 0), name))
+    });
+    distances.min().map(|(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_finds_the_name_that_was_meant() {
+        let commands = ["at", "delete", "delete_all", "get", "help", "lookup"];
+        let columns = ["id", "name", "Age", "day"];
+        for (word, command, column) in [
+            ("lokup", Some("lookup"), None),
+            ("loookpu", Some("lookup"), None),
+            ("del", Some("delete"), None),
+            ("deltee_all", Some("delete_all"), None),
+            ("na", None, Some("name")),
+            ("nmae", None, Some("name")),
+            ("age", None, Some("Age")),
+            ("set", Some("get"), None),
+            ("buy", None, None),
+            ("a", None, None),
+            ("1", None, None),
+            ("?", None, None),
+            ("id", None, None),
+        ] {
+            assert_eq!(nearest(word, commands.into_iter()), command, "{word}");
+            assert_eq!(nearest(word, columns.into_iter()), column, "{word}");
+        }
+    }
 }

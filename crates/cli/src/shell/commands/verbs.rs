@@ -314,7 +314,7 @@ pub(crate) static VERBS: &[Verb] = &[
         name: "add_secondary",
         also: &[],
         usage: "add_secondary [TABLE] NAME VALUE",
-        help: "Add the secondary index NAME of VALUE to a table with objects: `add_secondary people by_city {element, 3}`.",
+        help: "Add the secondary index NAME of VALUE to a table with objects: `add_secondary people by_city {element, 3}`, or `{element, city}` where columns have names.",
         handler: Terms(change::add_secondary),
     },
     Verb {
@@ -530,8 +530,8 @@ pub(crate) static VERBS: &[Verb] = &[
     Verb {
         name: "help",
         also: &[".help"],
-        usage: "help [COMMAND]",
-        help: "List the commands, or explain one.",
+        usage: "help [COMMAND | sql]",
+        help: "List the commands, explain one, or say what there is of SQL.",
         handler: Words(help),
     },
     Verb {
@@ -561,7 +561,7 @@ fn suggestion(name: &str) -> String {
             "alter" => ", and `rename TABLE NAME` renames one",
             _ => "",
         };
-        return format!("; of SQL there are {}{instead}", sql::KNOWN);
+        return format!("; {}{instead}", sql::KNOWN);
     }
     match nearest(name, VERBS.iter().map(|verb| verb.name)) {
         Some(verb) => format!("; did you mean `{verb}`?"),
@@ -569,12 +569,24 @@ fn suggestion(name: &str) -> String {
     }
 }
 
-/// Runs `help [COMMAND]`.
+/// Returns whether a word that is no command is SQL, or begins statements of it.
+fn is_of_sql(word: &str) -> bool {
+    let word = word.to_ascii_lowercase();
+    word == "sql" || word == "delete" || sql::OTHERS.contains(&word.as_str())
+}
+
+/// Runs `help [COMMAND | sql]`.
 fn help(session: &mut Session, words: &[String]) -> Result<(), ShellError> {
     match words {
         [] => help::all(session, VERBS),
-        [name] => help::one(session, find(name)?),
-        _ => Err(Session::usage("one command at a time", "help [COMMAND]")),
+        [name] => match find(name) {
+            Err(_) if is_of_sql(name) => help::sql(session),
+            found => help::one(session, found?),
+        },
+        _ => Err(Session::usage(
+            "one command at a time",
+            "help [COMMAND | sql]",
+        )),
     }
 }
 

@@ -45,7 +45,8 @@ pub(crate) const OTHERS: [&str; 9] = [
 ];
 
 /// What there is of SQL, for messages.
-pub(crate) const KNOWN: &str = "SELECT ... FROM, INSERT INTO, UPDATE ... SET and DELETE FROM";
+pub(crate) const KNOWN: &str = "of SQL there are SELECT ... FROM, INSERT INTO, UPDATE ... SET and DELETE FROM, as \
+                                `help sql` says";
 
 /// A statement that is ready to run.
 enum SqlPlan {

@@ -43,8 +43,18 @@ pub(super) fn named(span: Span, text: &str) -> ShellError {
 fn instead(text: &str) -> Option<&'static str> {
     let text = format!(" {} ", text.to_ascii_uppercase());
     let known = INSTEAD.iter().find(|(word, _)| text.contains(word));
-    known.map(|(_, instead)| *instead)
+    // The grammar knows some functions by name.
+    let is_call = text
+        .trim_start()
+        .trim_start_matches(|c: char| c.is_ascii_alphabetic())
+        .starts_with('(');
+    let instead = known.map(|(_, instead)| *instead);
+    instead.or(is_call.then_some(FUNCTIONS))
 }
+
+/// What there is of functions.
+const FUNCTIONS: &str = "there are abs, coalesce, length, lower, round, substr and upper, and of groups avg, count, \
+                         max, min and sum";
 
 /// Words, and what to write in their place; the first that stands in a text says what it is.
 const INSTEAD: [(&str, &str); 23] = [
@@ -90,9 +100,7 @@ pub(super) fn function(span: Span, text: &str, name: &str) -> ShellError {
             "`{}` is not supported: {}",
             brief(text),
             match (Aggregation::of(name, 1), SqlFunction::named(name)) {
-                (None, None) =>
-                    "there are abs, coalesce, length, lower, round, substr and upper, and of groups avg, \
-                                 count, max, min and sum",
+                (None, None) => FUNCTIONS,
                 (None, Some(_)) => "it takes another number of arguments, and no DISTINCT",
                 (Some(_), _) =>
                     "an aggregate takes one argument, DISTINCT before it or not; `count(*)` counts rows",
@@ -104,10 +112,7 @@ pub(super) fn function(span: Span, text: &str, name: &str) -> ShellError {
 /// Returns the error of a statement that is not known.
 pub(super) fn statement(statement: &Statement) -> ShellError {
     let text = statement.to_string();
-    ShellError::other(format!(
-        "`{}` is not supported: of SQL there are {KNOWN}",
-        brief(&text)
-    ))
+    ShellError::other(format!("`{}` is not supported: {KNOWN}", brief(&text)))
 }
 
 /// Returns the error of what is left of a part when all that is known has been taken out, if there is such. `empty` is
