@@ -86,12 +86,19 @@ fn with_two_dashes(args: Vec<OsString>) -> Vec<OsString> {
         arg.to_str()
             .is_some_and(|arg| OpenArgs::WITH_ONE_DASH.contains(&arg))
     };
+    let is_comment = |arg: &OsString| {
+        let text = arg.to_str().and_then(|arg| arg.strip_prefix("--"));
+        text.is_some_and(|text| text.contains(char::is_whitespace))
+    };
+    let behind = |before: &str, arg: &OsString| {
+        let mut behind = OsString::from(before);
+        behind.push(arg);
+        behind
+    };
     let dashed = args.into_iter().map(|arg| match option(&arg) {
-        true => {
-            let mut dashed = OsString::from("-");
-            dashed.push(&arg);
-            dashed
-        }
+        true => behind("-", &arg),
+        // A query may begin with a comment of SQL, which is no option.
+        false if is_comment(&arg) => behind(" ", &arg),
         false => arg,
     });
     dashed.collect()

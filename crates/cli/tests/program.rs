@@ -68,6 +68,51 @@ fn a_file_is_opened_and_queries_answer() {
     );
 }
 
+/// What cannot be opened is said with what can be done instead.
+#[test]
+fn errors_name_a_cure() {
+    let folder = people();
+    let at = folder.path();
+    std::fs::write(at.join("people.txt"), PEOPLE).expect("a file");
+    for (args, cure) in [
+        (
+            &["people.txt", "count"][..],
+            "`load people.txt key COLUMN format csv|json` reads",
+        ),
+        (&["-", "count"], "-e 'load - key COLUMN format csv|json'"),
+        (
+            &["people.csv", "export -"],
+            "`export - format csv` or `json`",
+        ),
+        (
+            &["people.csv", ".import --csv people.csv t"],
+            "`--csv`: the ending of the file says",
+        ),
+        (
+            &[
+                "people.csv",
+                "SELECT p.id FROM people p JOIN people q ON q.age = p.id",
+            ],
+            "`add_secondary people by_age {element, age}` makes one",
+        ),
+    ] {
+        let output = program(at, args, PEOPLE);
+        assert_eq!(output.status.code(), Some(1), "{args:?}");
+        let said = text(&output.stderr);
+        assert!(said.contains(cure), "{args:?}: {said}");
+    }
+    let added = [
+        "people.csv",
+        "add_secondary by_age {unique, {element, age}}",
+        "info secondary",
+        "-- a comment\nSELECT name FROM people WHERE age = 34",
+    ];
+    assert_eq!(
+        run(at, &added, ""),
+        "true\n[{by_age,{unique,{element,3}}}]\nAnn\n"
+    );
+}
+
 #[test]
 fn a_command_has_its_name_before_a_file() {
     let folder = people();

@@ -185,6 +185,24 @@ fn delimiters_and_headers_can_be_told() {
 }
 
 #[test]
+fn a_header_of_numbers_may_be_a_row() {
+    let warning = "the columns are called 1, 2.5: if that is a row, `load FILE key c1 header no`";
+    for (load, input, warned) in [
+        ("load - key 1 format csv", "1,2.5\n3,4\n", true),
+        ("load - key 1 format csv", "1,x\n3,4\n", false),
+        ("load - key c1 format csv header no", "1,2.5\n3,4\n", false),
+        (
+            "load - key 1 format json",
+            "{\"1\": 1, \"2.5\": 2}\n",
+            false,
+        ),
+    ] {
+        let (_, said) = run(&["-e", load], input);
+        assert_eq!(said.contains(warning), warned, "{load}: {said}");
+    }
+}
+
+#[test]
 fn errors_of_scripts_name_their_line() {
     let script = "% a comment\nnew t\ninsert {a,\n 1}\nlookup\n";
     let said = fails(&["--script", "-"], script);
@@ -302,6 +320,34 @@ fn updates_name_columns() {
         out,
         "true\ntrue\n20\n1\n{1,<<\"Ann\">>,32}\n{2,<<\"Bob\">>,120}\n"
     );
+    for (command, doubt) in [
+        (
+            "insert {9, zed}",
+            "`{9,zed}` has 2 elements, and the columns are id, `first name`, age",
+        ),
+        (
+            "insert_new {9, zed, 1}",
+            "`first name` gets `zed`, an atom: texts in columns are binaries, `<<\"zed\">>`",
+        ),
+        (
+            "update_element 1 {'first name', \"x\"}",
+            "`first name` gets `\"x\"`, a list of characters",
+        ),
+    ] {
+        let (out, said) = run(&["-e", load, "-e", command], people);
+        assert!(out.starts_with("true"), "{command}: {out}");
+        assert!(
+            said.contains(&format!("warning: {doubt}")),
+            "{command}: {said}"
+        );
+    }
+    for command in [
+        "insert {9, <<\"Zed\">>, undefined}",
+        "update_element 1 [{'first name', <<\"x\">>}, {age, 1}]",
+    ] {
+        let (_, said) = run(&["-e", load, "-e", command], people);
+        assert!(!said.contains("columns are"), "{command}: {said}");
+    }
     let said = fails(&["-e", load, "-e", "update_element 1 {agee, 3}"], people);
     let problem = "agee is no column (did you mean age?); the columns are id, `first name`, age";
     assert!(said.contains(problem), "{said}");

@@ -168,6 +168,11 @@ fn secondary_indexes_are_looked_up_and_explained() {
         "{out}"
     );
     assert!(said.contains("point london in by_city: visited "), "{said}");
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("people.ets");
+    let (_, said) = both(&among_people(&[&format!("save {}", file.display())]));
+    let told = "secondary indexes are not in the file: by_city, by_year\n";
+    assert!(said.contains(told), "{said}");
     for (command, wanted) in [
         ("lookup_by by_name ada", "no secondary index by_name"),
         (

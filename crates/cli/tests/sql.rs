@@ -82,6 +82,11 @@ fn joins_look_keys_up() {
     assert_eq!(run(&[&left]), "10|ann\n11|Bo\n12|\n13|\n");
     let index = "SELECT o.c1, p.c1 FROM orders o JOIN people p ON p.c3 = 'L' || 'und'";
     assert_eq!(run(&[&format!("{index} AND o.c1 = 10")]), "10|1\n");
+    let join = "SELECT o.c1 FROM people p JOIN orders o ON p.c1 = o.c2";
+    let said = refused(join);
+    let cure = "add_secondary orders by_2 {element, 2}";
+    assert!(said.contains(&format!("`{cure}` makes one")), "{said}");
+    assert_eq!(run(&[cure, join]).lines().count(), 3);
     // The key of a set tells 1 from 1.0, and SQL does not.
     let back = "SELECT o.c3 FROM people p JOIN orders o ON o.c1 = p.c1 + 9.0 WHERE p.c1 < 3";
     assert_eq!(run(&[back]), "x\ny\n");
@@ -277,6 +282,10 @@ fn what_is_not_known_is_named() {
         (
             "INSERT OR REPLACE INTO people (c1) VALUES (1)",
             "`OR REPLACE` is not supported: the command `insert` replaces objects",
+        ),
+        (
+            "SELECT trim(c2) FROM people",
+            "is not supported: there are abs, coalesce",
         ),
         ("CREATE TABLE x (a)", "of SQL there are SELECT ... FROM"),
         (

@@ -87,14 +87,17 @@ pub(crate) struct SyntaxError {
 impl ShellError {
     /// Converts an error of saving or loading a dump.
     pub(crate) fn from_dump(path: &Path, source: fyris::dump::DumpError) -> ShellError {
-        let ending = path.extension().and_then(|ending| ending.to_str());
-        let is_text = matches!(ending, Some("csv" | "tsv" | "json" | "jsonl" | "ndjson"));
         match source {
             fyris::dump::DumpError::Cancelled => ShellError::Interrupted,
-            source @ fyris::dump::DumpError::NotALog { .. } if is_text => {
+            source @ fyris::dump::DumpError::NotALog { .. } => {
+                let ending = path.extension().and_then(|ending| ending.to_str());
+                let format = match ending {
+                    Some("csv" | "tsv" | "json" | "jsonl" | "ndjson") => "",
+                    _ => " format csv|json",
+                };
+                let path = path.display();
                 ShellError::other(format!(
-                    "{source}: `load {} key COLUMN` reads CSV and JSON",
-                    path.display()
+                    "{source}: `load {path} key COLUMN{format}` reads CSV and JSON"
                 ))
             }
             source => ShellError::Dump {

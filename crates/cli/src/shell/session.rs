@@ -668,7 +668,9 @@ impl Session {
             None => self.most(),
         };
         let (shown, more) = self.page(most, names, next)?;
-        if more {
+        if more && shown < most {
+            self.display.note(format!("... {shown} shown"))?;
+        } else if more {
             self.display
                 .note(format!("... {shown} shown; `limit N` shows more"))?;
         } else if shown == 0 {

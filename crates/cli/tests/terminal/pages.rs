@@ -31,6 +31,14 @@ fn space_shows_a_page_enter_a_line_and_q_stops() {
     shell.types("q");
     shell.until(&format!("... {shown} shown of 1000 in the table"));
     shell.until("fyris:t> ");
+    // No limit has cut this.
+    for query in ["select t", "SELECT n FROM t"] {
+        shell.enters(query);
+        shell.until(QUESTION);
+        shell.types("q");
+        let said = shell.until("fyris:t> ");
+        assert!(said.contains(" shown\r\n"), "{said}");
+    }
     shell.enters("count");
     shell.until("1000\r\n");
 }

@@ -1,15 +1,16 @@
 //! Commands that change a table.
 
-use fyris::SecondaryIndex;
+use fyris::{SecondaryIndex, Table};
 use fyris_term::Term;
 
 use crate::shell::error::ShellError;
-use crate::shell::names::{place, unknown};
+use crate::shell::names::{is_value, listed, place, said, unknown};
 use crate::shell::session::Session;
 
 /// Runs `insert [TABLE] OBJECT ...`.
 pub(crate) fn insert(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
     let (table, objects) = session.table_and_objects(args, "insert [TABLE] OBJECT ...")?;
+    warn_of_objects(session, &table, &objects);
     let count = objects.len();
     table.insert_list(&objects)?;
     session.display().done(format!("true ({count} inserted)"))
@@ -18,8 +19,70 @@ pub(crate) fn insert(session: &mut Session, args: Vec<Term>) -> Result<(), Shell
 /// Runs `insert_new [TABLE] OBJECT ...`.
 pub(crate) fn insert_new(session: &mut Session, args: Vec<Term>) -> Result<(), ShellError> {
     let (table, objects) = session.table_and_objects(args, "insert_new [TABLE] OBJECT ...")?;
+    warn_of_objects(session, &table, &objects);
     let done = table.insert_new_list(&objects)?;
     session.display().done(done)
+}
+
+/// Warns of the first object that does not have the columns of a table whose columns have names, or has something else
+/// in one than what `load` puts there.
+fn warn_of_objects(session: &Session, table: &Table, objects: &[Term]) {
+    let named = Term::Atom(table.name());
+    let columns = session.columns().of(Some(&named));
+    let doubt = objects.iter().find_map(|object| {
+        let elements = object.as_tuple()?;
+        if elements.len() != columns.len() {
+            let (object, count) = (object.brief(40), elements.len());
+            let columns = listed(columns);
+            return Some(format!(
+                "`{object}` has {count} elements, and the columns are {columns}"
+            ));
+        }
+        (0..)
+            .zip(elements)
+            .find_map(|(at, element)| doubt(session, &named, at, element))
+    });
+    if let Some(doubt) = doubt.filter(|_| !columns.is_empty()) {
+        session.display().warn(&doubt);
+    }
+}
+
+/// Warns of the first update, of one or a list of them, as [`warn_of_objects`] does of an object.
+fn warn_of_updates(session: &Session, table: &Table, updates: &Term) {
+    let named = Term::Atom(table.name());
+    let updates = updates.as_list().unwrap_or(std::slice::from_ref(updates));
+    let doubt = updates.iter().find_map(|update| match update.as_tuple()? {
+        [Term::Int(position), value] => {
+            let at = usize::try_from(position.checked_sub(1)?).ok()?;
+            doubt(session, &named, at, value)
+        }
+        _ => None,
+    });
+    if let Some(doubt) = doubt {
+        session.display().warn(&doubt);
+    }
+}
+
+/// Returns what is odd about the value of a column, from 0: texts that were loaded are binaries.
+fn doubt(session: &Session, table: &Term, at: usize, value: &Term) -> Option<String> {
+    let columns = session.columns();
+    let column = columns.of(Some(table)).get(at)?;
+    let (text, kind) = match value {
+        Term::Atom(name) if !is_value(name.as_str()) => {
+            let may_be = columns.with_atoms(Some(table)).contains(column);
+            (!may_be).then(|| (format!("{:?}", name.as_str()), "an atom"))?
+        }
+        Term::List(elements) if !elements.is_empty() => {
+            let text = value.brief(40);
+            text.starts_with('"')
+                .then_some((text, "a list of characters"))?
+        }
+        _ => return None,
+    };
+    let (column, value) = (said(column), value.brief(40));
+    Some(format!(
+        "{column} gets `{value}`, {kind}: texts in columns are binaries, `<<{text}>>`"
+    ))
 }
 
 /// Runs `delete [TABLE] KEY`.
@@ -48,8 +111,36 @@ pub(crate) fn add_secondary(session: &mut Session, mut args: Vec<Term>) -> Resul
     const USAGE: &str = "add_secondary [TABLE] NAME VALUE";
     let value = session.last(&mut args, USAGE)?;
     let (table, name) = session.table_and_secondary(args, USAGE)?;
+    let columns = session.columns().of(Some(&Term::Atom(table.name())));
+    let value = element_placed(columns, value)?;
     table.add_secondary(&SecondaryIndex::new(name.as_str(), value))?;
     session.display().done("true")
+}
+
+/// Returns what a secondary index is of, with the position of a column that is named in `{element, COLUMN}`.
+fn element_placed(columns: &[String], value: Term) -> Result<Term, ShellError> {
+    let (unique, element) = (Term::atom("unique"), Term::atom("element"));
+    let inner = match value.as_tuple() {
+        Some([what, inner]) if *what == unique => inner,
+        _ => &value,
+    };
+    let placed = match inner.as_tuple() {
+        Some([what, Term::Atom(name)]) if *what == element && !columns.is_empty() => {
+            Term::tuple(vec![element, position(columns, name.as_str())?])
+        }
+        _ => return Ok(value),
+    };
+    let is_unique = !std::ptr::eq(inner, &value);
+    Ok(match is_unique {
+        true => Term::tuple(vec![unique, placed]),
+        false => placed,
+    })
+}
+
+/// Returns the position of a column, from 1.
+fn position(columns: &[String], name: &str) -> Result<Term, ShellError> {
+    let place = place(columns, name).ok_or_else(|| ShellError::other(unknown(columns, name)))?;
+    Ok(Term::Int(place as i64 + 1))
 }
 
 /// Runs `remove_secondary [TABLE] NAME`.
@@ -73,6 +164,7 @@ pub(crate) fn update_element(session: &mut Session, mut args: Vec<Term>) -> Resu
     let updates = session.last(&mut args, USAGE)?;
     let updates = placed(session, &args, updates)?;
     let (table, key) = session.table_and_one(args, USAGE)?;
+    warn_of_updates(session, &table, &updates);
     let found = table.update_element_term(&key, &updates, None)?;
     session.display().line(found)
 }
@@ -135,9 +227,7 @@ fn placed(session: &Session, before: &[Term], update: Term) -> Result<Term, Shel
     let columns = session.columns().of(table);
     let place = |update: Term| match update.as_tuple() {
         Some([Term::Atom(name), rest @ ..]) if !columns.is_empty() => {
-            let place = place(columns, name.as_str());
-            let place = place.ok_or_else(|| ShellError::other(unknown(columns, name.as_str())))?;
-            let place = Term::Int(place as i64 + 1);
+            let place = position(columns, name.as_str())?;
             let parts = std::iter::once(place).chain(rest.iter().cloned());
             Ok(Term::Tuple(parts.collect()))
         }

@@ -98,6 +98,10 @@ fn format_of(path: &Path, named: Option<&str>) -> Result<Format, ShellError> {
     match named.or(ending) {
         Some("csv") => Ok(Format::Csv),
         Some("json" | "jsonl" | "ndjson") => Ok(Format::Json),
+        _ if path.as_os_str() == "-" => Err(Session::usage(
+            "standard output needs a format: `export - format csv` or `json`",
+            EXPORT,
+        )),
         _ => Err(Session::usage(
             "the file ends in none of .csv .jsonl .ndjson .json, and no `format csv|json` is given",
             EXPORT,

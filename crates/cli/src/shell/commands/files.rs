@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use fyris::import::{Format, format};
+use fyris::{InfoValue, Table};
 use fyris_term::{Atom, Term};
 
 use super::load;
@@ -43,6 +44,7 @@ pub(crate) fn save(session: &mut Session, words: &[String]) -> Result<(), ShellE
     let path = Path::new(file);
     check_place(path)?;
     session.save(&table, path)?;
+    tell_indexes(session, &table)?;
     session.saved(&table)
 }
 
@@ -65,6 +67,21 @@ fn check_place(path: &Path) -> Result<(), ShellError> {
         )));
     }
     Ok(())
+}
+
+/// Says which secondary indexes of a table that was saved are not in its file.
+fn tell_indexes(session: &Session, table: &Table) -> Result<(), ShellError> {
+    let Some(InfoValue::Term(Term::List(indexes))) = table.info_item("secondary")? else {
+        return Ok(());
+    };
+    let names = indexes.iter().filter_map(|index| index.as_tuple()?.first());
+    let names: Vec<String> = names.map(Term::to_string).collect();
+    if names.is_empty() {
+        return Ok(());
+    }
+    let names = names.join(", ");
+    let note = format!("secondary indexes are not in the file: {names}");
+    session.display().note(note)
 }
 
 /// Returns a name.

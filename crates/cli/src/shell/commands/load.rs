@@ -47,10 +47,12 @@ pub(crate) fn import(session: &mut Session, words: &[String]) -> Result<(), Shel
         [file, word, key] if word == "key" => (file, None, Some(key)),
         [file, name, word, key] if word == "key" => (file, Some(name), Some(key)),
         _ => {
-            return Err(Session::usage(
-                "a file is needed, and then at most its table and key",
-                USAGE,
-            ));
+            let option = words.iter().find(|word| word.starts_with("--"));
+            let problem = match option {
+                Some(option) => format!("`{option}`: the ending of the file says what is in it"),
+                None => "a file is needed, and then at most its table and key".to_owned(),
+            };
+            return Err(Session::usage(problem, USAGE));
         }
     };
     import_file(session, Path::new(file), name, key)
@@ -216,6 +218,13 @@ fn report(session: &Session, table: &Table, schema: &Schema) -> Result<(), Shell
         display::objects(objects),
         schema.describe()
     ))?;
+    let is_number = |name: &String| name.parse::<f64>().is_ok_and(f64::is_finite);
+    if schema.types.iter().all(Option::is_some) && schema.names.iter().all(is_number) {
+        let names = schema.names.join(", ");
+        show.warn(&format!(
+            "the columns are called {names}: if that is a row, `load FILE key c1 header no` reads it as one"
+        ));
+    }
     if objects < schema.rows {
         let lost = schema.rows - objects;
         show.note(format!(

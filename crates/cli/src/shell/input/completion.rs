@@ -7,7 +7,7 @@ use super::command;
 use crate::shell::commands::verb::{Handler, Verb};
 use crate::shell::commands::verbs::{self, VERBS};
 use crate::shell::data::readings::Reading;
-use crate::shell::names::{Known, said};
+use crate::shell::names::{Known, is_in_name, said};
 use crate::shell::query::{self, Aggregation};
 
 /// Types of tables.
@@ -42,11 +42,14 @@ pub(crate) fn complete(line: &str, known: &Known) -> Found {
     };
     if line[..start].trim().is_empty() {
         let (module, _) = command::split_module(&line[start..]);
-        return found(line, start + module.len(), verbs(), false);
+        let dotted = VERBS.iter().flat_map(|verb| verb.also);
+        let dotted = dotted.filter(|name| name.starts_with('.') && line[start..].starts_with('.'));
+        let names = verbs().chain(dotted.map(|&name| name.to_owned()));
+        return found(line, start + module.len(), names, false);
     }
     let (name, arguments) = command::split_verb(line.trim_start());
     let Ok(verb) = verbs::find(name) else {
-        return found(line, start, known.tables.iter().cloned(), false);
+        return found(line, start, names_in_sql(line, known), false);
     };
     if let (Handler::At, Some((snapshot, command))) = (&verb.handler, arguments.split_once(' ')) {
         let found = complete(command, &known.at(snapshot));
@@ -69,6 +72,18 @@ fn found(line: &str, start: usize, names: impl IntoIterator<Item = String>, file
         names,
         files,
     }
+}
+
+/// Returns what a statement may name: tables, and the columns of those that it names and of the one in use.
+fn names_in_sql(line: &str, known: &Known) -> Vec<String> {
+    let words = line.split(|c: char| !is_in_name(c));
+    let named = words.filter(|word| known.tables.iter().any(|table| table == word));
+    let tables = named.map(|name| Some(fyris_term::Term::atom(name)));
+    let columns = tables
+        .chain([None])
+        .flat_map(|table| known.columns.of(table.as_ref()));
+    let columns = columns.map(|column| said(column));
+    known.tables.iter().cloned().chain(columns).collect()
 }
 
 fn verbs() -> impl Iterator<Item = String> {
@@ -148,6 +163,12 @@ mod tests {
     fn what_may_stand_there_is_offered() {
         for (line, wanted) in [
             ("loa", &["load"][..]),
+            (".ta", &[".tables"]),
+            ("SELECT na", &[]),
+            ("SELECT name FROM peo", &["people"]),
+            ("SELECT name FROM people WHERE a", &["age"]),
+            ("UPDATE people SET na", &["name"]),
+            ("SELECT name FROM people ORDER BY na", &["name"]),
             ("ets:lookup_m", &["lookup_many"]),
             ("new t ord", &["ordered_set"]),
             ("new t set pub", &["public"]),

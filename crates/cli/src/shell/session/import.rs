@@ -15,6 +15,12 @@ use crate::shell::screen::progress::Progress;
 impl Session {
     /// Opens a dump, or makes tables of what an Erlang system has left, and takes one in use.
     pub(crate) fn open(&mut self, path: &Path, name: Option<Atom>) -> Result<(), ShellError> {
+        if path.as_os_str() == "-" && !path.exists() {
+            return Err(ShellError::other(
+                "standard input is no table: `fyris shell -e 'load - key COLUMN format csv|json' -e COMMAND` reads rows \
+                 from it",
+            ));
+        }
         match is_left(path) {
             true => self.import(path, name),
             false => self.open_dump(path, name),

@@ -1,10 +1,10 @@
 //! Tables that are joined, by lookups of their keys or of secondary indexes.
 
 use fyris::{InfoValue, Table, TableType};
-use fyris_term::Term;
+use fyris_term::{Atom, Term};
 
 use super::expression::{JoinedRow, Sight, SqlComparison, SqlExpr};
-use super::scope::Scope;
+use super::scope::{Scope, Source};
 use super::value::SqlValue;
 use crate::shell::error::ShellError;
 use crate::shell::interrupt;
@@ -54,16 +54,19 @@ impl JoinPlan {
     pub(super) fn new(scope: &Scope, on: SqlExpr, is_left: bool) -> Result<JoinPlan, String> {
         let at = scope.0.len() - 1;
         let source = &scope.0[at];
-        let found = on.clone().conjuncts().into_iter().find_map(|part| {
-            let (place, value) = looked_up(part, at)?;
-            Some((place, value, lookup_by(&source.table, place)?))
+        let conjuncts = on.clone().conjuncts().into_iter();
+        let compared: Vec<_> = conjuncts.filter_map(|part| looked_up(part, at)).collect();
+        let found = compared.iter().find_map(|(place, value)| {
+            Some((*place, value.clone(), lookup_by(&source.table, *place)?))
         });
         let Some((place, value, by)) = found else {
+            let makes_one = compared.first().map(|(place, _)| added(source, *place));
             return Err(format!(
                 "JOIN {}: its ON has to compare the key, {}, with something of the tables before it by `=`, or a column \
-                 with a secondary index",
+                 with a secondary index{}",
                 source.name,
                 source.columns[source.table.keypos() - 1],
+                makes_one.unwrap_or_default()
             ));
         };
         Ok(JoinPlan {
@@ -140,6 +143,22 @@ impl JoinPlan {
             }
         }
     }
+}
+
+/// Returns the end of a message that names the command which makes a secondary index of a column.
+fn added(source: &Source, place: usize) -> String {
+    let (table, number) = (Term::Atom(source.table.name()), place + 1);
+    let column = source.columns.get(place).filter(|_| source.is_named);
+    // A column may have a longer name than an atom.
+    let names = column.and_then(|column| {
+        let name = Atom::new(&format!("by_{column}")).ok()?;
+        Some((Term::Atom(name), Term::Atom(Atom::new(column).ok()?)))
+    });
+    let (name, element) = match names {
+        Some((name, column)) => (name.to_string(), column.to_string()),
+        None => (format!("by_{number}"), number.to_string()),
+    };
+    format!(": `add_secondary {table} {name} {{element, {element}}}` makes one")
 }
 
 /// Returns the column of table `at` that a condition compares with something of the tables before, and that.

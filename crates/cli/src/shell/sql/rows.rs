@@ -25,6 +25,8 @@ pub(super) fn show(session: &Session, plan: &SelectPlan) -> Result<(), ShellErro
     let most = plan.limit.map_or(session.most(), |_| usize::MAX);
     let (shown, more) = session.display().rows(&plan.names, most, next)?;
     match more {
+        // Who left the pages has seen enough.
+        true if shown < most => session.display().note(format!("... {shown} shown")),
         true => session
             .display()
             .note(format!("... {shown} shown; `LIMIT N` shows more")),
