@@ -112,7 +112,7 @@ impl Dets {
     }
 
     /// Returns the objects, in the order of the file's slots; of a file that was not closed, in the order of the file,
-    /// where they replace each other as inserts would.
+    /// where they replace each other as inserts would; if it ends before what its header points to, that is told first.
     ///
     /// Takes memory for one collection at a time (the objects of all keys of a slot; a key of a bag is in one), and one
     /// read of the file for each.
