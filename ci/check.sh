@@ -27,6 +27,15 @@ if grep "manifest has no" <<<"$package" >&2; then
   exit 1
 fi
 ci/dependencies.sh
+# What is inside of what we give away has its licence beside it, C sources too.
+while read -r manifest packages; do
+  notices=$(ci/notices.py "$manifest" x86_64-unknown-linux-gnu $packages)
+  grep -q '^\* libmimalloc-sys .*c_src/mimalloc.*LICENSE \[' <<<"$notices" || { echo "$manifest: no licence of mimalloc" >&2; exit 1; }
+done <<'INSIDE'
+Cargo.toml fyris-cli fyris-dthreads-preload fyris-capi
+erlang/native/fyris_nif/Cargo.toml fyris_nif
+python/Cargo.toml fyris-python
+INSIDE
 ci/semver.sh
 # One name, one thing; the glossary of invariants is what the sources say.
 ci/names.py

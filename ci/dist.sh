@@ -26,8 +26,9 @@ pack() { # pack ARCHIVE FOLDER NAME...: the same bytes for the same files
     -C "$2" -cf - "${@:3}" | gzip -9n >"$dist/$1"
 }
 
-licences() { # licences FOLDER
+licences() { # licences FOLDER MANIFEST TARGET PACKAGE...: ours, and those of what is inside
   install -m 644 LICENSE-APACHE LICENSE-MIT "$1"
+  ci/notices.py "${@:2}" >"$1/LICENSE-THIRD-PARTY"
 }
 
 step "the program and the library for C"
@@ -35,7 +36,7 @@ name=fyris-$version-$here
 make --no-print-directory install DESTDIR="$work" PREFIX="/$name"
 install -d "$work/$name/share/doc/fyris"
 install -m 644 crates/cli/README.md CHANGELOG.md data/{otp25-exports.ets,tour.fyris,people.csv} "$work/$name/share/doc/fyris"
-licences "$work/$name/share/doc/fyris"
+licences "$work/$name/share/doc/fyris" Cargo.toml "$here" fyris-cli fyris-dthreads-preload
 pack "$name.tar.gz" "$work" "$name"
 
 cargo build --release --locked -p fyris-capi
@@ -43,14 +44,16 @@ name=libfyris-$version-$here
 DESTDIR=$work/$name crates/capi/install.sh /usr/local "$target/release"
 install -d "$work/$name/usr/local/share/doc/libfyris"
 install -m 644 crates/capi/README.md crates/capi/examples/*.c "$work/$name/usr/local/share/doc/libfyris"
-licences "$work/$name/usr/local/share/doc/libfyris"
+licences "$work/$name/usr/local/share/doc/libfyris" Cargo.toml "$here" fyris-capi
 pack "$name.tar.gz" "$work/$name" usr
 
 step "the native part of Erlang"
 native() { # native TARGET LIBRARY STRIP
   local name=libfyris_nif-v$version-nif-2.16-$1.so
-  "$3" --strip-unneeded -o "$work/$name" "$2"
-  pack "$name.tar.gz" "$work" "$name"
+  mkdir "$work/$1"
+  "$3" --strip-unneeded -o "$work/$1/$name" "$2"
+  licences "$work/$1" $crate/Cargo.toml "$1" fyris_nif
+  pack "$name.tar.gz" "$work/$1" "$name" LICENSE-APACHE LICENSE-MIT LICENSE-THIRD-PARTY
 }
 crate=erlang/native/fyris_nif
 cargo build --locked --release --manifest-path $crate/Cargo.toml --target-dir "$target"
@@ -78,7 +81,7 @@ mkdir -p "$package/native/prebuilt" "$package/native/source"
 (cd erlang && git ls-files -z src elixir/lib native/build.sh | xargs -0 cp --parents -t "$package")
 install -m 755 erlang/docs.sh "$package"
 install -m 644 erlang/{mix.exs,rebar.config,README.md,FROM_ETS.md,USES.md} CHANGELOG.md "$package"
-licences "$package"
+licences "$package" $crate/Cargo.toml "$here" fyris_nif
 (cd "$dist" && sha256sum libfyris_nif-*.tar.gz) >"$package/native/prebuilt/SHA256SUMS"
 cp "$dist"/libfyris_nif-*.tar.gz "$package/native/prebuilt"
 git ls-files -z Cargo.toml crates/{sync,term,files,index,classic,judy,query,store}/{src,Cargo.toml,README.md,build.rs} $crate |

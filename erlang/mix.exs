@@ -68,7 +68,7 @@ defmodule Fyris.MixProject do
       licenses: ["Apache-2.0", "MIT"],
       links: %{},
       files: ~w(src elixir/lib native docs.sh mix.exs rebar.config README.md FROM_ETS.md USES.md CHANGELOG.md
-        LICENSE-APACHE LICENSE-MIT)
+        LICENSE-APACHE LICENSE-MIT LICENSE-THIRD-PARTY)
     ]
   end
 end

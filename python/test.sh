@@ -15,6 +15,7 @@ python=${PYTHON:-python3}
 "$venv/bin/python" -m pip install -q --disable-pip-version-check --only-binary :all: 'pyarrow>=14' || true
 profile=$([ "${1:-}" = --wheel ] && echo release || echo quick)
 rm -f "$root"/dist/fyris-*.whl
+"$root/ci/notices.py" Cargo.toml "$(uname -m)-unknown-linux-gnu" fyris-python >LICENSE-THIRD-PARTY
 CARGO_TARGET_DIR=$target PATH=$venv/bin:$PATH "$venv/bin/maturin" build --profile "$profile" --locked -q --interpreter "$venv/bin/python" --out "$root/dist"
 [ "${1:-}" != --wheel ] || exit 0
 "$venv/bin/python" -m pip install -q --disable-pip-version-check --force-reinstall --no-deps "$root"/dist/fyris-*.whl

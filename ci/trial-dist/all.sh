@@ -23,11 +23,17 @@ quietly() { # quietly COMMAND...: shows what it says if it fails or warns
   ! grep -i warning log >&2 || fail "warnings from: $*"
 }
 
+licensed() { # licensed FOLDER: has it the licences of what is inside?
+  [ -s "$1/LICENSE-APACHE" ] && [ -s "$1/LICENSE-MIT" ] && grep -q '^\* libmimalloc-sys ' "$1/LICENSE-THIRD-PARTY" ||
+    fail "licences are missing in $1"
+}
+
 echo "trial: the program"
 tar -xzf /dist/fyris-[0-9]*-linux-gnu.tar.gz --strip-components=1 -C /usr/local
 fyris --version
 expect 40898 fyris shell /usr/local/share/doc/fyris/otp25-exports.ets -e count
 doc=/usr/local/share/doc/fyris
+licensed $doc
 fyris shell --script $doc/tour.fyris $doc/otp25-exports.ets >log 2>&1 || { cat log >&2; fail "the tour fails"; }
 printf 'city,people\nA,3\nB,4\nA,5\n' >cities.csv
 expect '["A",8]' fyris shell --format json -e 'load cities.csv key city type bag' \
@@ -44,6 +50,7 @@ echo "trial: C"
 tar -xzf /dist/libfyris-*.tar.gz -C /
 ldconfig
 examples=/usr/local/share/doc/libfyris
+licensed $examples
 for example in tables segment; do
   quietly gcc -Wall -Wextra -Werror -o $example $examples/$example.c $(pkg-config --cflags --libs fyris)
   ldd $example >log
@@ -67,6 +74,7 @@ quietly cmake/build/first
 echo "trial: Python $(python3 -c 'import platform; print(platform.python_version())')"
 python3 -m venv env
 quietly env/bin/pip install --no-index --disable-pip-version-check /dist/fyris-*.whl
+licensed env/lib/python*/site-packages/fyris-*.dist-info/licenses
 cat >first.py <<'PROGRAM'
 import fyris
 
@@ -81,6 +89,7 @@ otp=$(erl -noshell -eval 'io:put_chars(erlang:system_info(otp_release)), halt().
 echo "trial: Erlang, OTP $otp"
 tar -xzf /dist/fyris-erlang-*.tar.gz
 mv fyris-erlang-* fyris
+licensed fyris
 mkdir -p rebar/src rebar/_checkouts
 cp -r fyris rebar/_checkouts/fyris
 cat >rebar/rebar.config <<'PROJECT'
