@@ -62,7 +62,7 @@ mnesia: erlang ## OTP's own suites of Mnesia with their tables in Fyris; an hour
 wheel: ## build the Python wheel: dist/fyris-*.whl
 	python/test.sh --wheel
 
-dist: ## what a release needs, into dist/: archives, packages, checksums, a manifest
+dist: ## what a release needs, into dist/: archives, packages, checksums, a manifest (FYRIS_URL=https://...: the project's address)
 	ci/dist.sh
 
 trial-dist: ## install dist/ into clean roots of Debian and run each first program (SUITES="bookworm trixie"); as root

@@ -27,6 +27,7 @@ if grep "manifest has no" <<<"$package" >&2; then
   exit 1
 fi
 ci/dependencies.sh
+python3 -m doctest ci/addresses.py
 # What is inside of what we give away has its licence beside it, C sources too.
 while read -r manifest packages; do
   notices=$(ci/notices.py "$manifest" x86_64-unknown-linux-gnu $packages)

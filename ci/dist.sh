@@ -2,8 +2,10 @@
 # Makes what a release needs, in dist/ (`make dist`), with checksums and a manifest. ci/trial-dist.sh installs it into
 # clean roots.
 #
-#   ci/dist.sh
+#   FYRIS_URL=https://... ci/dist.sh
 #
+# FYRIS_URL is where the project can be seen: packages name it, and link to it (ci/addresses.py). They are made in a copy
+# of the tree, in the cache, into which it is written.
 # The native part of Erlang is made for this machine and for AArch64, for which the standard library of Rust and a cross
 # compiler (Debian's gcc-aarch64-linux-gnu) are installed if they can be had. Programs need a C library as new as the one here: build on the oldest
 # system that is to run them.
@@ -14,15 +16,17 @@ root=$PWD
 version=$(sed -n '/^\[workspace.package\]/,/^version/s/^version = "\(.*\)"/\1/p' Cargo.toml)
 machine=$(uname -m)
 here=$machine-unknown-linux-gnu
-target=${CARGO_TARGET_DIR:-$root/target}
+target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
+export CARGO_TARGET_DIR=$target
 dist=$root/dist
+tree=${XDG_CACHE_HOME:-$HOME/.cache}/fyris/dist-tree
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 rm -rf "$dist"
 mkdir -p "$dist/crates"
 
 pack() { # pack ARCHIVE FOLDER NAME...: the same bytes for the same files
-  tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}" \
+  tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@${SOURCE_DATE_EPOCH:-$(git -C "$root" log -1 --format=%ct)}" \
     -C "$2" -cf - "${@:3}" | gzip -9n >"$dist/$1"
 }
 
@@ -30,6 +34,13 @@ licences() { # licences FOLDER MANIFEST TARGET PACKAGE...: ours, and those of wh
   install -m 644 LICENSE-APACHE LICENSE-MIT "$1"
   ci/notices.py "${@:2}" >"$1/LICENSE-THIRD-PARTY"
 }
+
+step "a copy of the tree with the address of the project"
+rm -rf "$tree"
+mkdir -p "$tree"
+git ls-files -z | xargs -0 cp -dp --parents -t "$tree"
+ci/addresses.py "$tree" "${FYRIS_URL:-}"
+cd "$tree"
 
 step "the program and the library for C"
 name=fyris-$version-$here
@@ -78,13 +89,13 @@ step "the package for Hex"
 name=fyris-erlang-$version
 package=$work/$name
 mkdir -p "$package/native/prebuilt" "$package/native/source"
-(cd erlang && git ls-files -z src elixir/lib native/build.sh | xargs -0 cp --parents -t "$package")
+(cd erlang && git -C "$root/erlang" ls-files -z src elixir/lib native/build.sh | xargs -0 cp --parents -t "$package")
 install -m 755 erlang/docs.sh "$package"
 install -m 644 erlang/{mix.exs,rebar.config,README.md,FROM_ETS.md,USES.md} CHANGELOG.md "$package"
 licences "$package" $crate/Cargo.toml "$here" fyris_nif
 (cd "$dist" && sha256sum libfyris_nif-*.tar.gz) >"$package/native/prebuilt/SHA256SUMS"
 cp "$dist"/libfyris_nif-*.tar.gz "$package/native/prebuilt"
-git ls-files -z Cargo.toml crates/{sync,term,files,index,classic,judy,query,store}/{src,Cargo.toml,README.md,build.rs} $crate |
+git -C "$root" ls-files -z Cargo.toml crates/{sync,term,files,index,classic,judy,query,store}/{src,Cargo.toml,README.md,build.rs} $crate |
   xargs -0 cp --parents -t "$package/native/source"
 pack "$name.tar.gz" "$work" "$name"
 
@@ -94,11 +105,12 @@ cp "$target"/package/*-"$version".crate "$dist/crates"
 
 step "the wheel"
 python/test.sh --wheel
+cp dist/fyris-*.whl "$dist"
 # The name promises which systems can load it; auditwheel looks at what it asks of them.
 venv=$target/python/venv
 "$venv/bin/python" -m pip install -q --disable-pip-version-check auditwheel
-said=$("$venv/bin/auditwheel" show dist/fyris-*.whl | tr -s '\n ' ' ')
-tag=$(basename dist/fyris-*.whl .whl)
+said=$("$venv/bin/auditwheel" show "$dist"/fyris-*.whl | tr -s '\n ' ' ')
+tag=$(basename "$dist"/fyris-*.whl .whl)
 tag=${tag##*-}
 [[ $said == *"following platform tag: \"${tag%%.*}\""* || $said == *"\"$tag\""* ]] ||
   { echo "dist: the wheel is named for $tag, but auditwheel says: $said" >&2; exit 1; }
