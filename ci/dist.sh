@@ -7,8 +7,8 @@
 # FYRIS_URL is where the project can be seen: packages name it, and link to it (ci/addresses.py). They are made in a copy
 # of the tree, in the cache, into which it is written.
 # The native part of Erlang is made for this machine and for AArch64, for which the standard library of Rust and a cross
-# compiler (Debian's gcc-aarch64-linux-gnu) are installed if they can be had. Programs need a C library as new as the one here: build on the oldest
-# system that is to run them.
+# compiler (Debian's gcc-aarch64-linux-gnu) are installed if they can be had. Programs need a C library as new as the one
+# here: build on the oldest system that is to run them. Wheels are for glibc 2.28 and later.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . ci/steps.sh
@@ -24,6 +24,11 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 rm -rf "$dist"
 mkdir -p "$dist/crates"
+
+fail() {
+  echo "dist: $*" >&2
+  exit 1
+}
 
 pack() { # pack ARCHIVE FOLDER NAME...: the same bytes for the same files
   tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@${SOURCE_DATE_EPOCH:-$(git -C "$root" log -1 --format=%ct)}" \
@@ -58,7 +63,7 @@ install -m 644 crates/capi/README.md crates/capi/examples/*.c "$work/$name/usr/l
 licences "$work/$name/usr/local/share/doc/libfyris" Cargo.toml "$here" fyris-capi
 pack "$name.tar.gz" "$work/$name" usr
 
-step "the native part of Erlang"
+step "the native part of Erlang, for x86-64 and AArch64"
 native() { # native TARGET LIBRARY STRIP
   local name=libfyris_nif-v$version-nif-2.16-$1.so
   mkdir "$work/$1"
@@ -70,9 +75,10 @@ crate=erlang/native/fyris_nif
 cargo build --locked --release --manifest-path $crate/Cargo.toml --target-dir "$target"
 native "$here" "$target/release/libfyris_nif.so" strip
 cross=aarch64-unknown-linux-gnu
-can_cross() { command -v aarch64-linux-gnu-gcc >/dev/null && [ -d "$(rustc --print target-libdir --target $cross)" ]; }
+has_library() { [ -d "$(rustc --print target-libdir --target "$1")" ]; }
+can_cross() { command -v aarch64-linux-gnu-gcc >/dev/null && has_library $cross; }
 if [ "$here" != $cross ] && ! can_cross; then
-  rustup target add $cross || true
+  has_library $cross || rustup target add $cross || true
   [ "$(id -u)" != 0 ] || command -v aarch64-linux-gnu-gcc >/dev/null ||
     { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq gcc-aarch64-linux-gnu; } || true
 fi
@@ -103,17 +109,36 @@ step "crates"
 cargo package --locked --workspace --no-verify --allow-dirty --quiet
 cp "$target"/package/*-"$version".crate "$dist/crates"
 
-step "the wheel"
-python/test.sh --wheel
-cp dist/fyris-*.whl "$dist"
-# The name promises which systems can load it; auditwheel looks at what it asks of them.
+step "the sources for Python"
 venv=$target/python/venv
-"$venv/bin/python" -m pip install -q --disable-pip-version-check auditwheel
-said=$("$venv/bin/auditwheel" show "$dist"/fyris-*.whl | tr -s '\n ' ' ')
-tag=$(basename "$dist"/fyris-*.whl .whl)
-tag=${tag##*-}
-[[ $said == *"following platform tag: \"${tag%%.*}\""* || $said == *"\"$tag\""* ]] ||
-  { echo "dist: the wheel is named for $tag, but auditwheel says: $said" >&2; exit 1; }
+[ -x "$venv/bin/python" ] || "${PYTHON:-python3}" -m venv "$venv"
+"$venv/bin/python" -m pip install -q --disable-pip-version-check 'maturin>=1.9,<2' ziglang auditwheel ||
+  fail "maturin, ziglang and auditwheel cannot be installed"
+PATH=$venv/bin:$PATH
+ci/notices.py python/Cargo.toml "$here" fyris-python >python/LICENSE-THIRD-PARTY
+maturin sdist -m python/Cargo.toml --out "$dist"
+
+step "wheels for x86-64 and AArch64"
+# Linked by zig, which knows older C libraries than the one here. The name promises which systems can load it; auditwheel
+# looks at what it asks of them.
+wheel() { # wheel TARGET
+  local file said tag
+  ci/notices.py python/Cargo.toml "$1" fyris-python >python/LICENSE-THIRD-PARTY
+  maturin build -q -m python/Cargo.toml --release --locked --zig --target "$1" --compatibility manylinux_2_28 --out "$dist"
+  file=$(echo "$dist"/fyris-*manylinux_2_28_"${1%%-*}".whl)
+  said=$(auditwheel show "$file" | tr -s '\n ' ' ')
+  tag=$(basename "$file" .whl)
+  tag=${tag##*-}
+  [[ $said == *"following platform tag: \"${tag%%.*}\""* || $said == *"\"$tag\""* ]] ||
+    fail "the wheel is named for $tag, but auditwheel says: $said"
+}
+for wanted in x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu; do
+  if has_library $wanted; then
+    wheel $wanted
+  else
+    echo "dist: no wheel for $wanted: no standard library of Rust for it" >&2
+  fi
+done
 
 step "checksums and the manifest"
 cd "$dist"
@@ -125,8 +150,9 @@ cd "$dist"
       libfyris_nif-*) what="native part of Erlang for native/build.sh (NIF 2.16: OTP 24 and later)" ;;
       libfyris-*) what="library for C, under /usr/local: unpack in /, then ldconfig" ;;
       fyris-erlang-*) what="OTP application with Elixir's module; a package for Hex" ;;
+      fyris-"$version".tar.gz) what="sources of the Python package, with those of the crates in it" ;;
       fyris-*.tar.gz) what="program, what fyris dthreads preloads, manual pages and a dump to look at" ;;
-      *.whl) what="Python 3.11 and later" ;;
+      *.whl) what="Python 3.11 and later, glibc 2.28 and later" ;;
       *.crate) what="crate" ;;
     esac
     printf '%-72s %10d  %s\n' "$file" "$(stat -c %s "$file")" "$what"

@@ -73,7 +73,7 @@ quietly cmake/build/first
 
 echo "trial: Python $(python3 -c 'import platform; print(platform.python_version())')"
 python3 -m venv env
-quietly env/bin/pip install --no-index --disable-pip-version-check /dist/fyris-*.whl
+quietly env/bin/pip install --no-index --disable-pip-version-check --find-links /dist --only-binary :all: fyris
 licensed env/lib/python*/site-packages/fyris-*.dist-info/licenses
 cat >first.py <<'PROGRAM'
 import fyris
