@@ -120,7 +120,8 @@ if command -v rebar3 >/dev/null; then
     if command -v mix >/dev/null; then
       rm -r doc
       quietly mix docs
-      [ -e doc/fyris.html ] || { echo "trial: mix docs made no pages" >&2; exit 1; }
+      [ -e doc/fyris.html ] && grep -q '"Elixir.Fyris.html"' doc/modules-frame.html && [ -e doc/Elixir.Fyris.html ] ||
+        { echo "trial: mix docs made no pages of both languages" >&2; exit 1; }
     fi
   fi
 else

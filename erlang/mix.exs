@@ -53,12 +53,43 @@ defmodule Fyris.MixProject do
     ]
   end
 
-  # Pages of the Erlang modules, as `rebar3 edoc` makes them; `h Fyris` shows the documentation of the Elixir ones.
+  # Pages of the Erlang modules, as `rebar3 edoc` makes them, and beside them of the Elixir ones, whose text stays as it is
+  # written: what makes pages of Markdown would have to come from Hex.
   defp docs(_) do
     Code.ensure_loaded?(:edoc) || Mix.raise("mix docs needs edoc of Erlang (Debian's package erlang-edoc)")
+    Mix.Task.run("compile")
     :ok = :edoc.application(:fyris, ~c".", preprocess: true)
+
+    rows =
+      for file <- Path.wildcard("#{Mix.Project.compile_path()}/Elixir.*.beam"),
+          module = file |> Path.basename(".beam") |> String.to_atom(),
+          {:docs_v1, _, :elixir, _, %{"en" => text}, _, entries} <- [Code.fetch_docs(module)] do
+        File.write!("doc/#{module}.html", page(inspect(module), text, entries))
+
+        ~s(<tr><td><a href="#{module}.html" target="overviewFrame" class="module">#{inspect(module)}</a></td></tr>\n)
+      end
+
+    list = "doc/modules-frame.html"
+    File.write!(list, String.replace(File.read!(list), "</table>", "\n#{rows}</table>"))
     Mix.shell().info("the pages begin at doc/index.html")
   end
+
+  defp page(name, text, entries) do
+    parts =
+      for {{kind, _, _}, _, signature, %{"en" => doc}, _} when kind in [:function, :macro] <- entries,
+          do: [
+            "<h3 class=\"function\">",
+            escape(Enum.join(signature, " ")),
+            "</h3>\n<pre>",
+            escape(doc),
+            "</pre>\n"
+          ]
+
+    head = "<!DOCTYPE html>\n<meta charset=\"utf-8\"><link rel=\"stylesheet\" href=\"stylesheet.css\">\n"
+    [head, "<title>#{name}</title>\n<h1>#{name}</h1>\n<pre>", escape(text), "</pre>\n" | parts]
+  end
+
+  defp escape(text), do: text |> String.replace("&", "&amp;") |> String.replace("<", "&lt;")
 
   def application, do: []
 
