@@ -105,15 +105,37 @@ git -C "$root" ls-files -z Cargo.toml crates/{sync,term,files,index,classic,judy
   xargs -0 cp --parents -t "$package/native/source"
 pack "$name.tar.gz" "$work" "$name"
 
+if command -v mix >/dev/null; then
+  cp -r "$package" "$work/hex"
+  (
+    cd "$work/hex"
+    if erl -noshell -eval 'halt(case code:which(edoc) of non_existing -> 1; _ -> 0 end).'; then
+      mix docs >"$work/log" 2>&1 || { cat "$work/log" >&2; fail "mix docs failed in the package for Hex"; }
+      pack "fyris-hexdocs-$version.tar.gz" . doc
+    else
+      echo "dist: no pages for Hex: edoc is not installed" >&2
+    fi
+    if mix help hex.build >/dev/null 2>&1; then
+      mix hex.build -o "$work/hex.tar" >"$work/log" 2>&1 || { cat "$work/log" >&2; fail "mix hex.build failed"; }
+    else
+      echo "dist: mix hex.build is not tried: Hex is not installed" >&2
+    fi
+  )
+else
+  echo "dist: neither pages for Hex nor mix hex.build: no mix here" >&2
+fi
+
 step "crates"
 cargo package --locked --workspace --no-verify --allow-dirty --quiet
 cp "$target"/package/*-"$version".crate "$dist/crates"
+cargo publish --locked --workspace --dry-run --no-verify --allow-dirty --quiet 2>"$work/log" ||
+  { cat "$work/log" >&2; fail "the crates cannot be published: cargo publish --dry-run"; }
 
 step "the sources for Python"
 venv=$target/python/venv
 [ -x "$venv/bin/python" ] || "${PYTHON:-python3}" -m venv "$venv"
-"$venv/bin/python" -m pip install -q --disable-pip-version-check 'maturin>=1.9,<2' ziglang auditwheel ||
-  fail "maturin, ziglang and auditwheel cannot be installed"
+"$venv/bin/python" -m pip install -q --disable-pip-version-check 'maturin>=1.9,<2' ziglang auditwheel twine ||
+  fail "maturin, ziglang, auditwheel and twine cannot be installed"
 PATH=$venv/bin:$PATH
 ci/notices.py python/Cargo.toml "$here" fyris-python >python/LICENSE-THIRD-PARTY
 maturin sdist -m python/Cargo.toml --out "$dist"
@@ -140,6 +162,9 @@ for wanted in x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu; do
   fi
 done
 
+twine check --strict "$dist"/fyris-*.whl "$dist/fyris-$version.tar.gz" ||
+  fail "the index of Python's packages would refuse these"
+
 step "checksums and the manifest"
 cd "$dist"
 {
@@ -149,6 +174,7 @@ cd "$dist"
     case $file in
       libfyris_nif-*) what="native part of Erlang for native/build.sh (NIF 2.16: OTP 24 and later)" ;;
       libfyris-*) what="library for C, under /usr/local: unpack in /, then ldconfig" ;;
+      fyris-hexdocs-*) what="pages of the Erlang and Elixir modules, as for Hex" ;;
       fyris-erlang-*) what="OTP application with Elixir's module; a package for Hex" ;;
       fyris-"$version".tar.gz) what="sources of the Python package, with those of the crates in it" ;;
       fyris-*.tar.gz) what="program, what fyris dthreads preloads, manual pages and a dump to look at" ;;
