@@ -3,8 +3,8 @@
 
     ci/addresses.py TREE [URL]
 
-With a URL the packages name it, and the pages that a registry shows link to the files there. Without one they name none,
-and a link to a page of one of our crates goes to its documentation; of others only the words stay. Relative links
+With a URL the packages name it, and the pages that a registry shows link to the files there. Without one they name
+none, and a link to a page of one of our crates goes to its documentation; of others only the words stay. Relative links
 are dead on a registry, but for those from one page of a package to another.
 
 >>> pages = {"crates/index": "https://docs/index"}
@@ -98,10 +98,11 @@ def main():
     shown = [*tree.glob("crates/**/README.md"), tree / "python/README.md", tree / "CHANGELOG.md"]
     for page in [*shown, *(tree / path for path in sorted(TOGETHER))]:
         path = str(page.relative_to(tree))
-        write(page, mended(page.read_text(), posixpath.dirname(path), TOGETHER if path in TOGETHER else set(), address))
+        kept = TOGETHER if path in TOGETHER else set()
+        write(page, mended(page.read_text(), posixpath.dirname(path), kept, address))
     if url:
         name(tree, url)
-    print(f"dist: packages name {url}" if url else "dist: packages name no address of the project (FYRIS_URL=https://...)")
+    print(f"dist: packages name {url}" if url else "dist: packages name no address (FYRIS_URL=https://...)")
 
 
 if __name__ == "__main__":

@@ -31,7 +31,8 @@ python3 -m doctest ci/addresses.py
 # What is inside of what we give away has its licence beside it, C sources too.
 while read -r manifest packages; do
   notices=$(ci/notices.py "$manifest" x86_64-unknown-linux-gnu $packages)
-  grep -q '^\* libmimalloc-sys .*c_src/mimalloc.*LICENSE \[' <<<"$notices" || { echo "$manifest: no licence of mimalloc" >&2; exit 1; }
+  grep -q '^\* libmimalloc-sys .*c_src/mimalloc.*LICENSE \[' <<<"$notices" ||
+    { echo "$manifest: no licence of mimalloc" >&2; exit 1; }
 done <<'INSIDE'
 Cargo.toml fyris-cli fyris-dthreads-preload fyris-capi
 erlang/native/fyris_nif/Cargo.toml fyris_nif

@@ -4,10 +4,10 @@
 #
 #   FYRIS_URL=https://... ci/dist.sh
 #
-# FYRIS_URL is where the project can be seen: packages name it, and link to it (ci/addresses.py). They are made in a copy
-# of the tree, in the cache, into which it is written.
-# The native part of Erlang is made for this machine and for AArch64, for which the standard library of Rust and a cross
-# compiler (Debian's gcc-aarch64-linux-gnu) are installed if they can be had. Programs need a C library as new as the one
+# FYRIS_URL is where the project can be seen: packages name it, and link to it (ci/addresses.py). They are made in a
+# copy of the tree, in the cache, into which it is written. The native part of Erlang is made for this machine and for
+# AArch64, for which the standard library of Rust and a cross compiler (Debian's gcc-aarch64-linux-gnu) are installed if
+# they can be had. Programs need a C library as new as the one
 # here: build on the oldest system that is to run them. Wheels are for glibc 2.28 and later.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -19,6 +19,7 @@ here=$machine-unknown-linux-gnu
 target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 export CARGO_TARGET_DIR=$target
 dist=$root/dist
+export SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)}
 tree=${XDG_CACHE_HOME:-$HOME/.cache}/fyris/dist-tree
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -31,8 +32,8 @@ fail() {
 }
 
 pack() { # pack ARCHIVE FOLDER NAME...: the same bytes for the same files
-  tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@${SOURCE_DATE_EPOCH:-$(git -C "$root" log -1 --format=%ct)}" \
-    -C "$2" -cf - "${@:3}" | gzip -9n >"$dist/$1"
+  tar --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" -C "$2" -cf - "${@:3}" |
+    gzip -9n >"$dist/$1"
 }
 
 licences() { # licences FOLDER MANIFEST TARGET PACKAGE...: ours, and those of what is inside
@@ -50,9 +51,10 @@ cd "$tree"
 step "the program and the library for C"
 name=fyris-$version-$here
 make --no-print-directory install DESTDIR="$work" PREFIX="/$name"
-install -d "$work/$name/share/doc/fyris"
-install -m 644 crates/cli/README.md CHANGELOG.md data/{otp25-exports.ets,tour.fyris,people.csv} "$work/$name/share/doc/fyris"
-licences "$work/$name/share/doc/fyris" Cargo.toml "$here" fyris-cli fyris-dthreads-preload
+doc=$work/$name/share/doc/fyris
+install -d "$doc"
+install -m 644 crates/cli/README.md CHANGELOG.md data/{otp25-exports.ets,tour.fyris,people.csv} "$doc"
+licences "$doc" Cargo.toml "$here" fyris-cli fyris-dthreads-preload
 pack "$name.tar.gz" "$work" "$name"
 
 cargo build --release --locked -p fyris-capi
@@ -101,7 +103,8 @@ install -m 644 erlang/{mix.exs,rebar.config,README.md,FROM_ETS.md,USES.md} CHANG
 licences "$package" $crate/Cargo.toml "$here" fyris_nif
 (cd "$dist" && sha256sum libfyris_nif-*.tar.gz) >"$package/native/prebuilt/SHA256SUMS"
 cp "$dist"/libfyris_nif-*.tar.gz "$package/native/prebuilt"
-git -C "$root" ls-files -z Cargo.toml crates/{sync,term,files,index,classic,judy,query,store}/{src,Cargo.toml,README.md,build.rs} $crate |
+git -C "$root" ls-files -z Cargo.toml $crate \
+  crates/{sync,term,files,index,classic,judy,query,store}/{src,Cargo.toml,README.md,build.rs} |
   xargs -0 cp --parents -t "$package/native/source"
 pack "$name.tar.gz" "$work" "$name"
 
@@ -134,19 +137,20 @@ cargo publish --locked --workspace --dry-run --no-verify --allow-dirty --quiet 2
 step "the sources for Python"
 venv=$target/python/venv
 [ -x "$venv/bin/python" ] || "${PYTHON:-python3}" -m venv "$venv"
-"$venv/bin/python" -m pip install -q --disable-pip-version-check 'maturin>=1.9,<2' ziglang auditwheel twine ||
+"$venv/bin/python" -m pip install -q --disable-pip-version-check 'maturin>=1.9,<2' auditwheel twine ziglang ||
   fail "maturin, ziglang, auditwheel and twine cannot be installed"
 PATH=$venv/bin:$PATH
 ci/notices.py python/Cargo.toml "$here" fyris-python >python/LICENSE-THIRD-PARTY
 maturin sdist -m python/Cargo.toml --out "$dist"
 
 step "wheels for x86-64 and AArch64"
-# Linked by zig, which knows older C libraries than the one here. The name promises which systems can load it; auditwheel
-# looks at what it asks of them.
+# Linked by zig, which knows older C libraries than the one here. The name promises which systems can load it;
+# auditwheel looks at what it asks of them.
 wheel() { # wheel TARGET
   local file said tag
   ci/notices.py python/Cargo.toml "$1" fyris-python >python/LICENSE-THIRD-PARTY
-  maturin build -q -m python/Cargo.toml --release --locked --zig --target "$1" --compatibility manylinux_2_28 --out "$dist"
+  maturin build -q -m python/Cargo.toml --release --locked --out "$dist" \
+    --zig --target "$1" --compatibility manylinux_2_28
   file=$(echo "$dist"/fyris-*manylinux_2_28_"${1%%-*}".whl)
   said=$(auditwheel show "$file" | tr -s '\n ' ' ')
   tag=$(basename "$file" .whl)
@@ -168,7 +172,8 @@ twine check --strict "$dist"/fyris-*.whl "$dist/fyris-$version.tar.gz" ||
 step "checksums and the manifest"
 cd "$dist"
 {
-  echo "Fyris $version, commit $(git -C "$root" rev-parse --short=12 HEAD), built on $(. /etc/os-release && echo "$PRETTY_NAME")"
+  commit=$(git -C "$root" rev-parse --short=12 HEAD)
+  echo "Fyris $version, commit $commit, built on $(. /etc/os-release && echo "$PRETTY_NAME")"
   echo
   for file in *.tar.gz *.whl crates/*.crate; do
     case $file in

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The licence texts of what is inside a program or a library: of Fyris, each crate that is linked in, and Rust's library.
+"""The licence texts of what is inside a program or a library: Fyris, the crates linked in, and Rust's own library.
 
     ci/notices.py MANIFEST TARGET PACKAGE... >LICENSE-THIRD-PARTY
 

@@ -53,8 +53,8 @@ defmodule Fyris.MixProject do
     ]
   end
 
-  # Pages of the Erlang modules, as `rebar3 edoc` makes them, and beside them of the Elixir ones, whose text stays as it is
-  # written: what makes pages of Markdown would have to come from Hex.
+  # Pages of the Erlang modules, as `rebar3 edoc` makes them, and beside them of the Elixir ones, whose text stays as it
+  # is written: what makes pages of Markdown would have to come from Hex.
   defp docs(_) do
     Code.ensure_loaded?(:edoc) || Mix.raise("mix docs needs edoc of Erlang (Debian's package erlang-edoc)")
     Mix.Task.run("compile")
