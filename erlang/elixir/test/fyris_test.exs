@@ -88,7 +88,8 @@ defmodule FyrisTest do
       assert_raise Fyris.Error, fn -> Fyris.insert!(table, :no_tuple) end
       assert {:error, %Fyris.Error{details: %{1 => text}}} = Fyris.lookup(:no_such_table, 1)
       assert text =~ "does not refer to an existing table"
-      assert {:error, %Fyris.Error{function: :new}} = Fyris.new(type: :heap)
+      assert {:error, %Fyris.Error{function: :new, details: %{2 => text}}} = Fyris.new(type: :heap)
+      assert text == "type: is :set, :ordered_set, :bag or :duplicate_bag, not :heap"
       assert {:error, %Fyris.Error{function: :range}} = Fyris.range(table)
     end
 
@@ -97,6 +98,26 @@ defmodule FyrisTest do
       Fyris.put!(table, 1, 1)
       assert_raise ArithmeticError, fn -> Fyris.update(table, 1, 0, &div(&1, 0)) end
       assert_raise ArgumentError, fn -> Fyris.update(table, 1, 0, fn _ -> raise ArgumentError end) end
+      assert_raise ArithmeticError, fn -> Fyris.update_in_object(table, 1, [2], 0, &div(&1, 0)) end
+      assert_raise BadFunctionError, fn -> Fyris.update_in_object(table, 1, [2], 0, fn part -> part.() end) end
+    end
+
+    # A fun in another's place was a FunctionClauseError of Fyris.Error, or stayed unseen where it was not called.
+    test "what is no fun of one argument is an error, before anything is done" do
+      table = Fyris.new!()
+      Fyris.put!(table, 1, %{})
+
+      for fun <- [0, nil, fn -> 1 end, &max/2],
+          call <- [
+            &Fyris.update(table, 2, 0, &1),
+            &Fyris.update_in_object(table, 1, [2, :new], 0, &1),
+            &Fyris.update_in_object!(table, 1, [2, :new], 0, &1),
+            &Fyris.transaction/1
+          ] do
+        assert_raise ArgumentError, ~r/not a function of one argument/, fn -> call.(fun) end
+      end
+
+      assert Enum.to_list(table) == [{1, %{}}]
     end
   end
 
@@ -183,7 +204,16 @@ defmodule FyrisTest do
       end
 
       for options <- [[limit: 0], [limit: nil], [reverse: :yes], [keys: 1]] do
-        assert {:error, %Fyris.Error{function: :range}} = Fyris.range(table, options)
+        assert {:error, %Fyris.Error{function: :range, details: %{4 => text}}} = Fyris.range(table, options)
+        [{name, _}] = options
+        assert String.starts_with?(text, "#{name}: is ")
+
+        assert {:error, %Fyris.Error{function: :prefix, details: %{3 => ^text}}} =
+                 Fyris.prefix(table, 1, options)
+      end
+
+      for call <- [&Fyris.range/2, &Fyris.stream/2, &Fyris.take_range/2, &Fyris.select(&1, [], &2)] do
+        assert_raise ArgumentError, ~r/options are a keyword list, not 1..3/, fn -> call.(table, 1..3) end
       end
 
       assert Enum.count(table) == 9
@@ -245,6 +275,78 @@ defmodule FyrisTest do
       stream = Fyris.stream(table)
       Fyris.clear!(table)
       assert Enum.to_list(stream) == []
+    end
+  end
+
+  describe "options of tables" do
+    # They were told by the names that they have in Erlang, some of which Elixir does not have.
+    test "are told by their own names" do
+      for options <- [
+            [typ: :set],
+            [named_table: true],
+            [:named_table],
+            [type: :set, type: :bag],
+            :set,
+            %{type: :set}
+          ],
+          make <- [&Fyris.new/1, &Fyris.new!/1, &Fyris.open(:fyris_test_options, &1)] do
+        assert_raise ArgumentError, fn -> make.(options) end
+      end
+
+      # The name is an argument.
+      assert_raise ArgumentError, ~r/:name/, fn -> Fyris.open(:fyris_test_options, name: :other) end
+
+      for option <- [
+            type: :orderd_set,
+            access: :pubic,
+            access: nil,
+            keypos: 0,
+            heir: :joe,
+            owner: self(),
+            compressed: 1,
+            index: 5,
+            secondary: :by,
+            write_concurrency: nil,
+            read_concurrency: :auto,
+            bucket_locks: 3,
+            reader_groups: 65,
+            consistent: :yes,
+            snapshot_ttl: 0
+          ],
+          make <- [&Fyris.new/1, &Fyris.open(:fyris_test_options, &1)] do
+        assert {:error, %Fyris.Error{details: %{2 => text}}} = make.([option])
+        assert String.starts_with?(text, "#{elem(option, 0)}: is ")
+      end
+
+      assert {:error, %Fyris.Error{}} = Fyris.new(name: "options")
+      assert Fyris.whereis(:named_table) == nil
+      assert Fyris.whereis(:fyris_test_options) == nil
+    end
+
+    test "are those of :fyris" do
+      options = [
+        name: :fyris_test_all_options,
+        type: :bag,
+        access: :private,
+        keypos: 2,
+        heir: {self(), :data},
+        compressed: true,
+        index: :linear_hash,
+        secondary: [by: {:element, 2}],
+        write_concurrency: :auto,
+        read_concurrency: true,
+        decentralized_counters: false,
+        bucket_locks: 32_768,
+        reader_groups: 64,
+        consistent: false,
+        snapshot_ttl: 1000
+      ]
+
+      table = Fyris.new!(options)
+      assert Fyris.info(table)[:compressed]
+      assert Fyris.info(table)[:heir] == self()
+      assert :fyris.info(table.id, :snapshot_ttl) == 1000
+      assert Fyris.info(Fyris.new!(owner: :none))[:owner] == :none
     end
   end
 
@@ -357,6 +459,15 @@ defmodule FyrisTest do
       assert run.(fn -> Fyris.abort(:why) end) == {:error, :why}
       assert_raise RuntimeError, "why", fn -> run.(fn -> raise "why" end) end
       assert catch_throw(run.(fn -> throw(:why) end)) == :why
+      # A timeout of a call in the fun was an answer like that of an abort.
+      assert catch_exit(run.(fn -> exit({:timeout, :call}) end)) == {:timeout, :call}
+      assert catch_exit(run.(fn -> exit(:why) end)) == :why
+
+      nested = fn ->
+        {Fyris.transaction(fn _ -> Fyris.abort(:inner) end), Fyris.transaction(fn _ -> exit(:why) end)}
+      end
+
+      assert catch_exit(run.(nested)) == :why
       assert {Fyris.get(table, 1), Fyris.size(other)} == {1, 3}
       assert run.(fn -> :done end) == {:ok, :done}
       assert {Fyris.get(table, 1), Enum.to_list(other)} == {:new, [{1, 1}, {3, 9}]}

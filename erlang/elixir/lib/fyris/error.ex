@@ -16,14 +16,15 @@ defmodule Fyris.Error do
         }
 
   @doc false
-  def new(error, [{:fyris, function, args, _} | _] = stack) do
+  def new(%kind{} = error, [{:fyris, function, args, _} | _] = stack)
+      when kind in [ArgumentError, ErlangError] do
     reason = reason(error)
     arity = if is_list(args), do: length(args), else: args
     details = if is_list(args), do: details(reason, stack), else: %{}
     %__MODULE__{reason: reason, function: function, arity: arity, details: details}
   end
 
-  # Not raised by :fyris: a fun of the caller, most likely.
+  # Not an error of :fyris: one of a fun of the caller, most likely.
   def new(error, stack), do: reraise(error, stack)
 
   @impl true

@@ -2,6 +2,8 @@ defmodule Fyris.Verbs.Changes do
   @moduledoc false
   # The functions of `Fyris` that tell of changes.
 
+  alias Fyris.Options
+
   defmacro __using__(_) do
     quote location: :keep do
       defbang subscribe(
@@ -62,7 +64,7 @@ defmodule Fyris.Verbs.Changes do
       """
       @spec stream_changes(table | [table], watched, [:fyris.subscribe_option()]) :: Enumerable.t()
       def stream_changes(tables, what \\ :all, options \\ []) do
-        options = Keyword.validate!(options, [:from, :queue, :conflate, active: 100])
+        options = Options.validate!(options, [:from, :queue, :conflate, active: 100])
 
         Stream.resource(
           fn -> {subscribe!(tables, what, options), length(List.wrap(tables))} end,

@@ -178,7 +178,7 @@ defmodule Fyris.Verbs.Objects do
                 ~S|Fyris.update_in_object!(table, :joe, [2, :age], 0, &(&1 + 1))|,
                 ~S|42|
               ] do
-        case :fyris.update_in(id(table), key, path, fun, default) do
+        case :fyris.update_in(id(table), key, path, of_one(fun), default) do
           {:ok, part} -> part
           :error -> nil
         end

@@ -2,7 +2,7 @@ defmodule Fyris.Verbs.Order do
   @moduledoc false
   # The functions of `Fyris` for tables in order.
 
-  alias Fyris.Table
+  alias Fyris.{Options, Table}
 
   defmacro __using__(_) do
     quote location: :keep do
@@ -18,7 +18,7 @@ defmodule Fyris.Verbs.Order do
                 ~S|Fyris.range!(table, from: 3, to: 4)|,
                 ~S|[{3, 9}, {4, 16}]|
               ] do
-        {from, to, rest} = bounds(options, [:limit, :reverse, :keys])
+        {from, to, rest} = bounds(options, :range)
         :fyris.range(id(table), from, to, rest)
       end
 
@@ -33,8 +33,8 @@ defmodule Fyris.Verbs.Order do
                 ~S|Fyris.prefix!(table, "jo")|,
                 ~S|[{"joe"}, {"john"}]|
               ] do
-        options = Keyword.validate!(options, [:limit, :reverse, :keys])
-        :fyris.prefix(id(table), prefix, Enum.flat_map(options, &range_option/1))
+        options = Options.validate!(options, [:limit, :reverse, :keys])
+        :fyris.prefix(id(table), prefix, Options.range(options, :prefix, 3))
       end
 
       defbang first(table :: table) :: key | nil,
@@ -174,7 +174,7 @@ defmodule Fyris.Verbs.Order do
                 ~S|Fyris.delete_range!(table, from: 3, below: 8)|,
                 ~S|5|
               ] do
-        {from, to, rest} = bounds(options, [])
+        {from, to, rest} = bounds(options, :delete_range)
         :fyris.delete_range(id(table), from, to, rest)
       end
 
@@ -189,7 +189,7 @@ defmodule Fyris.Verbs.Order do
                 ~S|Fyris.take_range!(table, from: 8)|,
                 ~S|[{8}, {9}]|
               ] do
-        {from, to, rest} = bounds(options, [])
+        {from, to, rest} = bounds(options, :take_range)
         :fyris.take_range(id(table), from, to, rest)
       end
 
@@ -198,18 +198,19 @@ defmodule Fyris.Verbs.Order do
       asked for, so what others insert or delete further on is seen or not seen.
       """
       @spec stream(table, [range_end | range_form]) :: Enumerable.t()
-      def stream(table, options \\ []), do: Table.range(id(table), bounds(options, [:limit, :reverse, :keys]))
+      def stream(table, options \\ []), do: Table.range(id(table), bounds(options, :range))
 
       defp or_end(:"$end_of_table"), do: nil
       defp or_end(found), do: found
 
-      # The ends of a range, and the other options, as `:fyris` takes them.
-      defp bounds(options, others) do
-        options = Keyword.validate!(options, [:from, :to, :above, :below | others])
+      # The ends of a range, and the other options, as a function of `:fyris` takes them.
+      defp bounds(options, function) do
+        others = if function == :range, do: [:limit, :reverse, :keys], else: []
+        options = Options.validate!(options, [:from, :to, :above, :below | others])
         {ends, rest} = Keyword.split(options, [:from, :to, :above, :below])
         {from, low} = bound(ends, :from, :above, :from)
         {to, high} = bound(ends, :to, :below, :to)
-        {from, to, low ++ high ++ Enum.flat_map(rest, &range_option/1)}
+        {from, to, low ++ high ++ Options.range(rest, function, 4)}
       end
 
       defp bound(ends, included, excluded, which) do
@@ -220,12 +221,6 @@ defmodule Fyris.Verbs.Order do
           _ -> raise ArgumentError, "a range has #{included}: or #{excluded}:, not both"
         end
       end
-
-      defp range_option({:reverse, true}), do: [:reverse]
-      defp range_option({:reverse, false}), do: []
-      defp range_option({:keys, true}), do: [:keys]
-      defp range_option({:keys, false}), do: []
-      defp range_option(other), do: [other]
     end
   end
 end

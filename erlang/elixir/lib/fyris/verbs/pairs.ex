@@ -126,11 +126,17 @@ defmodule Fyris.Verbs.Pairs do
                 ~S|Fyris.update!(table, :joe, 0, &(&1 + 1))|,
                 ~S|2|
               ] do
+        of_one(fun)
+
         {_, value} =
           :fyris.upsert(id(table), key, {key, default}, fn object -> {key, fun.(value(object, key))} end)
 
         value
       end
+
+      # A function of one argument: looked at before it is known whether it is called.
+      defp of_one(fun) when is_function(fun, 1), do: fun
+      defp of_one(fun), do: raise(ArgumentError, "not a function of one argument: #{inspect(fun)}")
     end
   end
 end

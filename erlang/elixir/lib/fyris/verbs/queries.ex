@@ -2,7 +2,7 @@ defmodule Fyris.Verbs.Queries do
   @moduledoc false
   # The functions of `Fyris` for objects by what they are.
 
-  alias Fyris.Table
+  alias Fyris.{Options, Table}
 
   defmacro __using__(_) do
     quote location: :keep do
@@ -26,7 +26,7 @@ defmodule Fyris.Verbs.Queries do
               ] do
         case options do
           [] -> :fyris.select(id(table), spec)
-          _ -> selected(id(table), spec, Keyword.validate!(options, [:limit, reverse: false]))
+          _ -> selected(id(table), spec, Options.validate!(options, [:limit, reverse: false]))
         end
       end
 
@@ -72,7 +72,7 @@ defmodule Fyris.Verbs.Queries do
       @spec stream_select(table, :ets.match_spec(), [limit | {:reverse, boolean} | {:chunk, pos_integer}]) ::
               Enumerable.t()
       def stream_select(table, spec, options \\ []) do
-        options = Keyword.validate!(options, [:limit, chunk: 500, reverse: false])
+        options = Options.validate!(options, [:limit, chunk: 500, reverse: false])
         stream_results(direction(options[:reverse]), table, spec, options)
       end
 
@@ -87,7 +87,7 @@ defmodule Fyris.Verbs.Queries do
       """
       @spec stream_match(table, :ets.match_pattern(), [limit | {:chunk, pos_integer}]) :: Enumerable.t()
       def stream_match(table, pattern, options \\ []) do
-        stream_results(:match, table, pattern, Keyword.validate!(options, [:limit, chunk: 500]))
+        stream_results(:match, table, pattern, Options.validate!(options, [:limit, chunk: 500]))
       end
 
       @doc """
@@ -102,7 +102,7 @@ defmodule Fyris.Verbs.Queries do
       @spec stream_match_object(table, :ets.match_pattern(), [limit | {:chunk, pos_integer}]) ::
               Enumerable.t()
       def stream_match_object(table, pattern, options \\ []) do
-        stream_results(:match_object, table, pattern, Keyword.validate!(options, [:limit, chunk: 500]))
+        stream_results(:match_object, table, pattern, Options.validate!(options, [:limit, chunk: 500]))
       end
 
       defp stream_results(query, table, what, options) do
@@ -130,7 +130,7 @@ defmodule Fyris.Verbs.Queries do
                 ~S|Fyris.match!(table, {:"$1", 1})|,
                 ~S|[[:a], [:c]]|
               ] do
-        results(:match, id(table), pattern, Keyword.validate!(options, [:limit]))
+        results(:match, id(table), pattern, Options.validate!(options, [:limit]))
       end
 
       defbang match_object(
@@ -148,7 +148,7 @@ defmodule Fyris.Verbs.Queries do
                 ~S|Fyris.match_object!(table, {:_, 1}, limit: 1)|,
                 ~S|[a: 1]|
               ] do
-        results(:match_object, id(table), pattern, Keyword.validate!(options, [:limit]))
+        results(:match_object, id(table), pattern, Options.validate!(options, [:limit]))
       end
 
       defbang match_delete(table :: table, pattern :: :ets.match_pattern()) :: :ok,

@@ -2,7 +2,7 @@ defmodule Fyris.Verbs.Tables do
   @moduledoc false
   # The functions of `Fyris` that make tables, name them and tell of them.
 
-  alias Fyris.Table
+  alias Fyris.{Options, Table}
 
   defmacro __using__(_) do
     quote location: :keep do
@@ -17,20 +17,22 @@ defmodule Fyris.Verbs.Tables do
                 ~S|Enum.to_list(table)|,
                 ~S|[a: 1, b: 2]|
               ] do
-        %Table{id: :fyris.new(Keyword.get(options, :name, :fyris), native(options))}
+        native = Options.table(options, :new)
+        %Table{id: :fyris.new(Keyword.get(options, :name, :fyris), native)}
       end
 
       defbang open(name :: atom, options :: options \\ []) :: Table.t(),
               """
-              Returns the table of this name; makes it with these options if there is none. One of two callers makes it,
-              both get it; it has to have the type and key position asked for. O(1).
+              Returns the table of this name; makes it with these options, without `name:`, if there is none. One of two
+              callers makes it, both get it. One that is there has to have the type and key position asked for (`:set`
+              and 1 where nothing is said); its other options are not compared. O(1).
               """,
               [
                 ~S|table = Fyris.open!(:open_example, owner: :none)|,
                 ~S|Fyris.size(table)|,
                 ~S|0|
               ] do
-        %Table{id: :fyris.open(name, native(options))}
+        %Table{id: :fyris.open(name, Options.table(options, :open))}
       end
 
       defbang delete_table(table :: table) :: :ok,
@@ -170,7 +172,7 @@ defmodule Fyris.Verbs.Tables do
                 ~S|File.rm(path)|,
                 ~S|:ok|
               ] do
-        options = Keyword.validate!(options, [:extended_info, :sync])
+        options = Options.validate!(options, [:extended_info, :sync])
 
         case :fyris.tab2file(id(table), native_path(path), options) do
           :ok -> :ok
@@ -194,7 +196,7 @@ defmodule Fyris.Verbs.Tables do
                 ~S|{Enum.to_list(table), File.rm(path)}|,
                 ~S|{[joe: 1], :ok}|
               ] do
-        options = Keyword.validate!(options, [:verify, :max_inflated])
+        options = Options.validate!(options, [:verify, :max_inflated])
 
         case :fyris.file2tab(native_path(path), options) do
           {:ok, id} -> %Table{id: id}
@@ -207,20 +209,6 @@ defmodule Fyris.Verbs.Tables do
 
       defp or_nil(:undefined), do: nil
       defp or_nil(value), do: value
-
-      defp native(options), do: Enum.map(options, &native_option/1) |> List.flatten()
-
-      defp native_option({:name, _}), do: :named_table
-      defp native_option({:type, type}), do: type
-      defp native_option({:access, access}), do: access
-      defp native_option({:heir, {pid, data}}), do: {:heir, pid, data}
-
-      defp native_option({:secondary, indexes}) when is_list(indexes),
-        do: for({name, value} <- indexes, do: {:secondary, name, value})
-
-      defp native_option({:compressed, true}), do: :compressed
-      defp native_option({:compressed, false}), do: []
-      defp native_option(other), do: other
     end
   end
 end

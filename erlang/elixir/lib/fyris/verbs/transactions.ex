@@ -2,15 +2,15 @@ defmodule Fyris.Verbs.Transactions do
   @moduledoc false
   # The functions of `Fyris` that do several things at one moment.
 
-  alias Fyris.Table
+  alias Fyris.{Options, Table}
 
   defmacro __using__(_) do
     quote location: :keep do
       @doc """
       Runs `fun` in a transaction: what it reads and writes in tables of `within!/2` happens at one moment, or not at
       all. Returns `{:ok, result}`; `{:error, reason}` after `abort/1`, and `{:error, {:conflict, table, key}}` if
-      others were in the way `retries:` times, 1,000 unless it says otherwise (`:infinity`). What `fun` raises or throws
-      is raised or thrown on, and nothing has happened.
+      others were in the way `retries:` times, 1,000 unless it says otherwise (`:infinity`). Where `fun`
+      raises, throws or exits, so does this, and nothing has happened.
 
       After some conflicts it goes first: writes of what it has read wait for it, up to `hold:` milliseconds (100; with
       0 never). If it has not ended by then, its next read fails, and so does its end if others were faster once more:
@@ -37,11 +37,13 @@ defmodule Fyris.Verbs.Transactions do
               hold: non_neg_integer
             ) :: {:ok, result} | {:error, term}
             when result: term
-      def transaction(fun, options \\ []) when is_function(fun, 1) do
-        options = Keyword.validate!(options, [:retries, :hold])
+      def transaction(fun, options \\ []) do
+        options = Options.validate!(options, [:retries, :hold])
+        of_one(fun)
 
-        case :fyris.transaction(fun, options) do
+        case :fyris.transaction(&exits_marked(fun, &1), options) do
           {:atomic, result} -> {:ok, result}
+          {:aborted, {:throw, {Fyris, :exit, reason}}} -> exit(reason)
           {:aborted, {:throw, thrown}} -> throw(thrown)
           {:aborted, {reason, _}} when elem(reason, 0) in [:not_unique, :hold_expired] -> {:error, reason}
           {:aborted, {%Fyris.Error{reason: {:hold_expired, _} = reason}, _}} -> {:error, reason}
@@ -49,6 +51,14 @@ defmodule Fyris.Verbs.Transactions do
           {:aborted, {:conflict, table, key}} -> {:error, {:conflict, table, key}}
           {:aborted, reason} -> {:error, reason}
         end
+      end
+
+      # `:fyris` takes an exit for an `abort/1`, as Mnesia does: here it goes on.
+      defp exits_marked(fun, transaction) do
+        fun.(transaction)
+      catch
+        :exit, {:aborted, _} = aborted -> exit(aborted)
+        :exit, reason -> throw({Fyris, :exit, reason})
       end
 
       @doc """
