@@ -2568,7 +2568,7 @@ no_upsert() ->
 %% The path begins with the position of an element; each further step is a key of a map, or a position in a tuple or
 %% list. Nothing beside the path is built. In the bags the newest object of the key is meant. Linearizable.
 %%
-%% Fails with `badarg' if the path is no proper list.
+%% Fails with `badarg' if the path does not begin with an integer, or is no proper list.
 %% ```
 %% > T = fyris:new(people, []).
 %% > fyris:insert(T, {joe, #{languages => [erlang, prolog]}}).
@@ -2578,8 +2578,10 @@ no_upsert() ->
 %% error
 %% '''
 -spec get_in(table(), term(), [term()]) -> {ok, term()} | error.
+get_in(Table, Key, [Position | _] = Path) when is_integer(Position) ->
+    ?CALL(fyris_nif:get_in(Table, Key, Path), [Table, Key, Path]);
 get_in(Table, Key, Path) ->
-    ?CALL(fyris_nif:get_in(Table, Key, Path), [Table, Key, Path]).
+    ?BADARG([Table, Key, Path]).
 
 %% @doc Puts a value where a path leads to in the object with a key. Returns whether there is an object.
 %%
@@ -2619,8 +2621,10 @@ put_in(Table, Key, Path, Value) ->
 %% error
 %% '''
 -spec update_in(table(), term(), [term()], fun((term()) -> term())) -> {ok, term()} | error.
+update_in(Table, Key, [Position | _] = Path, Fun) when is_integer(Position) ->
+    ?CALL(update_part(Table, Key, Path, Fun, error), [Table, Key, Path, Fun]);
 update_in(Table, Key, Path, Fun) ->
-    ?CALL(update_part(Table, Key, Path, Fun, error), [Table, Key, Path, Fun]).
+    ?BADARG([Table, Key, Path, Fun]).
 
 %% @doc As {@link update_in/4}; puts `Init' into a map that does not have the last key of the path.
 %% ```
@@ -2630,8 +2634,10 @@ update_in(Table, Key, Path, Fun) ->
 %% [{ok,1},{ok,1},{ok,2}]
 %% '''
 -spec update_in(table(), term(), [term()], fun((term()) -> term()), Init :: term()) -> {ok, term()} | error.
+update_in(Table, Key, [Position | _] = Path, Fun, Init) when is_integer(Position) ->
+    ?CALL(update_part(Table, Key, Path, Fun, {ok, Init}), [Table, Key, Path, Fun, Init]);
 update_in(Table, Key, Path, Fun, Init) ->
-    ?CALL(update_part(Table, Key, Path, Fun, {ok, Init}), [Table, Key, Path, Fun, Init]).
+    ?BADARG([Table, Key, Path, Fun, Init]).
 
 update_part(Table, Key, Path, Fun, Init) ->
     case fyris_nif:get_in(Table, Key, Path) of
@@ -2666,8 +2672,10 @@ swap_part(Table, Key, Path, Fun, Init, Found, New) ->
 %% [{joe,#{languages := [erlang]}}]
 %% '''
 -spec delete_in(table(), term(), [term()]) -> {ok, term()} | error.
+delete_in(Table, Key, [Position | _] = Path) when is_integer(Position) ->
+    ?CALL(fyris_nif:delete_in(Table, Key, Path), [Table, Key, Path]);
 delete_in(Table, Key, Path) ->
-    ?CALL(fyris_nif:delete_in(Table, Key, Path), [Table, Key, Path]).
+    ?BADARG([Table, Key, Path]).
 
 %% ---------------------------------------------------------------------------
 

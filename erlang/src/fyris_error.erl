@@ -29,11 +29,17 @@ of_cause(Function, Args, #{cause := Cause} = Info) ->
     Text = maps:get(text, Info, <<>>),
     case place(Cause, Function, Args) of
         general when Text =:= <<>> -> guess(Function, Args);
-        general -> #{general => Text};
+        general -> #{general => on_snapshot(Function, Text)};
         Argument -> #{Argument => said(Cause, Text, Function, lists:nth(Argument, Args))}
     end;
 of_cause(_, _, _) ->
     #{}.
+
+%% What has nothing to do with writing is not done on a snapshot either.
+on_snapshot(snapshot, <<"a snapshot can only be read">>) -> <<"a snapshot has no snapshots">>;
+on_snapshot(subscribe, <<"a snapshot can only be read">>) -> <<"a snapshot cannot be watched: it does not change">>;
+on_snapshot(within, <<"a snapshot can only be read">>) -> <<"a snapshot cannot be within a transaction">>;
+on_snapshot(_, Text) -> Text.
 
 %% Returns the number of the argument that a cause speaks of, or `general'.
 place(Cause, Function, Args) ->
@@ -92,7 +98,20 @@ said(Cause, Text, Function, Argument) when Cause =:= id; Cause =:= type ->
         true -> <<"a table of ets, not of fyris">>;
         false -> text(Cause, Text, Function)
     end;
+said(access, Text, _, Table) ->
+    iolist_to_binary([Text, owner(Table), ": public (in Elixir access: :public) gives access to all"]);
+said(batch, Text, _, _) ->
+    case binary:match(Text, <<"no operation of a batch">>) of
+        nomatch -> Text;
+        _ -> <<Text/binary, ": operations are {insert,T,Objects}, {insert_new,T,Objects}, {delete,T,Key}, {take,T,Key}, "
+               "{delete_object,T,Object}, {update_counter,T,Key,Operation}, {update_element,T,Key,Changes}, the last two "
+               "with a default behind or not, and {check,T,Key,Expected}">>
+    end;
 said(Cause, Text, Function, _) -> text(Cause, Text, Function).
+
+%% Whose it is, if that is known: of several tables it is not said which one is meant.
+owner(Table) when is_list(Table) -> "";
+owner(Table) -> [io_lib:format(", ~w", [Owner]) || Owner <- [fyris:info(Table, owner)], is_pid(Owner)].
 
 in_ets(Table) when is_atom(Table); is_reference(Table) ->
     try ets:info(Table, id) =/= undefined
@@ -103,20 +122,26 @@ in_ets(_) -> false.
 text(receiver, _, _) ->
     <<"not a live local process">>;
 %% The table's type does not go with the function that was called, which may work by another one.
+text(table_type, <<"a range ", _/binary>> = Text, subscribe) ->
+    of_order(Text);
 text(table_type, Text, subscribe) ->
     Text;
 text(table_type, Text, Function) ->
     [_, Rest] = binary:split(Text, <<" ">>),
-    iolist_to_binary([atom_to_binary(Function), " ", Rest]);
+    Named = iolist_to_binary([atom_to_binary(Function), " ", Rest]),
+    case lists:member(Function, [range, prefix, seek, delete_range, take_range]) of
+        true -> of_order(Named);
+        false -> Named
+    end;
 text(Cause, Text, _) ->
     text(Cause, Text).
+
+of_order(Text) -> <<Text/binary, ": it needs an ordered_set (in Elixir type: :ordered_set)">>.
 
 text(id, _) ->
     <<"the table identifier does not refer to an existing table">>;
 text(type, _) ->
     <<"not a valid table identifier">>;
-text(access, _) ->
-    <<"the table identifier refers to a table with insufficient access rights">>;
 text(not_owner, _) ->
     <<"the calling process does not own the table">>;
 text(badkey, _) ->
@@ -161,10 +186,15 @@ guess(Function, _) when Function =:= lookup_by; Function =:= add_secondary; Func
     #{2 => <<"not an atom">>};
 guess(Function, [_, _, Path | _])
   when Function =:= get_in; Function =:= put_in; Function =:= update_in; Function =:= delete_in ->
-    case is_list(Path) of
-        true -> #{3 => <<"not a proper list">>};
-        false -> #{3 => <<"not a path, a list of a position and then keys of maps or positions">>}
+    case Path of
+        [Position | _] when is_integer(Position) -> #{3 => <<"not a proper list">>};
+        _ -> #{3 => <<"not a path, a list of a position and then keys of maps or positions">>}
     end;
+guess(release, _) -> #{1 => <<"not a snapshot, nor a proper list of snapshots">>};
+guess(transaction, [Fun, _]) when not is_function(Fun, 1) -> #{1 => <<"not a fun of one argument">>};
+guess(transaction, _) ->
+    #{2 => <<"bad options: options are {retries,N}, {retries,infinity}, {hold,Milliseconds} of a day at most">>};
+guess(within, _) -> #{1 => <<"not a transaction">>};
 guess(write_batch, _) -> #{1 => <<"not a proper list of operations">>};
 guess(init_table, _) -> #{2 => <<"not a fun of one argument">>};
 guess(table, [_, _]) ->

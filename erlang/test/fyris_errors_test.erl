@@ -3,7 +3,8 @@
 
 -include_lib("stdlib/include/assert.hrl").
 
--export([objects_test/0, tables_test/0, tables_of_ets_test/0, tables_of_elixir_test/0, options_test/0, specs_test/0,
+-export([objects_test/0, tables_test/0, tables_of_ets_test/0, tables_of_elixir_test/0, options_test/0, paths_test/0,
+         snapshots_and_transactions_test/0, access_test/0, specs_test/0,
          counters_test/0, forms_test/0, atoms_test_/0, look_ups_test/0, full/0, look_ups/1]).
 
 %% `fyris:insert(T, foo)' was once a badarg without a word, where ets says that it is not a tuple.
@@ -33,7 +34,7 @@ tables_test() ->
     Gone = #{1 => <<"the table identifier does not refer to an existing table">>},
     ?assertEqual(Gone, told(fun() -> fyris:lookup(no_such_table, 1) end)),
     ?assertEqual(
-        #{1 => <<"range does not work on a set">>},
+        #{1 => <<"range does not work on a set: it needs an ordered_set (in Elixir type: :ordered_set)">>},
         told(fun() -> fyris:range(fyris:new(t, []), 1, 2) end)
     ).
 
@@ -125,7 +126,11 @@ forms_test() ->
              fun() -> fyris:repair_continuation({T, 1, 2, make_ref(), [], 0}, [{'_', [], ['$_']}]) end},
             {1, <<"a continuation that was read from the external term format: see repair_continuation/2">>,
              fun() -> fyris:select({T, 1, 2, make_ref(), [], 0}) end},
-            {1, <<"delete_range does not work on a set">>, fun() -> fyris:delete_range(T, 1, 2) end},
+            {1, <<"delete_range does not work on a set: it needs an ordered_set (in Elixir type: :ordered_set)">>,
+             fun() -> fyris:delete_range(T, 1, 2) end},
+            {1, <<"a range does not work on a set: it needs an ordered_set (in Elixir type: :ordered_set)">>,
+             fun() -> fyris:subscribe(T, {range, 1, 2}) end},
+            {1, <<"put does not work on a bag">>, fun() -> fyris:put(fyris:new(b, [bag]), 1, 2) end},
             {2, <<"not a slot of the table">>, fun() -> fyris:slot(T, -1) end},
             {2, <<"not an open dets table">>, fun() -> fyris:from_dets(T, foo) end},
             {2, <<"not a proper list of keys">>, fun() -> fyris:lookup_many(T, foo) end},
@@ -149,6 +154,77 @@ counters_test() ->
     ?assertEqual(
         #{2 => <<"no object has this key">>}, told(fun() -> fyris:update_counter(T, a, 1) end)
     ).
+
+%% Who does not know what a path, a snapshot or a transaction is was told nothing, or that nothing was found.
+paths_test() ->
+    T = fyris:new(t, []),
+    fyris:insert(T, {1, #{a => 1}}),
+    Id = fun(X) -> X end,
+    [
+        ?assertMatch(#{3 := <<_, _/binary>>}, told(Fun))
+     || Path <- [[], [a], [a, 2], a],
+        Fun <- [
+            fun() -> fyris:get_in(T, 1, Path) end,
+            fun() -> fyris:put_in(T, 1, Path, 2) end,
+            fun() -> fyris:update_in(T, 1, Path, Id) end,
+            fun() -> fyris:update_in(T, 1, Path, Id, 2) end,
+            fun() -> fyris:delete_in(T, 1, Path) end
+        ]
+    ],
+    ?assertEqual(
+        #{3 => <<"not a path, a list of a position and then keys of maps or positions">>},
+        told(fun() -> fyris:get_in(T, 1, [a]) end)
+    ),
+    ?assertEqual(#{3 => <<"not a proper list">>}, told(fun() -> fyris:get_in(T, 1, [2 | a]) end)),
+    ?assertEqual([{1, #{a => 1}}], fyris:lookup(T, 1)).
+
+snapshots_and_transactions_test() ->
+    T = fyris:new(t, []),
+    S = fyris:snapshot(T),
+    One = fun(_) -> 1 end,
+    Within = fun(Tx) -> fyris:within(Tx, S) end,
+    [
+        ?assertEqual(#{Argument => Text}, told(Fun))
+     || {Argument, Text, Fun} <- [
+            {general, <<"a snapshot has no snapshots">>, fun() -> fyris:snapshot(S) end},
+            {general, <<"a snapshot cannot be watched: it does not change">>, fun() -> fyris:subscribe(S, all) end},
+            {general, <<"a snapshot cannot be within a transaction">>,
+             fun() -> raised(fyris:transaction(Within)) end},
+            {general, <<"a snapshot can only be read">>, fun() -> fyris:insert(S, {1}) end},
+            {1, <<"not a snapshot, nor a proper list of snapshots">>, fun() -> fyris:release(T) end},
+            {1, <<"not a fun of one argument">>, fun() -> fyris:transaction(fun() -> 1 end) end},
+            {1, <<"not a transaction">>, fun() -> fyris:within(1, 2) end}
+        ] ++
+            [{2, <<"bad options: options are {retries,N}, {retries,infinity}, {hold,Milliseconds} of a day at most">>,
+              fun() -> fyris:transaction(One, Options) end} || Options <- [-3, [{retry, 1}], [{hold, infinity}]]]
+    ].
+
+raised({aborted, {Reason, Stack}}) -> erlang:raise(error, Reason, Stack).
+
+%% Whose the table is, and what would help; and of a batch what there is.
+access_test() ->
+    Test = self(),
+    T = fyris:new(t, []),
+    Owner = spawn_link(fun() ->
+        Test ! {tables, [fyris:new(t, [Access]) || Access <- [protected, private]]},
+        receive stop -> ok end
+    end),
+    [Protected, Private] = receive {tables, Tables} -> Tables end,
+    Text = fun(Right, Access) ->
+        iolist_to_binary(["no ", Right, " access: the table is ", Access, " and belongs to another process, ",
+                          pid_to_list(Owner), ": public (in Elixir access: :public) gives access to all"])
+    end,
+    ?assertEqual(#{1 => Text("write", "protected")}, told(fun() -> fyris:insert(Protected, {1}) end)),
+    ?assertEqual(#{1 => Text("read", "private")}, told(fun() -> fyris:lookup(Private, 1) end)),
+    ?assertMatch(#{1 := <<"no read access: ", _/binary>>}, told(fun() -> fyris:subscribe([T, Private], all) end)),
+    Owner ! stop,
+    [
+        begin
+            #{1 := Told} = told(fun() -> fyris:write_batch([Operation]) end),
+            [?assertNotEqual(nomatch, binary:match(Told, Word)) || Word <- [<<"{insert,T,Objects}">>, <<"{check,T,Key,">>]]
+        end
+     || Operation <- [{put, T, 1}, {insert, T}, foo]
+    ].
 
 %% What the shell would print of the error that Fun raises.
 told(Fun) ->
@@ -212,7 +288,7 @@ differences(Type, Key) ->
     Same = [{Type, Name, A, B} || {Name, F} <- Both, {A, B} <- [{Told(F, ets, Ets), Told(F, fyris, Fyris)}], A =/= B],
     Own = [{Type, many, X} || X <- [fyris:lookup_many(Fyris, [a, Key(), z])], X =/= [[{a, 1}], [], [{z, 1}]]] ++
         [{Type, lookup_element, X} || X <- [fyris:lookup_element(Fyris, Key(), 2, none)], X =/= none] ++
-        [{Type, get_in, X} || X <- [fyris:get_in(Fyris, Key(), [2]), fyris:get_in(Fyris, a, [Key()])], X =/= error] ++
+        [{Type, get_in, X} || X <- [fyris:get_in(Fyris, Key(), [2]), fyris:get_in(Fyris, a, [2, Key()])], X =/= error] ++
         [Difference || Type =:= ordered_set, Difference <- of_order(Ets, Fyris, Key)],
     [true, true] = [Module:delete(Table) || {Module, Table} <- lists:zip([ets, fyris], Tables)],
     Same ++ Own.

@@ -221,7 +221,7 @@ errors_test() ->
     fyris:setopts(T, {protection, private}),
     Self = self(),
     spawn(fun() -> Self ! {told, told(fun() -> fyris:lookup_by(T, by, x) end)} end),
-    ?assertEqual(#{1 => <<"the table identifier refers to a table with insufficient access rights">>},
+    ?assertMatch(#{1 := <<"no ", _/binary>>},
                  receive {told, Told} -> Told end),
     fyris:delete(T).
 

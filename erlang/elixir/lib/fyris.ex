@@ -17,7 +17,9 @@ defmodule Fyris do
   ## Two of each
 
   A call that can fail has two forms. `insert/2` answers `:ok`, `{:ok, result}` or `{:error, %Fyris.Error{}}`;
-  `insert!/2` answers the result, or raises that error. `get/3` and `member?/2` only raise, as those of `Map` do.
+  `insert!/2` answers the result, or raises that error. Calls that have one form (`fetch!/2`, `get/3`, `member?/2`,
+  streams, `Enum`) raise `ArgumentError` where there is no such table; `info/1`, `size/1` and `memory/1` answer `nil`
+  there. What can never be right, as an option that a function does not have, raises `ArgumentError` in both forms.
 
   ## Tables are collections
 
@@ -31,7 +33,8 @@ defmodule Fyris do
   ## Who owns a table
 
   The process that makes it, until it ends. `{Fyris, name: :cache}` under a supervisor starts a process that does
-  nothing but own one; `owner: :none` makes a table that stays until it is deleted.
+  nothing but own one; `owner: :none` makes a table that stays until it is deleted, public unless `access:`
+  says otherwise.
   """
 
   import Fyris.Defbang
@@ -105,11 +108,14 @@ defmodule Fyris do
   ## Supervision
 
   @doc """
-  A process that owns a table, for a supervisor: `{Fyris, name: :cache, type: :set}`. The table is public unless
-  `access:` says otherwise.
+  A process that owns a table, for a supervisor: `{Fyris, name: :cache, type: :set}`. `name:` is required. The table is
+  public unless `access:` says otherwise.
   """
   @spec child_spec(options) :: Supervisor.child_spec()
   def child_spec(options) do
-    %{id: {Fyris, Keyword.fetch!(options, :name)}, start: {Fyris.Owner, :start_link, [options]}}
+    name =
+      Keyword.get(options, :name) || raise ArgumentError, "a table under a supervisor needs the option name:"
+
+    %{id: {Fyris, name}, start: {Fyris.Owner, :start_link, [options]}}
   end
 end

@@ -90,7 +90,8 @@ defmodule FyrisTest do
       assert text =~ "does not refer to an existing table"
       assert {:error, %Fyris.Error{function: :new, details: %{2 => text}}} = Fyris.new(type: :heap)
       assert text == "type: is :set, :ordered_set, :bag or :duplicate_bag, not :heap"
-      assert {:error, %Fyris.Error{function: :range}} = Fyris.range(table)
+      assert {:error, %Fyris.Error{function: :range, details: %{1 => text}}} = Fyris.range(table)
+      assert text =~ "type: :ordered_set"
     end
 
     test "errors of the caller's own fun stay what they are" do
@@ -99,7 +100,10 @@ defmodule FyrisTest do
       assert_raise ArithmeticError, fn -> Fyris.update(table, 1, 0, &div(&1, 0)) end
       assert_raise ArgumentError, fn -> Fyris.update(table, 1, 0, fn _ -> raise ArgumentError end) end
       assert_raise ArithmeticError, fn -> Fyris.update_in_object(table, 1, [2], 0, &div(&1, 0)) end
-      assert_raise BadFunctionError, fn -> Fyris.update_in_object(table, 1, [2], 0, fn part -> part.() end) end
+
+      assert_raise BadFunctionError, fn ->
+        Fyris.update_in_object(table, 1, [2], 0, fn part -> part.() end)
+      end
     end
 
     # A fun in another's place was a FunctionClauseError of Fyris.Error, or stayed unseen where it was not called.
@@ -160,7 +164,25 @@ defmodule FyrisTest do
     end
 
     test "to look at" do
-      assert inspect(filled(:set, 3)) == "#Fyris.Table<fyris, set, 3 objects>"
+      table = filled(:set, 3)
+      tid = inspect(table.id)
+      assert inspect(table) == "#Fyris.Table<#{tid}, set, 3 objects>"
+      snapshot = Fyris.snapshot!(table)
+      assert inspect(snapshot) == "#Fyris.Table<snapshot #{inspect(snapshot.id)}, set, 3 objects>"
+      named = Fyris.new!(name: :fyris_test_looked_at)
+      assert inspect(named) == "#Fyris.Table<fyris_test_looked_at, set, 0 objects>"
+      [snapshot] = Fyris.snapshot!([named])
+      assert inspect(snapshot) == "#Fyris.Table<snapshot of fyris_test_looked_at, set, 0 objects>"
+
+      Fyris.transaction(fn tx ->
+        [one, two] = Fyris.within!(tx, [table, named])
+        assert inspect(one) == "#Fyris.Table<#{tid} in a transaction, set, 3 objects>"
+        assert inspect(two) == "#Fyris.Table<fyris_test_looked_at in a transaction, set, 0 objects>"
+      end)
+
+      Fyris.release!(snapshot)
+      assert inspect(snapshot) == "#Fyris.Table<gone>"
+      assert_raise ArgumentError, ~r/the snapshot is released/, fn -> Enum.count(snapshot) end
     end
   end
 
@@ -395,6 +417,11 @@ defmodule FyrisTest do
       assert wait_for(fn -> Fyris.size(:fyris_test_cache) end) == 0
       Supervisor.stop(supervisor)
       assert Fyris.whereis(:fyris_test_cache) == nil
+
+      for options <- [[nam: :x], [name: nil]] do
+        assert_raise ArgumentError, ~r/needs the option name:/, fn -> Fyris.child_spec(options) end
+      end
+
       Process.flag(:trap_exit, true)
       Fyris.new!(name: :fyris_test_taken)
       assert {:error, %Fyris.Error{}} = Fyris.Owner.start_link(name: :fyris_test_taken)
@@ -409,6 +436,11 @@ defmodule FyrisTest do
     Fyris.insert!(table, {:joe, %{lang: [:erlang]}})
     assert Fyris.get_in_object!(table, :joe, [2, :lang, 1]) == :erlang
     assert Fyris.get_in_object!(table, :joe, [2, :none]) == nil
+
+    # A path without the position was a part that is not there.
+    for path <- [[:lang], []], call <- [&Fyris.get_in_object/3, &Fyris.delete_in_object/3] do
+      assert {:error, %Fyris.Error{details: %{3 => "not a path" <> _}}} = call.(table, :joe, path)
+    end
   end
 
   test "secondary indexes find objects" do

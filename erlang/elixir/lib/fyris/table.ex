@@ -4,10 +4,13 @@ defmodule Fyris.Table do
   """
 
   @enforce_keys [:id]
-  defstruct [:id]
+  defstruct [:id, :kind]
 
-  @typedoc "The name or the tid under which `:fyris` knows the table."
-  @type t :: %__MODULE__{id: atom | reference}
+  @typedoc """
+  The name or the tid under which `:fyris` knows the table, and whether it is a snapshot of one, or one within a
+  transaction, for who looks at it.
+  """
+  @type t :: %__MODULE__{id: atom | reference, kind: nil | :snapshot | :transaction}
 
   @doc """
   Returns the name or the tid of a table: what the functions of `:fyris` take, which do not know `Fyris.Table`. A name
@@ -131,7 +134,7 @@ defmodule Fyris.Table do
     def reduce(%{id: id}, acc, fun), do: Enumerable.reduce(Fyris.Table.all(id), acc, fun)
 
     defp size(size) when is_integer(size), do: size
-    defp size(:undefined), do: raise(ArgumentError, "the table does not exist")
+    defp size(:undefined), do: raise(ArgumentError, "the table does not exist, or the snapshot is released")
   end
 
   defimpl Collectable do
@@ -147,10 +150,22 @@ defmodule Fyris.Table do
   end
 
   defimpl Inspect do
-    def inspect(%{id: id}, _) do
+    def inspect(%{id: id, kind: kind}, _) do
       case :fyris.info(id) do
         :undefined -> "#Fyris.Table<gone>"
-        info -> "#Fyris.Table<#{info[:name]}, #{info[:type]}, #{info[:size]} objects>"
+        info -> "#Fyris.Table<#{shown(kind, info)}, #{info[:type]}, #{info[:size]} objects>"
+      end
+    end
+
+    defp shown(kind, info) do
+      # A table that was given no name is shown by its tid.
+      name = if info[:named_table] or info[:name] != :fyris, do: info[:name], else: inspect(info[:id])
+
+      case kind do
+        nil -> name
+        :snapshot when is_atom(name) -> "snapshot of #{name}"
+        :snapshot -> "snapshot #{name}"
+        :transaction -> "#{name} in a transaction"
       end
     end
   end

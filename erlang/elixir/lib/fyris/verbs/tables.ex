@@ -76,8 +76,9 @@ defmodule Fyris.Verbs.Tables do
       defbang snapshot(table :: table | [table]) :: Table.t() | [Table.t()],
               """
               Returns the table as it is at this moment, or all tables of a list as they are at one moment: to be read
-              as a table is, streamed and enumerated, while others write and do not wait. What writes raises
-              `ArgumentError`. It lasts until `release/1`, or until the process ends that took it.
+              as a table is, streamed and enumerated, while others write and do not wait. What would write is an
+              error. It lasts until `release/1`, until no process has a reference to it (keep what this returns), or
+              until the process ends that took it.
               """,
               [
                 ~S|live = Fyris.new!()|,
@@ -89,10 +90,11 @@ defmodule Fyris.Verbs.Tables do
               ] do
         case table do
           tables when is_list(tables) ->
-            for snapshot <- :fyris.snapshot(Enum.map(tables, &id/1)), do: %Table{id: snapshot}
+            for snapshot <- :fyris.snapshot(Enum.map(tables, &id/1)),
+                do: %Table{id: snapshot, kind: :snapshot}
 
           table ->
-            %Table{id: :fyris.snapshot(id(table))}
+            %Table{id: :fyris.snapshot(id(table)), kind: :snapshot}
         end
       end
 
@@ -109,11 +111,22 @@ defmodule Fyris.Verbs.Tables do
         :ok
       end
 
-      @doc "Returns what there is to know of a table; `nil` if there is none."
+      @doc "Returns what there is to know of a table, as `:ets.info/1` does; `nil` if there is none. See `info/2`."
       @spec info(table) :: keyword | nil
       def info(table), do: table |> id() |> :fyris.info() |> or_nil()
 
-      @doc "Returns the number of objects: exact, whatever others do."
+      @doc """
+      Returns one thing that there is to know of a table, `nil` if there is none: also what `info/1` leaves out, as
+      `:secondary`, `:subscriptions`, `:snapshots`, `:consistent` and `:index`. `:fyris.info/2` tells of each.
+
+          iex> table = Fyris.new!(secondary: [by_city: {:element, 2}])
+          iex> {Fyris.info(table, :secondary), Fyris.info(table, :subscriptions)}
+          {[by_city: {:element, 2}], 0}
+      """
+      @spec info(table, :fyris.info_item()) :: term
+      def info(table, item), do: table |> id() |> :fyris.info(item) |> or_nil()
+
+      @doc "Returns the number of objects: exact, whatever others do; `nil` if there is no such table."
       @spec size(table) :: non_neg_integer | nil
       def size(table), do: table |> id() |> :fyris.info(:size) |> or_nil()
 

@@ -75,7 +75,7 @@ defmodule Fyris.Verbs.Transactions do
       def within!(transaction, tables) when is_list(tables), do: Enum.map(tables, &within!(transaction, &1))
 
       def within!(transaction, table) do
-        %Table{id: :fyris.within(transaction, id(table))}
+        %Table{id: :fyris.within(transaction, id(table)), kind: :transaction}
       rescue
         error in [ArgumentError, ErlangError] ->
           reraise Fyris.Error.new(error, __STACKTRACE__), __STACKTRACE__
