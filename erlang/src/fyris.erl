@@ -1733,7 +1733,8 @@ i(Table, Height, Width) ->
 %% @doc Returns the table of a name; makes it, with these options, if there is none.
 %%
 %% Of several callers at once one makes the table. With `{owner, none}' among the options it has no owner and
-%% outlives its maker. The options are those of {@link new/2}; `named_table' goes without saying.
+%% outlives its maker. The options are those of {@link new/2}; `named_table' goes without saying. Of a table that is there
+%% only type and key position are compared.
 %%
 %% Fails with `badarg' as {@link new/2}; if the table that is there has another type or key position than the options
 %% say (`set' and 1 if they say nothing).
@@ -1907,7 +1908,8 @@ seek(Table, Key, Way) ->
 
 %% @doc Returns the N-th key of an `ordered_set' in term order, from 0, or ``'$end_of_table' '' if there are no more than N.
 %%
-%% For tables on the indexes `judysl' and `judyesl' ({@link new/2}), which know how many keys are before a key. Takes a
+%% For tables on the indexes `judysl' and `judyesl' ({@link new/2}), which know how many keys are before a key; they
+%% differ in how they cut keys into words, and `{index, judyesl}' serves for any. Takes a
 %% step for each byte of the key that tells keys apart, whatever the number of objects, where {@link slot/2} on other
 %% indexes takes N. Atomic. A key of a list that is being inserted may be counted before the list is seen, as in
 %% {@link info/2}.
@@ -2436,8 +2438,9 @@ subscribe(Tables, What) ->
 %% waits for it. They come in the order of the changes of each key, and of calls that do not overlap. Writers of a
 %% watched table pay for copies of the objects that somebody wants to know of.
 %%
-%% A subscription lasts until {@link unsubscribe/1}, until its process ends, until no process has a reference to it any
-%% more (a message in a mailbox is one), or until its tables are deleted; whatever becomes of the rights to these.
+%% A subscription lasts until {@link unsubscribe/1}, until its process ends, or until its tables are deleted; whatever
+%% becomes of the rights to these. <em>Keep what this returns</em>, in the state of a `gen_server' for example: when no
+%% process has a reference to it any more (a message in a mailbox is one) the subscription ends, without a message.
 %%
 %% Fails with `badarg', and nothing is done, if a table does not exist, may not be read, is a snapshot or within a
 %% transaction, or is given twice; for an empty list; for a range of what is no `ordered_set'; to conflate a bag;

@@ -25,7 +25,7 @@
 
 -export([scan/1, rewrite/1, rewrite/2, print/1]).
 
--export_type([finding/0]).
+-export_type([finding/0, rewritten/0]).
 
 -type finding() :: #{file := file:filename(),
                      line := pos_integer(),
@@ -33,6 +33,8 @@
                      call := fyris_migrate_rules:use(),
                      becomes := string() | keep,
                      note => string()}.
+
+-type rewritten() :: {would_change | changed, file:filename(), pos_integer()} | {error, file:filename(), term()}.
 
 %% A place of the atom `ets', its use, and the table of OTP that is meant, or `none'.
 -type place() :: {{pos_integer(), pos_integer()}, fyris_migrate_rules:use(), atom()}.
@@ -57,21 +59,21 @@ print(Paths) ->
 
 %% @doc Returns the number of places that would be rewritten in each file, and touches nothing. As
 %% `rewrite(Paths, [])'.
--spec rewrite(file:filename() | [file:filename()]) ->
-          [{file:filename(), non_neg_integer()} |
-           {error, file:filename(), term()}].
+-spec rewrite(file:filename() | [file:filename()]) -> [rewritten()].
 rewrite(Paths) ->
     rewrite(Paths, []).
 
-%% @doc Returns the number of places to be rewritten in each file; with `write' among the options, rewrites them.
+%% @doc Returns the number of places to be rewritten in each file, `{would_change, File, N}'; with the option `write'
+%% rewrites them: `{changed, File, N}'.
 %%
 %% `ets' becomes `fyris' at the places that {@link scan/1} names, and a module that calls `fun2ms' gets the parse
 %% transform of Fyris. A file that cannot be read or written is `{error, File, Reason}'.
--spec rewrite(file:filename() | [file:filename()], [write]) ->
-          [{file:filename(), non_neg_integer()} |
-           {error, file:filename(), term()}].
+%%
+%% Fails with `{bad_options, Options}', and touches nothing, for others.
+-spec rewrite(file:filename() | [file:filename()], [write]) -> [rewritten()].
 rewrite(Paths, Options) ->
-    Write = proplists:get_bool(write, Options),
+    Write = Options =/= [],
+    Options =:= [] orelse Options =:= [write] orelse error({bad_options, Options}),
     lists:flatmap(fun(File) -> rewrite_file(File, Write) end, files(Paths)).
 
 %% ---------------------------------------------------------------------------
@@ -291,12 +293,12 @@ rewrite_file(File, Write) ->
 changed(_, _, _, _, []) ->
     [];
 changed(File, false, _, _, Edits) ->
-    [{File, length(Edits)}];
+    [{would_change, File, length(Edits)}];
 changed(File, true, Encoding, Text, Edits) ->
     New = unicode:characters_to_binary(edit(Text, {1, 1}, Edits), unicode,
                                        Encoding),
     case file:write_file(File, New) of
-        ok -> [{File, length(Edits)}];
+        ok -> [{changed, File, length(Edits)}];
         {error, Reason} -> [{error, File, Reason}]
     end.
 

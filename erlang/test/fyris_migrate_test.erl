@@ -138,9 +138,14 @@ dry_by_default_test() ->
     with_files([{"a/x.erl", "f() -> {ets:all(), ets:i()}."}, {"b.hrl", "-define(A, ets:all())."}, {"c.txt", "ets:all()"}],
                fun(Dir) ->
                        Paths = [filename:join(Dir, Name) || Name <- ["a/x.erl", "b.hrl"]],
-                       ?assertEqual(lists:zip(Paths, [2, 1]), fyris_migrate:rewrite(Dir)),
+                       ?assertEqual([{would_change, Path, N} || {Path, N} <- lists:zip(Paths, [2, 1])],
+                                    fyris_migrate:rewrite(Dir)),
+                       %% Nothing but `write' writes, and nothing else is taken for a dry run.
+                       [?assertError({bad_options, Options}, fyris_migrate:rewrite(Dir, Options))
+                        || Options <- [[wirte], [write, wirte], write, [{write, true}]]],
                        ?assertEqual(3, length(fyris_migrate:scan(Dir))),
-                       ?assertEqual(lists:zip(Paths, [2, 1]), fyris_migrate:rewrite([Dir], [write])),
+                       ?assertEqual([{changed, Path, N} || {Path, N} <- lists:zip(Paths, [2, 1])],
+                                    fyris_migrate:rewrite([Dir], [write])),
                        ?assertEqual([], fyris_migrate:scan(Dir))
                end).
 
@@ -170,7 +175,7 @@ runs_after_the_move_test() ->
                                      Result
                              end,
                        {9, [8, 9], [{3, 9}], [undefined], OnEts} = Run(),
-                       ?assertEqual([{File, 8}], fyris_migrate:rewrite(Dir, [write])),
+                       ?assertEqual([{changed, File, 8}], fyris_migrate:rewrite(Dir, [write])),
                        {9, [8, 9], [{3, 9}], [undefined], OnFyris} = Run(),
                        ?assertEqual([true, false], [lists:member(T, ets:all()) || T <- [OnEts, OnFyris]]),
                        ?assertEqual(9, fyris:info(OnFyris, size))

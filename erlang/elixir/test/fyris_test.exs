@@ -141,6 +141,24 @@ defmodule FyrisTest do
       end
     end
 
+    test "in the order of keys/1, also after a rename" do
+      for type <- [:set, :ordered_set, :bag] do
+        table = Fyris.new!(name: :fyris_test_run, type: type)
+        Fyris.insert!(table, for(n <- 1..2_000, do: {n}))
+        assert Enum.map(table, &elem(&1, 0)) == Enum.to_list(Fyris.keys(table))
+
+        seen =
+          Enum.count_until(
+            Stream.each(table, fn {n} -> n == 1 && Fyris.rename!(:fyris_test_run, :fyris_test_other) end),
+            3_000
+          )
+
+        assert {seen, Fyris.whereis(:fyris_test_run)} == {2_000, nil}
+        assert_raise ArgumentError, fn -> Enum.to_list(table) end
+        Fyris.delete_table!(:fyris_test_other)
+      end
+    end
+
     test "also for two runs side by side" do
       table = filled(:ordered_set, 1_200)
       assert Enum.zip(table, table) |> Enum.all?(fn {a, b} -> a == b end)
@@ -541,6 +559,19 @@ defmodule FyrisTest do
       end
 
       assert Fyris.transaction(held, hold: 5) == {:error, {:hold_expired, 5}}
+
+      for read <- [&Enum.to_list/1, &Enum.to_list(Fyris.keys(&1)), &Enum.to_list(Fyris.stream_select(&1, []))] do
+        late = fn tx ->
+          within = Fyris.within!(tx, table)
+          Fyris.get(within, 1)
+          Process.sleep(10)
+          Fyris.put!(table, 1, make_ref())
+          read.(within)
+          Fyris.put!(within, 2, 1)
+        end
+
+        assert Fyris.transaction(late, hold: 5) == {:error, {:hold_expired, 5}}
+      end
 
       people = Fyris.new!(secondary: [by_name: {:unique, {:element, 2}}])
       Fyris.insert!(people, {1, :ada})

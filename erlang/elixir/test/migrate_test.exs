@@ -56,6 +56,11 @@ defmodule Fyris.MigrateTest do
              ":fyris.new(:logger, []); :fyris.info(:logger)"
   end
 
+  test "a fun as a match specification is advised as Elixir has it" do
+    assert {:ok, [%{note: note}]} = Fyris.Migrate.scan(":ets.fun2ms(fn {k, _} -> k end)")
+    assert to_string(note) =~ "Fyris.MatchSpec.fun/1"
+  end
+
   test "what does not exist stays" do
     assert {:ok, [%{becomes: :keep}]} = Fyris.Migrate.scan(":ets.nothing(1)")
   end

@@ -173,6 +173,14 @@ defmodule Fyris.Migrate do
   defp of_otp(_, _, _), do: :none
 
   defp finding({meta, use, table}) do
-    Map.merge(%{line: meta[:line], column: meta[:column], call: use}, :fyris_migrate_rules.change(use, table))
+    %{line: meta[:line], column: meta[:column], call: use}
+    |> Map.merge(:fyris_migrate_rules.change(use, table))
+    |> of_elixir()
   end
+
+  # What is to be done is something else than in Erlang.
+  defp of_elixir(%{call: {:fun2ms, _}} = finding),
+    do: %{finding | note: ~c"only in a shell: in a module Fyris.MatchSpec.fun/1 writes match specifications"}
+
+  defp of_elixir(finding), do: finding
 end

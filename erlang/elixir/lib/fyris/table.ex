@@ -28,9 +28,22 @@ defmodule Fyris.Table do
   # Objects read at a time.
   @at_once 500
 
+  # The slice's own size is the limit.
+  @no_limit 1_000_000
+
   @doc false
-  # All objects, as they were at one moment.
-  def all(id), do: chunks(:select, id, [{:_, [], [:"$_"]}], @at_once)
+  # All objects, as they were at one moment, in the order of `:fyris.foldl/3`.
+  def all(id) do
+    slices(fn -> cursor(if is_atom(id), do: :fyris.whereis(id), else: id) end, fn {id, cursor} ->
+      case :fyris_nif.slice(id, cursor, []) do
+        [:more | objects] -> {objects, true}
+        objects -> {objects, false}
+      end
+    end)
+  end
+
+  # Of a tid, so that it goes on after a rename.
+  defp cursor(id), do: {id, :fyris_nif.cursor(id, false)}
 
   @doc false
   # What a query of this name finds, as it was at one moment, so many at a time.
@@ -68,17 +81,13 @@ defmodule Fyris.Table do
   # The objects of a range, as they were at one moment.
   def range(id, {from, to, options}) do
     {limit, options} = Keyword.pop(Enum.map(options, &named/1), :limit, :infinity)
-    options = native(options)
+    options = Enum.map(options, &plain/1)
 
     stream =
-      Stream.resource(
-        fn -> place(id, from, to, options) end,
-        fn
-          :done -> {:halt, :done}
-          place -> next(id, place)
-        end,
-        fn _ -> :ok end
-      )
+      slices(fn -> place(id, from, to, options) end, fn place ->
+        {more, _, objects} = :fyris_nif.range_slice(id, place, [], @no_limit)
+        {Enum.reverse(objects), more}
+      end)
 
     if limit == :infinity, do: stream, else: Stream.take(stream, limit)
   end
@@ -95,26 +104,34 @@ defmodule Fyris.Table do
   defp bound(which, key, options),
     do: {if({which, :excluded} in options, do: :excluded, else: :included), key}
 
-  # The slice's own size is the limit.
-  @no_limit 1_000_000
+  # Objects that are read in slices, from a place on that knows how far it is.
+  defp slices(place, next) do
+    Stream.resource(
+      fn -> native(place) end,
+      fn
+        :done ->
+          {:halt, :done}
 
-  defp next(id, place) do
-    {more, _, objects} = :fyris_nif.range_slice(id, place, [], @no_limit)
-    {Enum.reverse(objects), if(more, do: place, else: :done)}
+        place ->
+          {objects, more} = native(fn -> next.(place) end)
+          {objects, if(more, do: place, else: :done)}
+      end,
+      fn _ -> :ok end
+    )
+  end
+
+  # Raises what `:fyris` would: there may be no such table, or no longer, and a transaction may have to end.
+  defp native(call) do
+    call.()
   rescue
-    # The table may be gone by now.
-    _ in ErlangError -> :erlang.error(:badarg)
+    error in ErlangError -> :erlang.error(elem(error.original, 1))
   end
 
   defp named(option) when is_atom(option), do: {option, true}
   defp named(option), do: option
 
-  defp native(options) do
-    Enum.map(options, fn
-      {option, true} -> option
-      option -> option
-    end)
-  end
+  defp plain({option, true}), do: option
+  defp plain(option), do: option
 
   defimpl Enumerable do
     def count(%{id: id}), do: {:ok, size(:fyris.info(id, :size))}

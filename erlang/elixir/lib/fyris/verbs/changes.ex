@@ -15,10 +15,16 @@ defmodule Fyris.Verbs.Changes do
               """
               Subscribes the calling process to what changes in a table, or in several; see `t:watched/0`. Each message
               is `{:fyris, subscription, seq, event}`; see `t:event/0`. It ends with `unsubscribe/1`, with the process,
-              with the last reference to it, and with its tables.
+              and with its tables.
+
+              > #### Keep the subscription {: .warning}
+              >
+              > It also ends, without a message, when no process has a reference to it any more: at some garbage
+              > collection after `{:ok, _} = Fyris.subscribe(table, :all)`. A `GenServer` keeps it in its state:
+              > `{:ok, %{subscription: Fyris.subscribe!(table, :all)}}`.
 
               Options: `from: :snapshot` (first the objects that are there, and then all changes since), `queue: n`
-              (changes that wait to be sent, at most), `conflate: true` (of changes of a key that wait one only),
+              (changes that wait to be sent, at most), `conflate: true` (merges waiting changes of the same key into one),
               `active: n` (so many messages, and then `{:fyris, subscription, :passive}` and no more until
               `:fyris.set_active/2`), `to: pid`. `:fyris.subscribe/3` has the details.
               """,

@@ -10,7 +10,7 @@ defmodule Fyris.Verbs.Order do
               """
               Returns the objects between `from:` and `to:`, which both count, or `above:` and `below:`, which do not;
               `limit:`, `reverse: true`, `keys: true`. O(log n), and the objects. Every object that is there throughout
-              is among them.
+              is among them. For an `:ordered_set`, as all that deals with ranges.
               """,
               [
                 ~S|table = Fyris.new!(type: :ordered_set)|,
@@ -24,8 +24,8 @@ defmodule Fyris.Verbs.Order do
 
       defbang prefix(table :: table, prefix :: term, options :: [range_form] \\ []) :: [object] | [key],
               """
-              Returns the objects whose keys begin alike, as `{:a, :_}` or `"jo"` do; `limit:`, `reverse: true`, `keys:
-              true`. O(log n), and the objects.
+              Returns the objects of an `:ordered_set` whose keys begin alike, as `{:a, :_}` or `"jo"` do; `limit:`,
+              `reverse: true`, `keys: true`. O(log n), and the objects.
               """,
               [
                 ~S|table = Fyris.new!(type: :ordered_set)|,
@@ -40,7 +40,7 @@ defmodule Fyris.Verbs.Order do
       defbang first(table :: table) :: key | nil,
               """
               Returns the first key, or `nil` if the table is empty: of an `:ordered_set` the lowest, O(log n), else any
-              one. Where `nil` is a key `member?/2` tells.
+              one. If `nil` may be a key, ask `member?/2`.
               """,
               [
                 ~S|table = Fyris.new!(type: :ordered_set)|,
@@ -109,7 +109,7 @@ defmodule Fyris.Verbs.Order do
 
       defbang seek(table :: table, key :: key, way :: :up | :down \\ :up) :: object | nil,
               """
-              Returns the first object at or above a key, or the last at or below it (`:down`); or `nil`. Linearizable.
+              Returns the first object of an `:ordered_set` at or above a key, or the last at or below it (`:down`); or `nil`. Linearizable.
               O(log n).
               """,
               [
@@ -123,11 +123,11 @@ defmodule Fyris.Verbs.Order do
 
       defbang nth(table :: table, n :: non_neg_integer) :: key | nil,
               """
-              Returns the n-th key in order, from 0, or `nil`; in tables on the indexes `:judysl` and `:judyesl`, at the
-              cost of a lookup.
+              Returns the n-th key in order, from 0, or `nil`, at the cost of a lookup; in tables on the indexes
+              `:judysl` and `:judyesl`. These differ in how they cut keys into words: `index: :judyesl` serves for any.
               """,
               [
-                ~S|table = Fyris.new!(type: :ordered_set, index: :judysl)|,
+                ~S|table = Fyris.new!(type: :ordered_set, index: :judyesl)|,
                 ~S|Fyris.insert!(table, [{10}, {20}, {30}])|,
                 ~S|Fyris.nth!(table, 1)|,
                 ~S|20|
@@ -141,7 +141,7 @@ defmodule Fyris.Verbs.Order do
               cost of a lookup.
               """,
               [
-                ~S|table = Fyris.new!(type: :ordered_set, index: :judysl)|,
+                ~S|table = Fyris.new!(type: :ordered_set, index: :judyesl)|,
                 ~S|Fyris.insert!(table, [{10}, {20}, {30}])|,
                 ~S|Fyris.rank!(table, 25)|,
                 ~S|2|
@@ -155,7 +155,7 @@ defmodule Fyris.Verbs.Order do
               two lookups.
               """,
               [
-                ~S|table = Fyris.new!(type: :ordered_set, index: :judysl)|,
+                ~S|table = Fyris.new!(type: :ordered_set, index: :judyesl)|,
                 ~S|Fyris.insert!(table, [{10}, {20}, {30}])|,
                 ~S|Fyris.count_between!(table, 15, 30)|,
                 ~S|2|
@@ -165,7 +165,7 @@ defmodule Fyris.Verbs.Order do
 
       defbang delete_range(table :: table, options :: [range_end]) :: non_neg_integer,
               """
-              Deletes the objects between `from:` and `to:`, which both count, or `above:` and `below:`, which do not,
+              Deletes the objects of an `:ordered_set` between `from:` and `to:`, which both count, or `above:` and `below:`, which do not,
               and returns their number. Each is deleted atomically. O(log n), and the objects.
               """,
               [
@@ -180,8 +180,10 @@ defmodule Fyris.Verbs.Order do
 
       defbang take_range(table :: table, options :: [range_end] \\ []) :: [object],
               """
-              Takes the objects between `from:` and `to:`, which both count, or `above:` and `below:`, which do not, out
-              and returns them in order. Each goes to one of several callers. O(log n), and the objects.
+              Takes the objects of an `:ordered_set` between `from:` and `to:`, which both count, or `above:` and
+              `below:`, which do not, out and returns them in order. Each goes to one of several callers. O(log n), and
+              the objects. There is no `limit:`; the first of them are taken by a `transaction/2` of `range/2` and
+              `delete/2`, as in `claim/1` of `elixir/examples/together.exs`.
               """,
               [
                 ~S|table = Fyris.new!(type: :ordered_set)|,
@@ -194,8 +196,15 @@ defmodule Fyris.Verbs.Order do
       end
 
       @doc """
-      The objects of a range as a stream, with the options of `range/2`: read some hundred at a time as they are
-      asked for, so what others insert or delete further on is seen or not seen.
+      The objects of a range of an `:ordered_set` as a stream, with the options of `range/2`: read some hundred at a
+      time as they are asked for, as they were when it began to run (of a table made with `consistent: false` as they are
+      at each step). Raises `ArgumentError` when it is run for another type of table.
+
+          iex> table = Fyris.new!(type: :ordered_set)
+          iex> Fyris.insert!(table, for(n <- 1..1000, do: {n, n * n}))
+          iex> stream = Fyris.stream(table, from: 10, keys: true)
+          iex> stream |> Stream.each(&Fyris.delete!(table, &1 + 1)) |> Enum.take(3)
+          [10, 11, 12]
       """
       @spec stream(table, [range_end | range_form]) :: Enumerable.t()
       def stream(table, options \\ []), do: Table.range(id(table), bounds(options, :range))

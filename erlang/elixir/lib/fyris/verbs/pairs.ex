@@ -117,8 +117,8 @@ defmodule Fyris.Verbs.Pairs do
 
       defbang update(table :: table, key :: key, default :: term, fun :: (term -> term)) :: term,
               """
-              Puts `fun` of the value of a key, or the default if it has none; returns the new value. Atomic: `fun` is
-              called again when another writer comes between, so it should do nothing else.
+              If the key is there, puts `fun.(value)`; if not, puts `default` itself (as `Map.update/4`). Returns the
+              new value. Atomic: `fun` is called again when another writer comes between, so it should do nothing else.
               """,
               [
                 ~S|table = Fyris.new!()|,
