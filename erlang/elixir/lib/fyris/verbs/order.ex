@@ -109,8 +109,8 @@ defmodule Fyris.Verbs.Order do
 
       defbang seek(table :: table, key :: key, way :: :up | :down \\ :up) :: object | nil,
               """
-              Returns the first object of an `:ordered_set` at or above a key, or the last at or below it (`:down`); or `nil`. Linearizable.
-              O(log n).
+              Returns the first object of an `:ordered_set` at or above a key, or the last at or below it (`:down`); or
+              `nil`. Linearizable. O(log n).
               """,
               [
                 ~S|table = Fyris.new!(type: :ordered_set)|,
@@ -165,8 +165,8 @@ defmodule Fyris.Verbs.Order do
 
       defbang delete_range(table :: table, options :: [range_end]) :: non_neg_integer,
               """
-              Deletes the objects of an `:ordered_set` between `from:` and `to:`, which both count, or `above:` and `below:`, which do not,
-              and returns their number. Each is deleted atomically. O(log n), and the objects.
+              Deletes the objects of an `:ordered_set` between `from:` and `to:`, which both count, or `above:` and
+              `below:`, which do not, and returns their number. Each is deleted atomically. O(log n), and the objects.
               """,
               [
                 ~S|table = Fyris.new!(type: :ordered_set)|,
@@ -197,8 +197,8 @@ defmodule Fyris.Verbs.Order do
 
       @doc """
       The objects of a range of an `:ordered_set` as a stream, with the options of `range/2`: read some hundred at a
-      time as they are asked for, as they were when it began to run (of a table made with `consistent: false` as they are
-      at each step). Raises `ArgumentError` when it is run for another type of table.
+      time as they are asked for, as they were when it began to run (of a table made with `consistent: false` as they
+      are at each step). Raises `ArgumentError` when it is run for another type of table.
 
           iex> table = Fyris.new!(type: :ordered_set)
           iex> Fyris.insert!(table, for(n <- 1..1000, do: {n, n * n}))

@@ -14,8 +14,8 @@ defmodule Fyris.Verbs.Transactions do
 
       After some conflicts it goes first: writes of what it has read wait for it, up to `hold:` milliseconds (100; with
       0 never). If it has not ended by then, its next read fails, and so does its end if others were faster once more:
-      the reason is `{:hold_expired, hold}`. The reason is `{:not_unique, name, value}` where another object has a value of a
-      unique secondary index at the end.
+      the reason is `{:hold_expired, hold}`. The reason is `{:not_unique, name, value}` where another object has a value
+      of a unique secondary index at the end.
 
       `fun` is run again where others have changed what it had read, so it should do nothing else that cannot be done
       twice. Strictly serializable, among transactions and with all other calls. One within another joins it, and takes
