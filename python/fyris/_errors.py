@@ -30,12 +30,12 @@ class Damaged(Error, ValueError):
 
 
 class Conflict(Error):
-    """Others were faster, and nothing has happened. Of a transaction: they have changed in `table` what it has read,
-    under `key`; None where that is not known. Of a segment it is a SegmentConflict."""
+    """Others were faster, and nothing has happened. Of a transaction, compute() or update_in(): they have changed in
+    `table` what it has read, under `key`; None where that is not known. Of a segment it is a SegmentConflict."""
 
     def __init__(self, *args):
         super().__init__(*args)
-        #: The Table that was given to the transaction.
+        #: The Table that was given to the transaction, or was asked to compute.
         self.table = None
         self.key = None
 
@@ -63,8 +63,9 @@ class TransactionEnded(Error):
 
 
 class InTransaction(Error):
-    """A transaction reads and writes objects; this works on the table itself. Of a segment or map: a function
-    that transaction(), write() or on_conflict runs cannot do this with the same one."""
+    """A transaction reads and writes objects; this works on the table itself, or it is a transactional function that
+    another one calls. Of a segment or map: a function that transaction(), write() or on_conflict runs cannot do this
+    with the same one."""
 
 
 class CheckFailed(Error):
@@ -89,7 +90,8 @@ class SegmentExists(SegmentError):
 
 
 class Behind(SegmentError):
-    """The trunk has changes that the working copy has not: update first, or commit(merge=True)."""
+    """The trunk has changes that the working copy has not: update first, or commit(merge=True). Of a map: discard(),
+    update() and make the changes again, or use write()."""
 
 
 class _WithRanges(SegmentError):

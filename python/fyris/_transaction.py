@@ -1,10 +1,16 @@
 """What is easier said in Python about transactions."""
 
 import functools
+import inspect
 import operator
+import threading
 
-from ._errors import BadValue
+from ._errors import BadValue, InTransaction
 from ._fyris import transaction
+
+#: Of each thread, the transactional function that it runs. What a task of asyncio begins in one runs after it, so this
+#: is no context variable.
+_runs = threading.local()
 
 
 def transactional(function=None, /, *, attempts=1000, hold=0.1):
@@ -26,15 +32,32 @@ def transactional(function=None, /, *, attempts=1000, hold=0.1):
     others wait for it: writes of what it has read or written, up to `hold` seconds; if it has not returned by then, and
     reads on or others are faster again, HoldExpired is raised. With 0 nobody waits for it. For one call:
     `fyris.transactional(function)(...)`.
+
+    A transactional function that another one calls on the same thread raises InTransaction: it would be a transaction
+    of its own, whose commit the outer one may never get past. Give tx to a function without the decorator instead. A
+    method is `def pay(tx, self, amount)`, and called as `bank.pay(30)`. A coroutine function or a generator function,
+    which would run after its transaction, raises TypeError when it is decorated.
     """
     attempts = operator.index(attempts)
     if attempts < 1:
         raise BadValue(f"{attempts} attempts")
     if function is None:
         return functools.partial(transactional, attempts=attempts, hold=hold)
+    name = getattr(function, "__qualname__", repr(function))
+    _check(function, name)
 
     @functools.wraps(function)
     def run(*args, **kwargs):
+        outer = getattr(_runs, "name", None)
+        if outer is not None:
+            raise InTransaction(f"{name} was called within {outer}, which is transactional: pass tx on")
+        _runs.name = name
+        try:
+            return attempt(args, kwargs)
+        finally:
+            _runs.name = None
+
+    def attempt(args, kwargs):
         tx = transaction(hold=hold)
         for lost in range(1, attempts):
             try:
@@ -49,3 +72,16 @@ def transactional(function=None, /, *, attempts=1000, hold=0.1):
             return function(tx, *args, **kwargs)
 
     return run
+
+
+def _check(function, name):
+    """Refuses what does its work after it was called, and what cannot be called."""
+    if not callable(function):
+        raise TypeError(f"transactional() takes a function, not a {type(function).__name__}")
+    for is_one, what in (
+        (inspect.iscoroutinefunction, "a coroutine function"),
+        (inspect.isasyncgenfunction, "an asynchronous generator function"),
+        (inspect.isgeneratorfunction, "a generator function"),
+    ):
+        if is_one(function):
+            raise TypeError(f"{name} is {what}, which would run after its transaction")

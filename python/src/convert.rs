@@ -131,7 +131,7 @@ pub(crate) fn pattern_term(value: &Bound<'_, PyAny>) -> PyResult<Term> {
 }
 
 /// Whether an atom of this name is a variable of patterns: `_`, `$_`, `$$` or `$` and a number.
-fn is_variable(name: &str) -> bool {
+pub(crate) fn is_variable(name: &str) -> bool {
     match name.strip_prefix('$') {
         Some("_" | "$") => true,
         Some(number) => !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit()),

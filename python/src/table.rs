@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use fyris::dump::{LoadOptions, SaveOptions};
-use fyris::{InfoValue, Options, Owner, Store, TableType};
+use fyris::{InfoValue, Options, Owner, SecondaryIndex, Store, TableType};
 use fyris_term::Term;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyMapping};
 
@@ -21,7 +22,7 @@ mod ordered;
 mod places;
 mod query;
 
-pub(crate) use query::{described, spec_of};
+pub(crate) use query::{described, pattern_of, spec_of};
 
 /// The one store of this process, and its owner, who lives as long as the process.
 pub(crate) static OWNER: LazyLock<Owner> = LazyLock::new(|| new_store().owner());
@@ -49,7 +50,8 @@ fn new_store() -> Store {
 ///
 /// type is 'set', 'ordered_set', 'bag' or 'duplicate_bag'; index names the structure that holds the table, or is
 /// ('library', path) for one of a shared library of C or C++, whose code this runs (see fyris_index.h). A table without
-/// a name goes away with its last reference, one with a name when drop() is called.
+/// a name goes away with its last reference, one with a name when drop() is called. A with statement over a table that
+/// was made or loaded deletes it at its end, for everybody; one over a table that named() has found does not.
 ///
 /// The other arguments choose the locks of an index that has some, as the options of ets do: write_concurrency is True,
 /// False or 'auto', bucket_locks a power of two from 1 to 32768 or 'auto', reader_groups a number from 1 to 64.
@@ -73,20 +75,73 @@ fn new_store() -> Store {
 #[pyclass(frozen, generic, mapping, weakref, module = "fyris")]
 pub(crate) struct Table {
     pub(crate) table: fyris::Table,
-    /// The table ends with this object.
-    owned: bool,
+    ending: Ending,
+}
+
+/// What a table ends with, if nobody drops it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    /// Its object in Python, and a with statement over it.
+    Object,
+    /// A with statement over it.
+    Block,
+    /// Neither: somebody else has made it.
+    Others,
+}
+
+impl Ending {
+    /// Of a table that was made here.
+    fn of_made(is_named: bool) -> Ending {
+        match is_named {
+            true => Ending::Block,
+            false => Ending::Object,
+        }
+    }
 }
 
 /// What holds a table.
-#[derive(FromPyObject)]
 enum Index {
     Named(String),
     Library(String, String),
 }
 
+impl<'py> FromPyObject<'_, 'py> for Index {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Index> {
+        let library = |(kind, path)| Index::Library(kind, path);
+        let index = given.extract().map(Index::Named);
+        index
+            .or_else(|_| given.extract().map(library))
+            .map_err(|_| {
+                let text = format!("index is a name or ('library', path), not {given:?}");
+                PyTypeError::new_err(text)
+            })
+    }
+}
+
+/// The argument `type`.
+struct Type(TableType);
+
+impl<'py> FromPyObject<'_, 'py> for Type {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Type> {
+        let Ok(name) = given.extract::<&str>() else {
+            let class = given.get_type();
+            let text = format!(
+                "the first argument of a Table is its type, such as 'ordered_set', not a {}: update() puts items in",
+                class.name()?
+            );
+            return Err(PyTypeError::new_err(text));
+        };
+        type_of(name).map(Type)
+    }
+}
+
 impl Drop for Table {
     fn drop(&mut self) {
-        if self.owned {
+        if self.ending == Ending::Object {
             // It may be gone already.
             let _ = self.table.delete();
         }
@@ -115,9 +170,24 @@ fn secondary_options(indexes: &Bound<'_, PyMapping>) -> PyResult<Vec<Term>> {
     indexes.items()?.iter().map(option).collect()
 }
 
+/// Returns the secondary indexes that a loaded table is to have.
+fn loaded_indexes(indexes: &Bound<'_, PyMapping>) -> PyResult<Vec<SecondaryIndex>> {
+    let index = |item: Bound<'_, PyAny>| {
+        let (name, value): (String, Bound<'_, PyAny>) = item.extract()?;
+        Ok(SecondaryIndex::new(&name, secondary_value(&value)?))
+    };
+    indexes.items()?.iter().map(index).collect()
+}
+
 /// Returns what a secondary index is of.
 fn secondary_value(value: &Bound<'_, PyAny>) -> PyResult<Term> {
-    let (word, argument): (String, Bound<'_, PyAny>) = value.extract()?;
+    let parts = value.extract::<(String, Bound<'_, PyAny>)>();
+    let (word, argument) = parts.map_err(|_| {
+        BadValue::new_err(format!(
+            "a secondary index is ('element', position), ('path', [position, step, ...]), ('body', expressions) or \
+             ('unique', one of these), not {value:?}"
+        ))
+    })?;
     let argument = match word.as_str() {
         "body" => described(&argument)?,
         "unique" => secondary_value(&argument)?,
@@ -134,10 +204,18 @@ fn type_of(name: &str) -> PyResult<TableType> {
         "duplicate_bag" => TableType::DuplicateBag,
         other => {
             return Err(BadValue::new_err(format!(
-                "no type of table is called {other}"
+                "no type of table is called {other}: there are set, ordered_set, bag and duplicate_bag"
             )));
         }
     })
+}
+
+/// Refuses the empty name.
+fn not_empty(name: &str) -> PyResult<()> {
+    match name.is_empty() {
+        true => Err(BadValue::new_err("the name of a table is not empty")),
+        false => Ok(()),
+    }
 }
 
 fn atom(name: &str) -> PyResult<fyris_term::Atom> {
@@ -164,14 +242,17 @@ impl Table {
 
     /// A table that ends with this object.
     pub(crate) fn owned(table: fyris::Table) -> Table {
-        Table { table, owned: true }
+        Table {
+            table,
+            ending: Ending::Object,
+        }
     }
 
     /// A table that does not end with this object.
     pub(crate) fn not_owned(table: fyris::Table) -> Table {
         Table {
             table,
-            owned: false,
+            ending: Ending::Others,
         }
     }
 
@@ -199,13 +280,13 @@ impl Table {
 impl Table {
     #[new]
     #[pyo3(signature = (
-        r#type="set", *, name=None, keypos=1, index=None,
+        r#type=Type(TableType::Set), *, name=None, keypos=1, index=None,
         write_concurrency=None, read_concurrency=None, bucket_locks=None, reader_groups=None,
         consistent=None, snapshot_ttl=None, secondary=None
     ))]
     #[expect(clippy::too_many_arguments, reason = "arguments by name in Python")]
     fn new(
-        r#type: &str,
+        r#type: Type,
         name: Option<&str>,
         keypos: usize,
         index: Option<Index>,
@@ -217,8 +298,7 @@ impl Table {
         snapshot_ttl: Option<&Bound<'_, PyAny>>,
         secondary: Option<&Bound<'_, PyMapping>>,
     ) -> PyResult<Table> {
-        type_of(r#type)?;
-        let mut list = vec![Term::Atom(atom(r#type)?)];
+        let mut list = vec![Term::Atom(atom(r#type.0.as_str())?)];
         for (word, value) in [
             ("write_concurrency", write_concurrency),
             ("read_concurrency", read_concurrency),
@@ -244,13 +324,14 @@ impl Table {
             }
             None => options,
         };
-        if name.is_some() {
+        if let Some(name) = name {
+            not_empty(name)?;
             options = options.named();
         }
         let table = OWNER.new_table(name.unwrap_or("python"), &options);
         Ok(Table {
             table: table.map_err(errors::store)?,
-            owned: name.is_none(),
+            ending: Ending::of_made(name.is_some()),
         })
     }
 
@@ -292,23 +373,39 @@ impl Table {
 
     /// Makes a table out of a file that save() or Erlang's ets:tab2file wrote. The file may come from anybody: it is
     /// checked as far as it lets itself be, and refused whole if anything in it is wrong. name replaces the name in it.
+    /// Files hold no secondary indexes: secondary says which the table gets, as in Table(...).
     ///
-    /// Raises OSError, Damaged, NameTaken.
+    /// Raises OSError, Damaged, NameTaken; NotUnique if objects share a value of a unique index. There is no table then.
     #[staticmethod]
-    #[pyo3(signature = (path, *, name=None))]
-    fn load(py: Python<'_>, path: PathBuf, name: Option<&str>) -> PyResult<Table> {
+    #[pyo3(signature = (path, *, name=None, secondary=None))]
+    fn load(
+        py: Python<'_>,
+        path: PathBuf,
+        name: Option<&str>,
+        secondary: Option<&Bound<'_, PyMapping>>,
+    ) -> PyResult<Table> {
+        name.map_or(Ok(()), not_empty)?;
         let options = LoadOptions {
             name: name.map(atom).transpose()?,
             ..LoadOptions::verified()
         };
+        let indexes = secondary.map_or(Ok(Vec::new()), loaded_indexes)?;
         let loaded = py.detach(|| OWNER.file2tab(&path, &options));
         let table = loaded.map_err(errors::dump)?.table;
-        let owned = !matches!(table.reference(), fyris::TableRef::Name(_));
-        Ok(Table { table, owned })
+        let added = py.detach(|| indexes.iter().try_for_each(|one| table.add_secondary(one)));
+        if let Err(error) = added {
+            // It may be gone already.
+            let _ = table.delete();
+            return Err(errors::store(error));
+        }
+        let is_named = matches!(table.reference(), fyris::TableRef::Name(_));
+        let ending = Ending::of_made(is_named);
+        Ok(Table { table, ending })
     }
 
     /// Writes the table to a file, with a checksum, and returns how many objects there were; ets:file2tab reads it. A
-    /// file that is there is replaced when the new one is whole. Raises OSError.
+    /// file that is there is replaced when the new one is whole. Secondary indexes are not in it, unique ones neither:
+    /// load() is told them again. Raises OSError.
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<u64> {
         let options = SaveOptions {
             object_count: true,
@@ -324,28 +421,33 @@ impl Table {
         py.detach(|| self.table.delete()).map_err(errors::store)
     }
 
-    /// Gives the table another name. Raises NameTaken.
+    /// Gives the table another name. Raises NameTaken. One that was made without a name is found by none afterwards
+    /// either.
     fn rename(&self, name: &str) -> PyResult<()> {
+        not_empty(name)?;
         self.table.rename(atom(name)?).map_err(errors::store)?;
         Ok(())
     }
 
+    /// The table, which is deleted at the end of the with statement; one that named() has found is not.
     fn __enter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
         slf
     }
 
-    /// Deletes the table, unless that has been done.
+    /// Deletes the table, for everybody, unless that has been done, or named() has found it.
     fn __exit__(
         &self,
         _class: &Bound<'_, PyAny>,
         _error: &Bound<'_, PyAny>,
         _traceback: &Bound<'_, PyAny>,
     ) {
-        // Only that it is gone can be wrong with it.
-        let _ = self.table.delete();
+        if self.ending != Ending::Others {
+            // Only that it is gone can be wrong with it.
+            let _ = self.table.delete();
+        }
     }
 
-    /// The name, a str.
+    /// The name, a str. A table that was made without one is called 'python', and nobody finds it by that.
     #[getter]
     fn name(&self) -> &'static str {
         self.table.name().as_str()

@@ -16,9 +16,9 @@ use crate::table::{OWNER, Table};
 /// it is committed; if that ends by an exception nothing has happened, and the exception goes on.
 ///
 ///     with fyris.transaction() as tx:
-///         accounts = tx.table(accounts)
-///         accounts["ada"] -= 30
-///         accounts["bob"] += 30
+///         within = tx.table(accounts)
+///         within["ada"] -= 30
+///         within["bob"] += 30
 ///
 /// All that it reads is of one moment, with its own writes, which others see at the commit, all at once. Nobody waits
 /// for it meanwhile. If others have changed by then what it has read, it raises Conflict, and nothing has happened:

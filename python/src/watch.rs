@@ -15,7 +15,7 @@ use crate::convert::{from_term, from_terms, to_term};
 use crate::errors::{self, BadValue};
 use crate::mapping::Argument;
 use crate::segment::{NAP, seconds};
-use crate::table::{OWNER, Table, described, spec_of};
+use crate::table::{OWNER, Table, pattern_of, spec_of};
 
 mod bell;
 
@@ -42,7 +42,7 @@ fn filter_of(
             Ok(WatchFilter::range((start, stop)))
         }
         (None, None, Some(pattern), None) => {
-            WatchFilter::pattern(&described(&pattern)?).map_err(errors::store)
+            WatchFilter::pattern(&pattern_of(&pattern)?).map_err(errors::store)
         }
         (None, None, None, Some(spec)) => Ok(WatchFilter::matching(spec_of(&spec)?)),
         _ => Err(BadValue::new_err(
@@ -100,7 +100,7 @@ impl Table {
     /// Subscribes to what changes in the table: an iterator of WatchEvent, which waits for each, for `for` and
     /// `async for`. It ends when the table is deleted, and when it is closed, as at the end of a with statement.
     ///
-    ///     with orders.subscribe(pattern="{'_', paid}") as changes:
+    ///     with orders.subscribe(pattern="""{'_', "paid"}""") as changes:
     ///         for event in changes:
     ///             for table, old, new in event.changes:
     ///                 print(old, "->", new)
@@ -111,8 +111,9 @@ impl Table {
     ///
     /// from_snapshot tells the objects first that are there now, and then all changes since: none is missing, and none
     /// comes twice. queue is how many changes wait to be read, at most (65,536 unless said): what does not fit is lost,
-    /// which an event of the kind 'overflow' says. conflate tells of the newest change of each key alone, of those that
-    /// wait; for tables with one object a key.
+    /// which an event of the kind 'overflow' says; with 0 all is. With conflate one change of each key waits: from what
+    /// was told last to what is there now. It is for tables with one object a key. A write that leaves an object as it
+    /// was is no change.
     ///
     /// Writers never wait for who reads. The subscription keeps a table without a name. Raises WrongType for a range of
     /// a table without an order of keys, and to conflate a bag; ReadOnly for a snapshot; InTransaction.

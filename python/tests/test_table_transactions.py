@@ -1,5 +1,6 @@
 """Transactions over tables."""
 
+import asyncio
 import gc
 import os
 import pickle
@@ -276,6 +277,72 @@ def test_threads_share_one():
             thread.join()
         assert len(table) == 0
     assert len(table) == 800
+
+
+def test_one_within_another_is_refused(accounts):
+    @fyris.transactional
+    def fee(tx, who):
+        tx.table(accounts)[who] -= 1
+
+    @fyris.transactional
+    def pay(tx, how):
+        tx.table(accounts)["bob"] += 1
+        return how(tx)
+
+    with pytest.raises(fyris.InTransaction, match="fee was called within .*pay.*: pass tx on"):
+        pay(lambda tx: fee("ada"))
+    assert accounts["bob"] == 0
+    # Not those of other threads, nor what comes afterwards; and the one that was decorated takes tx.
+    pay(lambda tx: fee.__wrapped__(tx, "ada"))
+    assert (accounts["ada"], accounts["bob"]) == (99, 1)
+
+    def elsewhere(tx):
+        thread = threading.Thread(target=fee, args=("cy",))
+        thread.start()
+        thread.join()
+
+    accounts["cy"] = 5
+    pay(elsewhere)
+    fee("cy")
+    assert accounts["cy"] == 3
+
+    async def later():
+        fee("cy")
+
+    async def main():
+        tasks = []
+        pay(lambda tx: tasks.append(asyncio.create_task(later())))
+        await tasks[0]
+
+    asyncio.run(main())
+    assert accounts["cy"] == 2
+
+
+def test_what_runs_after_its_transaction_is_refused():
+    async def coroutine(tx):
+        pass
+
+    async def generator_of_tasks(tx):
+        yield
+
+    def generator(tx):
+        yield
+
+    for wrong in (coroutine, generator_of_tasks, generator, 5, "pay"):
+        for decorate in (fyris.transactional, fyris.transactional(attempts=2)):
+            with pytest.raises(TypeError):
+                decorate(wrong)
+
+
+def test_methods(accounts):
+    class Bank:
+        @fyris.transactional
+        def give(tx, self, amount):
+            tx.table(accounts)["ada"] += amount
+            return self
+
+    bank = Bank()
+    assert bank.give(5) is bank and accounts["ada"] == 105
 
 
 FORKED = """

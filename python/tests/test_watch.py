@@ -167,6 +167,15 @@ def test_of_a_key_the_newest_change_is_told(table):
     assert changed(all_now(changes)) == [(None, ("price", 999)), (None, ("other", 1))]
 
 
+def test_a_write_that_changes_nothing_is_not_told(table):
+    table["price"] = 1
+    changes, none = table.subscribe(), table.subscribe(queue=0)
+    table["price"] = 1
+    table["price"] = 2
+    assert changed(all_now(changes)) == [(("price", 1), ("price", 2))]
+    assert [(event.kind, event.lost) for event in all_now(none)] == [("overflow", 1)]
+
+
 def test_a_renamed_table_is_the_one_that_was_given():
     tables = [fyris.Table(name=f"watch-{name}-{os.getpid()}") for name in "ab"]
     tables[0][0] = 0

@@ -6,11 +6,11 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 
 use super::Table;
-use crate::convert::{from_terms, kept_text, pattern_term};
+use crate::convert::{from_terms, is_variable, kept_text, pattern_term, text_of};
 use crate::errors::{self, BadValue};
 
-/// A pattern or specification: a str is Erlang's syntax, since text by itself is neither. What is in double quotes there
-/// is the text that a str is kept as, and not Erlang's list of numbers.
+/// A pattern or specification: a str is Erlang's syntax, since text by itself is neither. What is in double quotes
+/// there is the text that a str is kept as, and not Erlang's list of numbers.
 pub(crate) fn described(value: &Bound<'_, PyAny>) -> PyResult<Term> {
     match value.cast::<PyString>() {
         Ok(text) => Term::parse_strings_as(&text.to_cow()?, kept_text)
@@ -19,9 +19,72 @@ pub(crate) fn described(value: &Bound<'_, PyAny>) -> PyResult<Term> {
     }
 }
 
+/// A pattern. What is no tuple and no variable is a slip, since objects are tuples.
+pub(crate) fn pattern_of(value: &Bound<'_, PyAny>) -> PyResult<Term> {
+    let pattern = described(value)?;
+    match &pattern {
+        Term::Tuple(_) => Ok(pattern),
+        Term::Atom(name) if is_variable(name.as_str()) => Ok(pattern),
+        other => Err(BadValue::new_err(format!(
+            "a pattern is a tuple or a variable: nothing matches {}",
+            other.brief(60)
+        ))),
+    }
+}
+
 pub(crate) fn spec_of(spec: &Bound<'_, PyAny>) -> PyResult<MatchSpec> {
-    let spec = MatchSpec::compile(&described(spec)?);
-    spec.map_err(|error| errors::store(error.into()))
+    let spec = described(spec)?;
+    MatchSpec::compile(&spec).map_err(|error| match misspelt(&spec) {
+        Some(hint) => BadValue::new_err(format!("{error} ({hint})")),
+        None => errors::store(error.into()),
+    })
+}
+
+/// What an operator in the guards and bodies of a refused specification should have been, if one was written as Python
+/// has it.
+fn misspelt(spec: &Term) -> Option<String> {
+    let Term::List(clauses) = spec else {
+        return None;
+    };
+    let mut waiting: Vec<&Term> = Vec::new();
+    for clause in clauses.iter() {
+        if let Term::Tuple(parts) = clause {
+            waiting.extend(parts.iter().skip(1));
+        }
+    }
+    while let Some(term) = waiting.pop() {
+        if let Term::Tuple(parts) = term
+            && let Some(hint) = parts.first().and_then(misspelt_operator)
+        {
+            return Some(hint);
+        }
+        if let Term::Tuple(parts) | Term::List(parts) = term {
+            waiting.extend(parts.iter());
+        }
+    }
+    None
+}
+
+fn misspelt_operator(operator: &Term) -> Option<String> {
+    const OPERATORS: [&str; 19] = [
+        "<", ">", "=<", ">=", "==", "/=", "=:=", "=/=", "<=", "!=", "+", "-", "*", "/", "and",
+        "or", "not", "andalso", "orelse",
+    ];
+    match operator {
+        Term::Atom(name) => {
+            let right = match name.as_str() {
+                "<=" => "=<",
+                "!=" => "/=",
+                _ => return None,
+            };
+            Some(format!("Erlang's operator is '{right}'"))
+        }
+        other => {
+            let name = text_of(other).filter(|text| OPERATORS.contains(text))?;
+            let text = format!("the operator is the str {name:?}: write fyris.Atom({name:?})");
+            Some(text)
+        }
+    }
 }
 
 impl Table {
@@ -88,25 +151,26 @@ impl Table {
         py: Python<'py>,
         pattern: &Bound<'py, PyAny>,
     ) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        let pattern = described(pattern)?;
+        let pattern = pattern_of(pattern)?;
         let found = self.query(py, |table| table.match_pattern(&pattern))?;
         from_terms(py, &found)
     }
 
-    /// The objects that match a pattern, a list: match_object("{'_', red}").
+    /// The objects that match a pattern, a list: match_object("""{'_', "red"}"""). What is in double quotes is a str,
+    /// red without them an Atom. Raises BadValue for a pattern that is no tuple and no variable.
     fn match_object<'py>(
         &self,
         py: Python<'py>,
         pattern: &Bound<'py, PyAny>,
     ) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        let pattern = described(pattern)?;
+        let pattern = pattern_of(pattern)?;
         let found = self.query(py, |table| table.match_object(&pattern))?;
         from_terms(py, &found)
     }
 
     /// Deletes the objects that match a pattern, each in one atomic step.
     fn match_delete(&self, py: Python<'_>, pattern: &Bound<'_, PyAny>) -> PyResult<()> {
-        let pattern = described(pattern)?;
+        let pattern = pattern_of(pattern)?;
         self.query(py, |table| table.match_delete(&pattern))
     }
 
