@@ -65,6 +65,10 @@ fn told(error: fyris::Error, text: String) -> PyErr {
         Forked => self::Forked::new_err(format!(
             "{text}: multiprocessing by spawn or forkserver starts processes with tables of their own"
         )),
+        LacksFeature { operation, .. } if matches!(operation, "nth" | "rank" | "count_between") => {
+            let text = format!("{text}: make an ordered_set with index=\"judysl\" for that");
+            BadValue::new_err(text)
+        }
         NotATuple(_) | NotAnInteger { .. } | WrongType { .. } => self::WrongType::new_err(text),
         IntegerTooLarge(_) | ObjectTooLarge(_) | TooManyTables(_) | Atom(_) => {
             LimitReached::new_err(text)
@@ -145,6 +149,10 @@ pub(crate) fn map(error: fyris_segment::MapError) -> PyErr {
     use fyris_segment::MapError::*;
     let text = error.to_string();
     match error {
+        // Maps are not merged: what a segment would say is no help.
+        Segment(fyris_segment::Error::Behind { .. }) => self::Behind::new_err(
+            "another writer has committed to the map: discard(), update() and make the changes again, or use write()",
+        ),
         Segment(error) => segment(error),
         Full { .. } => self::NoSpace::new_err(text),
         Corrupt { .. } | Merged | NotAMap | WrongFormat { .. } => Damaged::new_err(text),

@@ -102,14 +102,17 @@ impl VersionedMap {
 
     fn told(&self, error: MapError) -> PyErr {
         match error {
-            MapError::Segment(error) => self.map.told(error),
+            MapError::Segment(error @ fyris_segment::Error::Busy) => self.map.told(error),
             error => errors::map(error),
         }
     }
 
-    /// Runs an operation that is soon done.
+    /// Runs an operation that is soon done. In a forked child none does anything, whatever it would have done.
     fn with<T>(&self, operation: impl FnOnce(&mut Store) -> Result<T, MapError>) -> PyResult<T> {
         match &mut self.state()?.map {
+            Some(map) if map.segment().is_forked() => {
+                Err(errors::segment(fyris_segment::Error::Forked))
+            }
             Some(map) => operation(map).map_err(|error| self.told(error)),
             None => Err(closed()),
         }
@@ -159,11 +162,19 @@ impl VersionedMap {
         })
     }
 
-    /// Puts in what `dict.update` would.
+    /// Puts in what `dict.update` would, all of which is read before.
     fn put_all(&self, others: &Bound<'_, PyAny>) -> PyResult<()> {
+        let mut pairs = Vec::new();
         each_pair(others, |key, value| {
-            self.__setitem__(key.extract()?, value.extract()?)
-        })
+            pairs.push((key.clone(), value.clone()));
+            Ok(())
+        })?;
+        let read: Vec<(Bytes<'_>, Bytes<'_>)> = pairs
+            .iter()
+            .map(|(key, value)| Ok((key.extract()?, value.extract()?)))
+            .collect::<PyResult<_>>()?;
+        read.into_iter()
+            .try_for_each(|(key, value)| self.__setitem__(key, value))
     }
 }
 
@@ -306,6 +317,26 @@ impl VersionedMap {
         mapping::equal(slf.as_any(), other)
     }
 
+    /// The dict of the items of both.
+    fn __or__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        mapping::union(slf.as_any(), other)
+    }
+
+    fn __ror__<'py>(
+        slf: &Bound<'py, Self>,
+        other: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        mapping::union(other, slf.as_any())
+    }
+
+    /// As update(other).
+    fn __ior__(&self, other: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.put_all(other)
+    }
+
     fn _walk(slf: Bound<'_, Self>, items: bool, back: bool) -> MapWalk {
         let part = if items { MapPart::Item } else { MapPart::Value };
         MapWalk::new(slf, part, back)
@@ -412,13 +443,20 @@ impl VersionedMap {
         Ok(found.iter().map(|entry| pair(py, entry)).collect())
     }
 
-    /// The pairs whose keys begin with prefix, a list in order.
-    fn prefix<'py>(&self, py: Python<'py>, prefix: Bytes<'py>) -> PyResult<Vec<Pair<'py>>> {
+    /// The pairs whose keys begin with prefix, a list in order; limit is how many at most.
+    #[pyo3(signature = (prefix, *, limit=None))]
+    fn prefix<'py>(
+        &self,
+        py: Python<'py>,
+        prefix: Bytes<'py>,
+        limit: Option<usize>,
+    ) -> PyResult<Vec<Pair<'py>>> {
         let found = self.run(py, |map| {
             let entries = map.prefix(&prefix)?;
             let owned = |entry: Result<(&[u8], &[u8]), MapError>| {
                 entry.map(|(key, value)| (key.to_vec(), value.to_vec()))
             };
+            let entries = entries.take(limit.unwrap_or(usize::MAX));
             entries.map(owned).collect::<Result<Vec<_>, _>>()
         })?;
         Ok(found.iter().map(|entry| pair(py, entry)).collect())
@@ -433,7 +471,8 @@ impl VersionedMap {
     /// merged.
     ///
     /// update(others) is that of dictionaries: puts in the items of a mapping, or pairs of key and value, to be
-    /// committed.
+    /// committed. It reads all of them first; one that is too long, or does not fit, comes after those before it, which
+    /// discard() takes back.
     #[pyo3(signature = (others=Argument(None), /))]
     fn update(&self, py: Python<'_>, others: Argument<'_>) -> PyResult<Option<Updated>> {
         match &others.0 {
@@ -515,9 +554,10 @@ impl VersionedMap {
         self.run(py, |map| map.check().map(drop))
     }
 
-    /// In a forked child: checks the map out anew, as Segment.reattach().
+    /// In a forked child: checks the map out anew, as Segment.reattach(). Raises Closed.
     fn reattach(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| self.map.reattach()).map_err(errors::map)
+        py.detach(|| self.map.reattach()).map_err(errors::map)?;
+        self.with(|_| Ok(()))
     }
 
     fn __repr__(&self) -> String {
@@ -596,7 +636,6 @@ impl MapWalk {
     fn step<'py>(&self, py: Python<'py>) -> PyResult<Option<Parts<'py>>> {
         let mut at = self.at.lock().unwrap_or_else(PoisonError::into_inner);
         self.map.get().with(|map| {
-            map.len()?; // which says it if the process was forked
             let entry = match self.back {
                 false => at.next(map.view()),
                 true => at.previous(map.view()),

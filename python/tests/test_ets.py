@@ -152,6 +152,9 @@ def test_names():
     assert len(table) == 1 and again.type == "bag"
     with pytest.raises(fyris.NameTaken):
         fyris.Table(name="test_names")
+    for empty in (lambda: fyris.Table(name=""), lambda: table.rename("")):
+        with pytest.raises(fyris.BadValue, match="not empty"):
+            empty()
     table.rename("test_names_2")
     with pytest.raises(fyris.NoSuchTable):
         fyris.Table.named("test_names")
@@ -437,6 +440,81 @@ def test_every_public_thing_is_documented_and_stubbed():
             assert not gone, f"{name}: stubs for what is not there: {gone}"
 
 
+def test_a_loaded_table_has_the_secondary_indexes_that_it_is_told(tmp_path):
+    of = {"by_city": ("element", 3), "by_name": ("unique", ("element", 2))}
+    with fyris.Table(secondary=of) as table:
+        table.insert_many([(1, "ada", "london"), (2, "bob", "paris")])
+        table.save(tmp_path / "people")
+        table.remove_secondary("by_name")
+        table.insert((3, "bob", "paris"))
+        table.save(tmp_path / "not unique")
+    with fyris.Table.load(tmp_path / "people") as table, pytest.raises(fyris.BadValue):
+        table.lookup_by("by_city", "paris")
+    with fyris.Table.load(tmp_path / "people", secondary=of) as table:
+        assert table.lookup_by("by_city", "paris") == [(2, "bob", "paris")]
+        with pytest.raises(fyris.NotUnique):
+            table.insert((3, "bob", "rome"))
+    with pytest.raises(fyris.NotUnique):
+        fyris.Table.load(tmp_path / "not unique", name="not_unique", secondary=of)
+    with pytest.raises(fyris.NoSuchTable):
+        fyris.Table.named("not_unique")
+    with pytest.raises(fyris.BadValue, match="not empty"):
+        fyris.Table.load(tmp_path / "people", name="")
+
+
+def test_options_say_what_there_is():
+    for wrong, error, said in (
+        (lambda: fyris.Table("orderd_set"), fyris.BadValue, "ordered_set, bag and duplicate_bag"),
+        (lambda: fyris.Table({"a": 1}), TypeError, "its type, such as 'ordered_set', not a dict"),
+        (lambda: fyris.Table(index=3), TypeError, "index is a name"),
+        (lambda: fyris.Table(secondary={"x": ("unique", "element", 3)}), fyris.BadValue, "'unique', one of these"),
+        (lambda: fyris.Table(secondary={"x": 3}), fyris.BadValue, "'element', position"),
+        (lambda: fyris.Table().update_counter("new", 5, 0), fyris.WrongType, r"such as \(None, 0\), not 0"),
+        (lambda: fyris.Table().update_element("new", (2, 5), "x"), fyris.WrongType, "default is an object"),
+    ):
+        with pytest.raises(error, match=said):
+            wrong()
+    table = fyris.Table(secondary={"x": ("element", 2)})
+    with pytest.raises(fyris.BadValue, match="index x already"):
+        table.add_secondary("x", ("element", 2))
+
+
+def test_a_with_statement_deletes_what_was_made():
+    with fyris.Table(name="test_with") as table:
+        with fyris.Table.named("test_with") as found:
+            found["a"] = 1
+        assert table["a"] == 1
+    with pytest.raises(fyris.NoSuchTable):
+        fyris.Table.named("test_with")
+    with fyris.Table() as table:
+        pass
+    with pytest.raises(fyris.NoSuchTable):
+        len(table)
+
+
+def test_slips_in_patterns_and_specifications_are_named():
+    table = fyris.Table()
+    table["a"] = "paid"
+    any_, v1 = Atom("_"), Atom("$1")
+    for pattern in ("paid", '"paid"', 5, [any_], Atom("paid"), {"a": any_}):
+        for use in (table.match, table.match_object, table.match_delete, lambda p: table.subscribe(pattern=p)):
+            with pytest.raises(fyris.BadValue, match="a pattern is a tuple or a variable"):
+                use(pattern)
+    assert table.match_object("'_'") == table.match_object(v1) == [("a", "paid")]
+    for spec, said in (
+        ([((any_, v1), [(">", v1, 3)], [v1])], 'write fyris.Atom\\(">"\\)'),
+        ([((any_, v1), [(Atom("andalso"), True, ("=<", v1, 3))], [v1])], 'write fyris.Atom\\("=<"\\)'),
+        ("[{{'_', '$1'}, [{'<=', '$1', 3}], ['$1']}]", "operator is '=<'"),
+        ("[{{'_', '$1'}, [{'!=', '$1', 3}], ['$1']}]", "operator is '/='"),
+    ):
+        with pytest.raises(fyris.BadValue, match=said):
+            table.select(spec)
+    # In an object it is no operator.
+    with pytest.raises(fyris.BadValue) as caught:
+        table.select([((">", v1), [], [(Atom("nothing"), v1)])])
+    assert "fyris.Atom" not in str(caught.value)
+
+
 def test_places_in_the_order_of_keys():
     table = fyris.Table("ordered_set", index="judyesl")
     for key in range(100):
@@ -444,8 +522,11 @@ def test_places_in_the_order_of_keys():
     assert table.nth(4) == 12 and table.nth(100) is None and table.nth(100, "none") == "none"
     assert table.rank(10) == 4 and table.rank(12) == 4
     assert table.count_between(start=10, stop=30) == 6 and table.count_between() == 100
-    with pytest.raises(fyris.BadValue, match="lacks counts of keys"):
+    with pytest.raises(fyris.BadValue, match='lacks counts of keys.*index="judysl"'):
         fyris.Table("ordered_set").rank(1)
+    for wrong in (-1, 1 << 70):
+        with pytest.raises(fyris.BadValue, match="no key has the number"):
+            table.nth(wrong)
 
 
 def test_snapshots():

@@ -175,6 +175,12 @@ def test_habits_of_dict_that_tables_do_not_have():
         table.update(a=1, c=3)
         del table[key]
     assert table.keys() == {"a", "c"} or table.keys() == {"a"}
+    # Values are copies.
+    table.clear()
+    table.setdefault("x", []).append(3)
+    assert table["x"] == []
+    table["x"] += [3]
+    assert table.compute("x", lambda list: [*list, 4], []) == table["x"] == [3, 4]
     # Keys need no hash.
     table[[1]] = 1
     assert [1] in table and table[[1]] == 1

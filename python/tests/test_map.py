@@ -43,7 +43,7 @@ def test_a_map(name):
         assert m.first() == (b"apple", b"red") and m.last() == (b"pear", b"green")
         assert m.range(start=b"b", stop=b"pear") == [(b"fig", b"")]
         assert m.range(limit=2, reverse=True) == [(b"pear", b"green"), (b"fig", b"")]
-        assert m.prefix(b"p") == [(b"pear", b"green")]
+        assert m.prefix(b"p") == [(b"pear", b"green")] and m.prefix(b"", limit=2) == m.range(limit=2)
         again = pickle.loads(pickle.dumps(other))
         assert dict(again.items()) == dict(m.items())
         # A walk survives what happens to the map.
@@ -58,8 +58,9 @@ def test_a_map(name):
         for bad in (b"x" * 5000, "text", 5):
             with pytest.raises((fyris.LimitReached, TypeError)):
                 m[bad] = b""
-    with pytest.raises(fyris.Closed):
-        m[b"pear"]
+    for use in (lambda: m[b"pear"], m.reattach):
+        with pytest.raises(fyris.Closed):
+            use()
 
 
 def test_what_is_no_map_says_so(name):
@@ -157,7 +158,10 @@ def test_forked_children_reattach(name):
     child = os.fork()
     if child == 0:
         try:
-            for use in (lambda: m[b"a"], lambda: list(m), lambda: len(m), m.update):
+            for use in (
+                lambda: m[b"a"], lambda: list(m), lambda: len(m), m.update, m.commit, lambda: m.write(len),
+                lambda: m.get(b"x"), m.discard, lambda: m.dirty, lambda: m.version,
+            ):
                 with pytest.raises(fyris.Forked):
                     use()
             m.reattach()
@@ -260,7 +264,13 @@ def test_a_map_is_a_mutable_mapping(name):
         with pytest.raises(KeyError):
             m.popitem()
         with pytest.raises(TypeError):
-            m.update({b"a": 1})
+            m.update({b"a": b"1", b"b": 1})
+        assert len(m) == 0
+        m.discard()
+        assert m | {b"b": 1} == {b"b": 1, b"c": b"3"} and {b"c": 1, b"d": 2} | m == {**m, b"d": 2}
+        same = m
+        m |= {b"d": b"4"}
+        assert m is same and m[b"d"] == b"4"
         m.discard()
         assert list(m) == [b"b", b"c"]
 
@@ -275,7 +285,7 @@ def test_a_with_statement_commits_a_map_or_takes_back(name):
             a[b"x"] = b"2"
             1 / 0
         assert a[b"x"] == b"1" and not a.dirty
-        with pytest.raises(fyris.Behind), a.begin():
+        with pytest.raises(fyris.Behind, match="make the changes again"), a.begin():
             b.update()
             b[b"y"] = b"1"
             b.commit()

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from datetime import date
 
 import fyris
 import pytest
@@ -73,6 +74,27 @@ def test_parts_of_objects():
     assert table.get_in("ada", [2, "born", 3]) == 1815
     assert table.get_in("ada", (2, "nobody")) is None
     assert table.get_in("bob", [2], default=0) == 0
+    assert table.get_in("ada", [2, "by", 1]) == "x"
+    for wrong in ([], ["born"], [0], [-1], "born", [2.0]):
+        for use in (table.get_in, table.delete_in):
+            with pytest.raises(fyris.BadValue, match="position"):
+                use("ada", wrong)
+    with pytest.raises(fyris.BadValue, match="position"):
+        table.put_in("ada", [], 1)
+
+
+def test_the_order_of_keys_that_the_readme_tells():
+    keys = [-1, 1.5, 2, Atom("a"), False, True, None, (), (2, 1), (1, 1, 1), {"z": 1}, {"a": 1, "b": 1}, [], [1]]
+    keys += ["", "a", "b", "\U0010ffff", [[1]], b"", b"a"]
+    table = fyris.Table("ordered_set")
+    table.insert_many((key,) for key in reversed(keys))
+    assert list(table) == keys
+    assert table.range(start=(1,), stop=(2,)) == []
+    # Not by time: the map's day comes before its month.
+    days = [date(2024, 2, 1), date(2024, 1, 2)]
+    table = fyris.Table("ordered_set")
+    table.insert_many((day,) for day in days)
+    assert list(table) == days
 
 
 def test_compute():
@@ -116,6 +138,22 @@ def test_compute_loses_nothing():
             return n + 1
 
         assert table.compute("hits", count, 0) == table["hits"] == seen[-1] + 1 and values == seen
+
+
+def test_a_function_that_writes_its_own_key_ends():
+    table, runs = fyris.Table(), []
+    table["hits"] = 0
+
+    def write(n):
+        runs.append(n)
+        table["hits"] += 1
+        return 0
+
+    for compute in (lambda: table.compute("hits", write), lambda: table.update_in("hits", [2], write)):
+        runs.clear()
+        with pytest.raises(fyris.Conflict, match="or by the function itself") as caught:
+            compute()
+        assert caught.value.table is table and caught.value.key == "hits" and len(runs) == 1000
 
 
 def test_compute_of_several_threads_loses_nothing():

@@ -12,12 +12,29 @@ use pyo3::types::{PyDict, PyTuple};
 use super::{Table, no_pair, pair, value_of};
 use crate::convert::{from_term, sought, to_term};
 use crate::direct;
-use crate::errors::{self, WrongType};
+use crate::errors::{self, Conflict, WrongType};
 use crate::mapping::{Argument, each_pair};
 
 /// The error of a dictionary.
 pub(super) fn missing(key: &Bound<'_, PyAny>) -> PyErr {
     PyKeyError::new_err((key.clone().unbind(),))
+}
+
+/// The number of calls of a function whose result is to take the place of what it was given.
+pub(super) const ATTEMPTS: usize = 1000;
+
+/// The error of a function that was given the value of a key, which was another at the end of each of its calls.
+pub(super) fn overtaken(table: &Bound<'_, Table>, key: &Bound<'_, PyAny>) -> PyErr {
+    let raised = Conflict::new_err(format!(
+        "each of {ATTEMPTS} calls of the function ended after a write of its key, by others or by the function itself: \
+         it is to return the new value, and not to write it"
+    ));
+    let value = raised.value(table.py());
+    let told = value.setattr("table", table);
+    match told.and_then(|()| value.setattr("key", key)) {
+        Ok(()) => raised,
+        Err(other) => other,
+    }
 }
 
 impl Table {
@@ -141,33 +158,35 @@ impl Table {
 
     /// Puts the result of function(value) in the place of the value of a key, or of default if it has none, and returns
     /// it. Atomic: when another thread writes the key meanwhile, function is called again, on the new value; so it
-    /// should do nothing else.
+    /// should do nothing else. After 1,000 calls Conflict is raised, and nothing has happened: it is so where function
+    /// itself writes the key.
     #[pyo3(signature = (key, function, default=None))]
     fn compute<'py>(
-        &self,
+        slf: &Bound<'py, Self>,
         key: &Bound<'py, PyAny>,
         function: &Bound<'py, PyAny>,
         default: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (py, term) = (key.py(), to_term(key)?);
+        let (py, this, term) = (key.py(), slf.get(), to_term(key)?);
         let default = default.unwrap_or_else(|| py.None().into_bound(py));
-        loop {
-            self.check()?;
-            let old = self.table.lookup(&term).map_err(errors::store)?.pop();
+        for _ in 0..ATTEMPTS {
+            this.check()?;
+            let old = this.table.lookup(&term).map_err(errors::store)?.pop();
             let value = match old.clone() {
-                Some(object) => from_term(py, &value_of(object, self.table.keypos())?)?,
+                Some(object) => from_term(py, &value_of(object, this.table.keypos())?)?,
                 None => default.clone(),
             };
             let made = function.call1((value,))?;
-            let new = self.object(term.clone(), to_term(&made)?)?;
+            let new = this.object(term.clone(), to_term(&made)?)?;
             let is_done = match old {
-                None => self.write(py, |table| table.insert_new(&new))?,
-                Some(old) => self.write(py, |table| table.compare_and_swap(&old, &new))?,
+                None => this.write(py, |table| table.insert_new(&new))?,
+                Some(old) => this.write(py, |table| table.compare_and_swap(&old, &new))?,
             };
             if is_done {
                 return Ok(made);
             }
         }
+        Err(overtaken(slf, key))
     }
 
     /// Removes a pair and returns it: the first in order from an ordered_set. KeyError if there is none.

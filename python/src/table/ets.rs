@@ -6,11 +6,38 @@ use pyo3::prelude::*;
 
 use super::{Table, secondary_value};
 use crate::convert::{from_term, from_terms, to_term};
-use crate::errors;
+use crate::errors::{self, BadValue, WrongType};
 
 /// The terms of the values of an iterable.
 pub(super) fn terms(values: &Bound<'_, PyAny>) -> PyResult<Vec<Term>> {
     values.try_iter()?.map(|value| to_term(&value?)).collect()
+}
+
+/// The steps of a path into an object.
+pub(super) fn path_of(path: &Bound<'_, PyAny>) -> PyResult<Vec<Term>> {
+    let path = terms(path)?;
+    match path.first() {
+        Some(Term::Int(1..)) => Ok(path),
+        Some(other) => Err(BadValue::new_err(format!(
+            "a path begins with the position of an element, from 1, not with {}",
+            other.brief(60)
+        ))),
+        None => Err(BadValue::new_err(
+            "an empty path: it begins with the position of an element, from 1",
+        )),
+    }
+}
+
+/// The object that is put in where there is none.
+fn default_object(default: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Term>> {
+    match optional(default)? {
+        None => Ok(None),
+        Some(object @ Term::Tuple(_)) => Ok(Some(object)),
+        Some(other) => Err(WrongType::new_err(format!(
+            "default is an object, such as (None, 0), not {}",
+            other.brief(60)
+        ))),
+    }
 }
 
 /// The objects of keys, a list for each.
@@ -100,7 +127,12 @@ impl Table {
     fn add_secondary(&self, index: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let secondary = SecondaryIndex::new(index, secondary_value(value)?);
         let done = value.py().detach(|| self.table.add_secondary(&secondary));
-        done.map_err(errors::store)
+        done.map_err(|error| match error {
+            fyris::Error::RepeatedOption(_) => {
+                BadValue::new_err(format!("the table has a secondary index {index} already"))
+            }
+            error => errors::store(error),
+        })
     }
 
     /// Removes a secondary index. Raises BadValue if there is none of this name.
@@ -151,7 +183,7 @@ impl Table {
 
     /// Counts: op is an increment, (position, increment), (position, increment, threshold, value) or a list of such
     /// tuples, done in order in one atomic and isolated step. Returns the new value, or the list of them. If no object
-    /// has the key, default is inserted first with its key replaced, or KeyError raised.
+    /// has the key, default, an object such as (None, 0), is inserted first with its key replaced, or KeyError raised.
     #[pyo3(signature = (key, op, default=None))]
     fn update_counter<'py>(
         &self,
@@ -159,7 +191,7 @@ impl Table {
         op: &Bound<'py, PyAny>,
         default: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (term, op, default) = (to_term(key)?, to_term(op)?, optional(default)?);
+        let (term, op, default) = (to_term(key)?, to_term(op)?, default_object(default)?);
         let count =
             |table: &fyris::Table| match table.update_counter_term(&term, &op, default.as_ref()) {
                 Err(fyris::Error::NoSuchKey) => Ok(None),
@@ -181,7 +213,7 @@ impl Table {
         edits: &Bound<'_, PyAny>,
         default: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<bool> {
-        let (py, edits, default) = (key.py(), to_term(edits)?, optional(default)?);
+        let (py, edits, default) = (key.py(), to_term(edits)?, default_object(default)?);
         let key = to_term(key)?;
         self.write(py, |table| {
             table.update_element_term(&key, &edits, default.as_ref())
@@ -195,8 +227,9 @@ impl Table {
         self.write(py, |table| table.compare_and_swap(&old, &new))
     }
 
-    /// A part of the object with a key, without building the rest: path begins with a position, from 1, then come keys
-    /// of dicts and positions of tuples. default if there is no such part.
+    /// A part of the object with a key, without building the rest: get_in("ada", [2, "born"]). path begins with a
+    /// position, then come keys of dicts and positions of tuples and lists. Positions count from 1: 2 is the value of a
+    /// pair. default if there is no such part. Raises BadValue for a path that does not begin with a position.
     #[pyo3(signature = (key, path, default=None))]
     fn get_in<'py>(
         &self,
@@ -206,13 +239,13 @@ impl Table {
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         term_or(
             key.py(),
-            self.table.get_in(&to_term(key)?, &terms(path)?),
+            self.table.get_in(&to_term(key)?, &path_of(path)?),
             default,
         )
     }
 
-    /// Takes all objects out and returns them, a list. Each goes to one of several callers; one that is put in meanwhile
-    /// is returned or stays.
+    /// Takes all objects out and returns them, a list. Each goes to one of several callers; one that is put in
+    /// meanwhile is returned or stays.
     fn drain<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
         let taken = py.detach(|| self.table.drain());
         from_terms(py, &taken.map_err(errors::store)?)

@@ -4,12 +4,31 @@ use std::ops::Bound as Limit;
 
 use fyris::{Prefix, RangeOptions};
 use fyris_term::Term;
+use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 
 use super::Table;
 use super::ets::{optional, term_or};
 use crate::convert::{from_terms, text_of, to_term};
-use crate::errors;
+use crate::errors::{self, BadValue};
+
+/// The number of a key in the order, an argument.
+struct KeyNumber(usize);
+
+impl<'py> FromPyObject<'_, 'py> for KeyNumber {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<KeyNumber> {
+        given.extract().map(KeyNumber).map_err(|error| {
+            match error.is_instance_of::<PyOverflowError>(given.py()) {
+                true => {
+                    BadValue::new_err(format!("no key has the number {given:?}: the first has 0"))
+                }
+                false => error,
+            }
+        })
+    }
+}
 
 /// The keys with start <= key < stop.
 fn ends(
@@ -85,18 +104,20 @@ impl Table {
         term_or(key.py(), self.table.prev(&to_term(key)?), default)
     }
 
-    /// The key number n of an ordered_set on the index judysl or judyesl, from 0. default if there are no more than n.
+    /// The key number n of an ordered_set that was made with index="judysl" or "judyesl", from 0. default if there are
+    /// no more than n.
     #[pyo3(signature = (n, default=None))]
     fn nth<'py>(
         &self,
         py: Python<'py>,
-        n: usize,
+        n: KeyNumber,
         default: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        term_or(py, self.table.nth(n), default)
+        term_or(py, self.table.nth(n.0), default)
     }
 
-    /// How many keys are below this one, which need not be there. For the same tables as nth.
+    /// How many keys are below this one, which need not be there. For the same tables as nth. Dates, times and Decimals
+    /// are not ordered by time or size: see range().
     fn rank(&self, key: &Bound<'_, PyAny>) -> PyResult<usize> {
         self.table.rank(&to_term(key)?).map_err(errors::store)
     }
@@ -114,6 +135,10 @@ impl Table {
 
     /// The objects of an ordered_set with start <= key < stop, as Python's ranges go: a list in order, or with reverse
     /// from the end. A bound that is None is open; limit is how many at most.
+    ///
+    /// The order is Erlang's: numbers, Atoms (True, False and None among them), tuples, dicts, lists and str, bytes. Of
+    /// tuples a shorter one comes first, whatever is in it. Dates, times and Decimals are ordered as dicts, not by time
+    /// or size: date.isoformat() and date.toordinal() make good keys.
     #[pyo3(signature = (*, start=None, stop=None, limit=None, reverse=false))]
     fn range<'py>(
         &self,
@@ -128,9 +153,9 @@ impl Table {
         from_terms(py, &found.map_err(errors::store)?)
     }
 
-    /// The objects of an ordered_set whose keys begin alike, as range() returns them. prefix is a str, bytes, a list (an
-    /// empty one also begins each str), or a tuple in which fyris.Atom('_') stands for each further element: tuples of
-    /// other lengths lie elsewhere.
+    /// The objects of an ordered_set whose keys begin alike, as range() returns them. prefix is a str, bytes, a list
+    /// (an empty one also begins each str), or a tuple in which fyris.Atom('_') stands for each further element: tuples
+    /// of other lengths lie elsewhere.
     #[pyo3(signature = (prefix, *, limit=None, reverse=false))]
     fn prefix<'py>(
         &self,
@@ -144,7 +169,7 @@ impl Table {
     }
 
     /// The first object of an ordered_set at or above a key, or with reverse the last at or below it; None if there is
-    /// none.
+    /// none. The order is that of range(), which is not by time for dates.
     #[pyo3(signature = (key, *, reverse=false))]
     fn seek<'py>(
         &self,
@@ -175,8 +200,8 @@ impl Table {
         from_terms(py, &taken.map_err(errors::store)?)
     }
 
-    /// Deletes the objects of an ordered_set with start <= key < stop, each in one atomic step; returns how many. A bound
-    /// that is None is open.
+    /// Deletes the objects of an ordered_set with start <= key < stop, each in one atomic step; returns how many. A
+    /// bound that is None is open.
     #[pyo3(signature = (*, start=None, stop=None))]
     fn delete_range(
         &self,

@@ -3,8 +3,8 @@
 use pyo3::prelude::*;
 
 use super::Table;
-use super::dict::missing;
-use super::ets::{lists, term_or, terms};
+use super::dict::{ATTEMPTS, missing, overtaken};
+use super::ets::{lists, path_of, term_or, terms};
 use super::query::spec_of;
 use crate::convert::{from_term, from_terms, to_term};
 use crate::errors;
@@ -21,42 +21,44 @@ impl Table {
         path: &Bound<'_, PyAny>,
         value: &Bound<'_, PyAny>,
     ) -> PyResult<bool> {
-        let (py, key, path, value) = (key.py(), to_term(key)?, terms(path)?, to_term(value)?);
+        let (py, key, path, value) = (key.py(), to_term(key)?, path_of(path)?, to_term(value)?);
         self.write(py, |table| table.put_in(&key, &path, &value))
     }
 
     /// Puts the result of function(part) where a path of get_in() leads to in the object with a key, or of
     /// function(default) into a dict that does not have the last key of the path, and returns it. KeyError if there is
     /// no object. Atomic: when another thread writes the part meanwhile, function is called again, on what is there
-    /// then.
+    /// then, 1,000 times at most, as by compute().
     #[pyo3(signature = (key, path, function, default=None))]
     fn update_in<'py>(
-        &self,
+        slf: &Bound<'py, Self>,
         key: &Bound<'py, PyAny>,
         path: &Bound<'py, PyAny>,
         function: &Bound<'py, PyAny>,
         default: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (py, term, path) = (key.py(), to_term(key)?, terms(path)?);
+        let (py, this) = (key.py(), slf.get());
+        let (term, path) = (to_term(key)?, path_of(path)?);
         let default = default.unwrap_or_else(|| py.None().into_bound(py));
-        loop {
-            if !self.table.member(&term).map_err(errors::store)? {
+        for _ in 0..ATTEMPTS {
+            if !this.table.member(&term).map_err(errors::store)? {
                 return Err(missing(key));
             }
-            let found = self.table.get_in(&term, &path).map_err(errors::store)?;
+            let found = this.table.get_in(&term, &path).map_err(errors::store)?;
             let part = match &found {
                 Some(part) => from_term(py, part)?,
                 None => default.clone(),
             };
             let made = function.call1((part,))?;
             let new = to_term(&made)?;
-            let is_done = self.write(py, |table| {
+            let is_done = this.write(py, |table| {
                 table.compare_and_swap_in(&term, &path, found.as_ref(), &new)
             })?;
             if is_done {
                 return Ok(made);
             }
         }
+        Err(overtaken(slf, key))
     }
 
     /// Takes a part of the object with a key away, where a path of get_in() leads to, and returns it: a key of a dict
@@ -69,7 +71,7 @@ impl Table {
         path: &Bound<'py, PyAny>,
         default: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let (py, key, path) = (key.py(), to_term(key)?, terms(path)?);
+        let (py, key, path) = (key.py(), to_term(key)?, path_of(path)?);
         let taken = self.write(py, |table| table.delete_in(&key, &path))?;
         term_or(py, Ok(taken), default)
     }

@@ -128,10 +128,12 @@ def maps(name: str) -> dict[bytes, bytes]:
         prices.commit()
         old: bytes = prices.pop(b"pear")
         prices.setdefault(b"plum", old)
-        found: list[tuple[bytes, bytes]] = prices.prefix(b"p")
+        found: list[tuple[bytes, bytes]] = prices.prefix(b"p", limit=5)
+        prices |= [(b"fig", b"3")]
+        both: dict[bytes | str, bytes | int] = prices | {"x": 1}
         everything = dict(prices.items())
     fyris.unlink(name)
-    assert found
+    assert found and both == {**everything, "x": 1}
     return everything
 
 
