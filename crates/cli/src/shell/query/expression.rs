@@ -8,7 +8,7 @@ use fyris_term::{Atom, Map, Term};
 use super::scan::{Scanner, is_dollar};
 use super::shape::{Aggregates, Aggregation, call, element};
 use crate::shell::error::ShellError;
-use crate::shell::names::{is_in_name, listed, nearest, no_place, place};
+use crate::shell::names::{is_in_name, is_value, listed, nearest, no_place, place};
 
 /// Levels of nesting.
 const DEEPEST: usize = 200;
@@ -552,11 +552,6 @@ fn prefixed(operator: &str, operand: Term) -> Term {
         ("-", Term::Float(f)) => Term::from(-f.get()),
         (operator, operand) => call(operator, vec![operand]),
     }
-}
-
-/// Returns whether a word is a value that columns have.
-fn is_value(word: &str) -> bool {
-    ["true", "false", "undefined"].contains(&word)
 }
 
 /// Returns the end of a message about what is no text.
