@@ -325,7 +325,8 @@ def test_the_end_of_the_table_ends_who_waits(table):
 @pytest.mark.parametrize("wait", ["next(changes)", "changes.next()", "asyncio.run(first())"])
 def test_ctrl_c_ends_a_wait(wait):
     program = f"""
-import asyncio, fyris
+import asyncio, fyris, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
 changes = fyris.Table().subscribe()
 async def first():
     async for _ in changes:

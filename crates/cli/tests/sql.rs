@@ -521,6 +521,21 @@ fn flags_are_numbers() {
         "SELECT c2, count(*) FROM t GROUP BY c2 ORDER BY c2",
     ]);
     assert_eq!(groups, "false|1\ntrue|2\n");
+    // A number finds no key `true`, and takes it for no other number either.
+    for (condition, keys) in [
+        ("c1 <> 1", "false\n2\n"),
+        ("c1 > 0", "true\n2\n"),
+        ("c1 = TRUE", "true\n"),
+        ("c1 = 1", ""),
+    ] {
+        let select = format!("SELECT c1 FROM t WHERE {condition} ORDER BY 1");
+        let rows = "insert {true} {false} {2}";
+        assert_eq!(
+            found(&["new t ordered_set", rows, &select]),
+            keys,
+            "{condition}"
+        );
+    }
 }
 
 /// `DELETE FROM t`, and WHERE in the next line, once deleted all objects.

@@ -222,6 +222,21 @@ fn the_segment_grows_with_the_map() {
 }
 
 #[test]
+fn what_is_refused_is_no_change() {
+    let name = Name::new("refused");
+    let (mut a, mut b) = name.two();
+    put(&mut b, b"key", b"value");
+    let refused = a.insert(&[7; 5000], b"");
+    assert!(
+        matches!(refused, Err(MapError::KeyTooLong(5000))),
+        "{refused:?}"
+    );
+    assert!(!a.is_dirty());
+    a.update().expect("update");
+    assert_eq!(a.get(b"key").expect("get"), Some(&b"value"[..]));
+}
+
+#[test]
 fn a_cursor_lives_through_updates() {
     let name = Name::new("cursor");
     let (mut a, mut b) = name.two();

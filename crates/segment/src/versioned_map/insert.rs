@@ -80,7 +80,8 @@ impl Plan {
     }
 }
 
-fn check_sizes(key: &[u8], value: &[u8]) -> MapResult<()> {
+/// Refuses an entry that no map has room for.
+pub(super) fn check_sizes(key: &[u8], value: &[u8]) -> MapResult<()> {
     match () {
         () if key.len() > MAX_KEY => Err(MapError::KeyTooLong(key.len())),
         () if value.len() > MAX_VALUE => Err(MapError::ValueTooLong(value.len())),

@@ -7,6 +7,7 @@ use std::path::Path;
 use super::batch::Batch;
 use super::editor::Editor;
 use super::header::is_blank;
+use super::insert::check_sizes;
 use super::layout::{NODE, Region, corrupt};
 use super::tree::Entry;
 use super::{MapError, MapReport, MapResult, Memory, Plain, Range, View};
@@ -519,6 +520,7 @@ impl VersionedMap {
     /// [`ValueTooLong`](MapError::ValueTooLong): the entry is not inserted. After
     /// [`Corrupt`](MapError::Corrupt), discard.
     pub fn insert(&mut self, key: &[u8], value: &[u8]) -> MapResult<bool> {
+        check_sizes(key, value)?;
         self.begin()?;
         loop {
             match self.map.insert(key, value) {

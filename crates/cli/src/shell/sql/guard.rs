@@ -166,7 +166,8 @@ fn compared(
         (SqlComparison::Equal, _) => vec![equal(&of, terms(value, place, key))],
         (SqlComparison::NotEqual, _) => {
             let other = |term| call("/=", vec![of.clone(), constant(term)]);
-            let others = terms(value, place, key).into_iter().map(other);
+            // Of the key, too: nothing is looked up here.
+            let others = value.equals().into_iter().map(other);
             others.chain([is_there(&of)]).collect()
         }
         (_, SqlValue::Text(text)) => beside_text(comparison, &of, text)?,
