@@ -16,7 +16,7 @@ use fyris_query::arbitrary::Case;
 use fyris_term::{Term, etf};
 
 /// Pairs in the normal test run.
-const PAIRS: u64 = 100_000;
+const PAIRS: u64 = if cfg!(fyris_small) { 20_000 } else { 100_000 };
 
 /// Seeds that go through the pipe at once.
 const BATCH: u64 = 250;

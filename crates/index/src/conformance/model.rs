@@ -160,7 +160,7 @@ pub(super) fn check_traversal(index: &impl Index<Object>, model: &BTreeMap<u64, 
 
 /// Checks that a cursor survives all changes between two batches, the deletion of its key included.
 pub fn traversal_with_changes<I: Index<Object>>(make: &dyn Fn() -> I) {
-    proptest!(cases(60), |(steady in prop::collection::btree_set(0..4000u64, 1..200),
+    proptest!(cases(30), |(steady in prop::collection::btree_set(0..4000u64, 1..200),
                         changes in prop::collection::vec((0..4000u64, 1..120u64, any::<bool>()), 1..60))| {
         let census = Census::new();
         let index = make();
