@@ -24,7 +24,7 @@ esac
 shift
 [ $# -gt 0 ] || set -- make test
 
-packages=(elixir erlang-eunit erlang-mnesia erlang-proper erlang-runtime-tools erlang-snmp erlang-syntax-tools make)
+packages=(elixir erlang-dev erlang-eunit erlang-mnesia erlang-proper erlang-runtime-tools erlang-snmp erlang-syntax-tools make)
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/fyris
 root=$cache/otp-$release
 built=$cache/otp-$release-built
