@@ -45,11 +45,15 @@ fn as_dets_has_them(folder: &Path) {
     for file in files(folder) {
         let expected = sorted(list(term(&file.with_extension("rows"))));
         let (found, wrong) = rows(&file).unwrap();
-        let lost = |wrong: &String| wrong.contains("dets' repair passes over it");
-        assert!(wrong.iter().all(lost), "{}: {wrong:?}", file.display());
+        let left_out = match file.with_extension("doubled").exists() {
+            true => ["its key has been here before", "could be read"],
+            false => ["dets' repair passes over it"; 2],
+        };
+        let is_known = |wrong: &String| left_out.iter().any(|what| wrong.contains(what));
+        assert!(wrong.iter().all(is_known), "{}: {wrong:?}", file.display());
         assert_eq!(
             wrong.is_empty(),
-            !file.ends_with("open_big.dets"),
+            !file.ends_with("open_big.dets") && !file.with_extension("doubled").exists(),
             "{wrong:?}"
         );
         assert_eq!(found.len(), expected.len(), "{}", file.display());
