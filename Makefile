@@ -19,7 +19,7 @@ run: ## open the shell on the dump that ships (with no terminal: a short tour)
 test: ## what shows that Fyris is right, 20 to 40 minutes; installs what it needs (QUICK=1: six minutes, the Rust crates only)
 	ci/test.sh $(if $(QUICK),quick)
 
-test-long: ## beyond `make test`, half an hour: tiny constants, models, fuzzing, the benchmarks' own runs
+test-long: ## beyond `make test`, half an hour: tiny constants, models, fuzzing
 	ci/test-long.sh
 
 check: ## format, lints, documentation without warnings

@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# The steps that `make test` leaves out for their length, half an hour more: tiny constants, models, fuzzing, the
-# benchmarks' own runs.
+# The steps that `make test` leaves out for their length, half an hour more: tiny constants, models, fuzzing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . ci/steps.sh
@@ -45,12 +44,5 @@ ci/loom.sh
 
 step "fuzz targets on their stored corpora and a few seconds more"
 ci/fuzz.sh 4
-
-step "every suite of benchmarks, briefly"
-for suite in core query "snapshot --runs 1" rwlock segment array_mix; do
-  echo "bench $suite --quick"
-  # shellcheck disable=SC2086 # a suite may have options
-  cargo run --profile quick --locked -q -p fyris-harness -- $suite --quick >/dev/null
-done
 
 step "test-long: all good"

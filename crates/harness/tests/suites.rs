@@ -129,6 +129,15 @@ fn the_programs_of_the_judy_study_run_over_tables_of_either_type() {
 }
 
 #[test]
+fn snapshots_are_timed_on_both_kinds_of_table() {
+    let lines = lines("snapshot --quick --runs 1 --json");
+    for index in ["set", "ordered_set"] {
+        assert!(lines.iter().any(|line| line["index"] == index), "{index}");
+    }
+    lines.iter().for_each(check_fields);
+}
+
+#[test]
 fn figures_say_what_they_are() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let dir = folder.path().display();
