@@ -237,7 +237,8 @@ bank() ->
         end
     end,
     Reader = fun Reads(N) ->
-        6000 = Sum(Snapshots = fyris:snapshot(Tables)),
+        Snapshots = fyris:snapshot(Tables),
+        6000 = Sum(Snapshots),
         fyris:release(Snapshots),
         {atomic, 6000} = fyris:transaction(fun(Tx) -> Sum(fyris:within(Tx, Tables)) end, infinity),
         case erlang:monotonic_time(millisecond) < Until of
