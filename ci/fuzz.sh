@@ -29,7 +29,7 @@ run() { # run TARGET
   local bin="$CARGO_TARGET_DIR/$triple/release/$target"
   local found="$CARGO_TARGET_DIR/found/$target"
   mkdir -p "$found" "fuzz/artifacts/$target"
-  local flags=(-detect_leaks=0 -max_len=4096 -rss_limit_mb=2048 -malloc_limit_mb=1024 -timeout=10 -print_final_stats=0
+  local flags=(-detect_leaks=0 -rss_limit_mb=2048 -malloc_limit_mb=1024 -timeout=10 -print_final_stats=0
     -verbosity=0 "-artifact_prefix=fuzz/artifacts/$target/")
   echo "fuzz: $target"
   if [ ${#files[@]} -gt 0 ]; then
