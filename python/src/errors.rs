@@ -149,10 +149,7 @@ pub(crate) fn map(error: fyris_segment::MapError) -> PyErr {
     use fyris_segment::MapError::*;
     let text = error.to_string();
     match error {
-        // Maps are not merged: what a segment would say is no help.
-        Segment(fyris_segment::Error::Behind { .. }) => self::Behind::new_err(
-            "another writer has committed to the map: discard(), update() and make the changes again, or use write()",
-        ),
+        Behind { .. } => self::Behind::new_err(format!("{text}, or use write()")),
         Segment(error) => segment(error),
         Full { .. } => self::NoSpace::new_err(text),
         Corrupt { .. } | Merged | NotAMap | WrongFormat { .. } => Damaged::new_err(text),

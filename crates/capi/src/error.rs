@@ -402,6 +402,7 @@ impl From<::fyris_segment::MapError> for Failure {
             Corrupt { .. } | Merged | NotAMap | WrongFormat { .. } => FYRIS_E_DAMAGED,
             KeyTooLong(_) | ValueTooLong(_) => FYRIS_E_LIMIT,
             Uncommitted => FYRIS_E_UNCOMMITTED,
+            Behind { .. } => FYRIS_E_BEHIND,
             _ => FYRIS_E_ARGUMENT,
         };
         Failure::new(code, error.to_string())

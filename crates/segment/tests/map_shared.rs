@@ -122,10 +122,11 @@ fn the_plain_calls_name_the_same_conflict() {
     a.insert(b"a", b"1").expect("insert");
     b.insert(b"b", b"2").expect("insert");
     a.commit().expect("commit");
-    assert!(matches!(
-        b.commit(),
-        Err(MapError::Segment(Error::Behind { .. }))
-    ));
+    let error = b.commit().expect_err("a was first");
+    let (local, trunk) = (b.version(), a.version());
+    assert!(matches!(error, MapError::Behind { local: l, trunk: t } if (l, t) == (local, trunk)));
+    let versions = format!("the map is at version {trunk}, this copy at {local}");
+    assert!(trunk == local + 1 && error.to_string().contains(&versions));
     assert!(matches!(b.update(), Err(MapError::Uncommitted)));
     let refused = b.write(|batch| batch.insert(b"c", b""));
     assert!(matches!(refused, Err(MapError::Uncommitted)));

@@ -1,7 +1,6 @@
 //! A batch of changes that is committed as one.
 
 use super::{MapError, MapResult, VersionedMap, View};
-use crate::Error;
 
 /// The changes of one run of the closure of [`VersionedMap::write`].
 ///
@@ -130,7 +129,7 @@ impl<'m> Batch<'m> {
     pub(super) fn commit(self) -> MapResult<bool> {
         match self.map.commit() {
             Ok(_) => Ok(true),
-            Err(MapError::Segment(Error::Behind { .. })) => {
+            Err(MapError::Behind { .. }) => {
                 self.map.discard()?;
                 Ok(false)
             }

@@ -59,6 +59,17 @@ pub enum MapError {
     /// There are changes that were neither committed nor discarded.
     #[error("the map has changes that are neither committed nor discarded")]
     Uncommitted,
+    /// Another writer has committed since the version that the changes were made on. Maps are not merged.
+    #[error(
+        "another writer was first: the map is at version {trunk}, this copy at {local}; discard, update, and make the \
+         changes again"
+    )]
+    Behind {
+        /// The version of the working copy, in commits, as [`VersionedMap::version`](super::VersionedMap::version).
+        local: u64,
+        /// The latest version.
+        trunk: u64,
+    },
     /// Maps need a segment with an editing unit of at most 8 bytes.
     #[error("the segment's unit is {0} bytes, a map needs 8 or less")]
     Unit(usize),

@@ -493,7 +493,7 @@ impl VersionedMap {
         self.map.region_mut().0.set_changing(false);
         let committed = match keep.then(|| self.commit()) {
             Some(Ok(version)) => return Ok(Some(version)),
-            Some(Err(MapError::Segment(Error::Behind { .. }))) | None => Ok(None),
+            Some(Err(MapError::Behind { .. })) | None => Ok(None),
             Some(Err(error)) => Err(error),
         };
         let undone = self.discard();
@@ -588,22 +588,30 @@ impl VersionedMap {
     /// map.insert(b"a", b"1")?;
     /// theirs.insert(b"b", b"2")?;
     /// map.commit()?;
-    /// assert!(theirs.commit().is_err()); // another key, and `Error::Behind` all the same
+    /// assert!(theirs.commit().is_err()); // another key, and `MapError::Behind` all the same
     /// # Ok::<(), MapError>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// [`Error::Behind`]: another writer was first. [`discard`](VersionedMap::discard),
+    /// [`Behind`](MapError::Behind): another writer was first. [`discard`](VersionedMap::discard),
     /// [`update`](VersionedMap::update), and make the changes again.
     pub fn commit(&mut self) -> MapResult<u64> {
         self.segment().check_between()?;
         if !self.dirty {
             return Ok(self.version());
         }
-        let version = self.map.region_mut().0.commit()?;
-        self.dirty = false;
-        Ok(version)
+        match self.map.region_mut().0.commit() {
+            Ok(version) => {
+                self.dirty = false;
+                Ok(version)
+            }
+            Err(Error::Behind { .. }) => Err(MapError::Behind {
+                local: self.version(),
+                trunk: self.segment().trunk_version(),
+            }),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Takes back the changes since the last commit.
