@@ -211,11 +211,16 @@ access_test() ->
     end),
     [Protected, Private] = receive {tables, Tables} -> Tables end,
     Text = fun(Right, Access) ->
-        iolist_to_binary(["no ", Right, " access: the table is ", Access, " and belongs to another process, ",
-                          pid_to_list(Owner), ": public (in Elixir access: :public) gives access to all"])
+        ["^no ", Right, " access: table t \\(#\\d+\\) is ", Access, " and belongs to another owner, ",
+         pid_to_list(Owner), ": public \\(in Elixir access: :public\\) gives access to all$"]
     end,
-    ?assertEqual(#{1 => Text("write", "protected")}, told(fun() -> fyris:insert(Protected, {1}) end)),
-    ?assertEqual(#{1 => Text("read", "private")}, told(fun() -> fyris:lookup(Private, 1) end)),
+    [
+        ?assertMatch({match, _}, re:run(maps:get(1, told(Fun)), Text(Right, Access)))
+     || {Fun, Right, Access} <- [
+            {fun() -> fyris:insert(Protected, {1}) end, "write", "protected"},
+            {fun() -> fyris:lookup(Private, 1) end, "read", "private"}
+        ]
+    ],
     ?assertMatch(#{1 := <<"no read access: ", _/binary>>}, told(fun() -> fyris:subscribe([T, Private], all) end)),
     Owner ! stop,
     [

@@ -558,7 +558,7 @@ rights_test() ->
         receive stop -> ok end
     end),
     [Private, Protected] = receive {tables, Tables} -> Tables end,
-    ?assertMatch(#{1 := <<"no read access: the table is private", _/binary>>},
+    ?assertMatch(#{1 := <<"no read access: table t (#", _/binary>>},
                  told(fun() -> fyris:subscribe(Private, all) end)),
     ?assertError(badarg, fyris:subscribe([Protected, Private], all)),
     S = fyris:subscribe(Protected, all),

@@ -263,7 +263,7 @@ impl Table {
     /// Why it cannot be read: deleted, a snapshot that was released, of a transaction that has ended.
     fn gone(&self) -> fyris::Error {
         let why = self.table.check(fyris::Right::Read).err();
-        why.unwrap_or_else(|| fyris::Error::NoSuchTable(self.table.reference()))
+        why.unwrap_or_else(|| fyris::Error::NoSuchTable(self.table.reference().into()))
     }
 
     /// The number of objects.

@@ -101,7 +101,7 @@ impl Transaction {
         let Error::Conflict { table, key } = error else {
             return Ok(raised);
         };
-        let is_it = |kept: &&Py<Table>| kept.get().table.reference() == table;
+        let is_it = |kept: &&Py<Table>| kept.get().table.reference() == table.reference;
         let found = lock(&self.tables)
             .iter()
             .find(is_it)

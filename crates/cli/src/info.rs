@@ -122,7 +122,7 @@ fn copy(from: &Table, to: &Table) -> Result<(), fyris::Error> {
 /// Writes the items and the figures, a line each.
 fn tell(table: &Table, out: &mut impl Write) -> Result<(), InfoFailure> {
     let (Some(info), Some(figures)) = (table.info(), table.figures()) else {
-        return Err(fyris::Error::NoSuchTable(table.reference()).into());
+        return Err(fyris::Error::NoSuchTable(table.reference().into()).into());
     };
     for (name, value) in info.items() {
         // Processes and the table's identity mean nothing outside.

@@ -13,7 +13,7 @@ use fyris_query::{KeyChanges, SpecError};
 use fyris_term::SerdeError;
 use fyris_term::Term;
 
-use crate::ids::{Protection, Right, TableRef, TableType};
+use crate::ids::{NamedTable, Protection, Right, TableType};
 use crate::record::brief;
 
 /// The result of an operation of the store.
@@ -43,8 +43,8 @@ impl EtsClass {
 #[non_exhaustive]
 pub enum Error {
     /// The table does not exist, or no longer.
-    #[error("no table {0}")]
-    NoSuchTable(TableRef),
+    #[error("{}", missing(.0))]
+    NoSuchTable(NamedTable),
     /// No table has this name, which is no atom.
     #[error("no table {0:?}")]
     NoSuchName(String),
@@ -52,8 +52,10 @@ pub enum Error {
     #[error(transparent)]
     Atom(#[from] fyris_term::AtomError),
     /// The caller may not do this.
-    #[error("no {right} access: the table is {protection} and belongs to another process")]
+    #[error("no {right} access: table {table} is {protection} and belongs to another owner")]
     NoAccess {
+        /// The table.
+        table: NamedTable,
         /// The right that was needed.
         right: Right,
         /// The protection of the table.
@@ -63,7 +65,7 @@ pub enum Error {
     #[error("only the table's owner may do this")]
     NotOwner,
     /// The target of a give-away is the owner already.
-    #[error("the process owns the table already")]
+    #[error("the new owner has the table already")]
     AlreadyOwner,
     /// The process is not known to live.
     #[error("process {0} is not alive")]
@@ -167,6 +169,9 @@ pub enum Error {
     /// The table has no secondary index of this name.
     #[error("the table has no secondary index {0}")]
     NoSecondaryIndex(String),
+    /// The table has a secondary index of this name.
+    #[error("the table has a secondary index {0} already")]
+    SecondaryExists(String),
     /// Another object has the value that a write was going to bring, by a unique index: see
     /// [`SecondaryIndex::unique`](crate::SecondaryIndex::unique).
     #[error("the value {} of the unique index {index} is taken", brief(.value))]
@@ -230,7 +235,7 @@ pub enum Error {
     #[error("another write to {table} was faster{}", at_key(.key))]
     Conflict {
         /// The table.
-        table: TableRef,
+        table: NamedTable,
         /// The key, where one is known. In a box: results carry errors, so these are to be small.
         key: Option<Box<Term>>,
     },
@@ -266,6 +271,14 @@ pub enum Error {
 /// Every lookup writes or passes over the room of an error: with 8 bytes more one of an element took 4 ns longer, of
 /// 58.
 const _: () = assert!(size_of::<Error>() <= 56);
+
+/// Says that a table was not found, or that one of which there is a handle is gone.
+fn missing(table: &NamedTable) -> String {
+    match table.name {
+        None => format!("no table {table}"),
+        Some(_) => format!("table {table} was deleted, by a call or with its owner"),
+    }
+}
 
 /// Returns the words for the key of a conflict.
 fn at_key(key: &Option<Box<Term>>) -> String {

@@ -50,6 +50,31 @@ impl std::fmt::Debug for TableRef {
     }
 }
 
+/// A table as an error names it: so that a person knows it, also one that is found by its identity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NamedTable {
+    /// The reference by which it is or was found.
+    pub reference: TableRef,
+    /// Its name, registered or not; `None` where no table was found.
+    pub name: Option<Atom>,
+}
+
+impl From<TableRef> for NamedTable {
+    fn from(reference: TableRef) -> NamedTable {
+        let name = None;
+        NamedTable { reference, name }
+    }
+}
+
+impl std::fmt::Display for NamedTable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.reference, self.name) {
+            (TableRef::Id(_), Some(name)) => write!(f, "{} ({})", name.as_str(), self.reference),
+            _ => self.reference.fmt(f),
+        }
+    }
+}
+
 /// The four types of table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TableType {

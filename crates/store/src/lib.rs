@@ -102,7 +102,7 @@ pub use fyris_sync::reclaim::{Guard, LocalGuard, OwnedGuard, pin, pin_owned};
 pub use fyris_term::{Atom, BitString, ConvertError, Float, Map, Term, term};
 #[cfg(feature = "serde")]
 pub use fyris_term::{SerdeError, from_term, from_term_owned, to_term};
-pub use ids::{ProcessId, Protection, Right, TableId, TableRef, TableType};
+pub use ids::{NamedTable, ProcessId, Protection, Right, TableId, TableRef, TableType};
 pub use keys::AsKey;
 pub use memory::Memory;
 pub use native_terms::{AsObject, ObjectWriter, StoredValue};

@@ -137,7 +137,9 @@ impl Inner {
         };
         match found {
             Some(shared) => Ok((shared, asked)),
-            None => Err(fork::check().err().unwrap_or(Error::NoSuchTable(table))),
+            None => Err(fork::check()
+                .err()
+                .unwrap_or(Error::NoSuchTable(table.into()))),
         }
     }
 
@@ -151,7 +153,7 @@ impl Inner {
         // It was alive when it had the name, if it is alive now.
         fork::check()?;
         if shared.is_deleted() && !cfg!(fyris_mutant = "store_dead_is_found") {
-            return Err(Error::NoSuchTable(table));
+            return Err(Error::NoSuchTable(table.into()));
         }
         Ok(shared)
     }

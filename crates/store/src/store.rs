@@ -143,10 +143,7 @@ impl Store {
     /// Those of [`Table::snapshot`] for any of the tables; [`Error::BadArgument`] for a table of another store. Then
     /// there is none.
     pub fn snapshots(&self, tables: &[&Table]) -> Result<Vec<Snapshot>> {
-        if !tables.iter().all(|table| table.is_in(self)) {
-            let what = "a table of another store";
-            return Err(Error::BadArgument(what.to_owned()));
-        }
+        tables.iter().try_for_each(|table| table.check_in(self))?;
         snapshot::take(tables)
     }
 

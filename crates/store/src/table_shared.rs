@@ -30,7 +30,7 @@ use crate::displaced::DisplacedData;
 use crate::error::{Error, Result};
 use crate::fix::Fixes;
 use crate::fork;
-use crate::ids::{ProcessId, Right, TableId, TableRef};
+use crate::ids::{NamedTable, ProcessId, Right, TableId, TableRef};
 use crate::life::{Asked, Life, State};
 use crate::options::Settings;
 use crate::registry::Inner;
@@ -135,8 +135,11 @@ impl TableShared {
     pub(crate) fn refusal(&self, state: State, asked: Asked, right: Right) -> Error {
         match asked.name() {
             _ if self.is_deleted() || fork::is_child() => self.gone(),
-            Some(name) if !asked.is_name_in(state) => Error::NoSuchTable(TableRef::Name(name)),
+            Some(name) if !asked.is_name_in(state) => {
+                Error::NoSuchTable(TableRef::Name(name).into())
+            }
             _ => Error::NoAccess {
+                table: self.named(),
                 right,
                 protection: state.protection(),
             },
@@ -168,7 +171,7 @@ impl TableShared {
         if fork::is_child() {
             return Error::Forked;
         }
-        Error::NoSuchTable(self.reference())
+        Error::NoSuchTable(self.named())
     }
 
     /// Puts fresh content in the place of the old, which is retired and returned, with the place in the log from which
@@ -245,6 +248,14 @@ impl TableShared {
             TableRef::Name(self.name())
         } else {
             TableRef::Id(self.id)
+        }
+    }
+
+    /// Returns the table as errors name it.
+    pub(crate) fn named(&self) -> NamedTable {
+        NamedTable {
+            reference: self.reference(),
+            name: Some(self.name()),
         }
     }
 }

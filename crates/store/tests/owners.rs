@@ -4,8 +4,8 @@ mod common;
 
 use common::{int, tuple};
 use fyris::{
-    Error, Event, InfoValue, Options, Owner, ProcessId, Protection, Right, Setting, Store, Table,
-    TableRef, TableType, WriteConcurrency,
+    Error, Event, InfoValue, NamedTable, Options, Owner, ProcessId, Protection, Right, Setting,
+    Store, Table, TableRef, TableType, WriteConcurrency,
 };
 use fyris_term::{Atom, Term};
 
@@ -17,6 +17,14 @@ fn object(key: i64) -> Term {
     tuple([int(key), Term::atom("v")])
 }
 
+/// The table as errors name it.
+fn named(table: &Table) -> NamedTable {
+    NamedTable {
+        reference: table.reference(),
+        name: Some(table.name()),
+    }
+}
+
 fn as_other(owner: &Owner, table: &Table) -> Table {
     owner.table(table.id()).unwrap()
 }
@@ -25,7 +33,6 @@ fn as_other(owner: &Owner, table: &Table) -> Table {
 fn rights_are_those_of_the_caller() {
     let store = Store::new();
     let (me, you) = (store.owner(), store.owner());
-    let refused = |right, protection| Err(Error::NoAccess { right, protection });
     for protection in [
         Protection::Public,
         Protection::Protected,
@@ -34,6 +41,18 @@ fn rights_are_those_of_the_caller() {
         let mine = me
             .new_table("t", &Options::set().protection(protection))
             .unwrap();
+        let refused = Error::NoAccess {
+            table: named(&mine),
+            right: Right::Write,
+            protection,
+        };
+        assert_eq!(
+            refused.to_string(),
+            format!(
+                "no write access: table t ({}) is {protection} and belongs to another owner",
+                mine.reference()
+            )
+        );
         mine.insert(&object(1)).unwrap();
         let yours = as_other(&you, &mine);
         let wrote = yours.insert(&object(2));
@@ -41,13 +60,14 @@ fn rights_are_those_of_the_caller() {
         match protection {
             Protection::Public => assert_eq!((wrote, read), (Ok(()), Ok(true))),
             Protection::Protected => {
-                assert_eq!((wrote, read), (refused(Right::Write, protection), Ok(true)));
+                assert_eq!((wrote, read), (Err(refused), Ok(true)));
             }
             Protection::Private => {
-                assert_eq!(wrote, refused(Right::Write, protection));
+                assert_eq!(wrote, Err(refused));
                 assert_eq!(
                     read,
                     Err(Error::NoAccess {
+                        table: named(&mine),
                         right: Right::Read,
                         protection
                     })
@@ -85,7 +105,7 @@ fn a_name_finds_one_table_and_moves_at_once() {
     assert_eq!(store.whereis(atom("old")), None);
     assert_eq!(store.whereis(atom("new")), Some(table.id()));
     table.insert(&object(2)).unwrap();
-    let gone = Error::NoSuchTable(TableRef::Name(atom("old")));
+    let gone = Error::NoSuchTable(TableRef::Name(atom("old")).into());
     assert_eq!(
         borrowed.lookup(&int(2)),
         Err(gone.clone()),
@@ -118,13 +138,23 @@ fn a_deleted_table_stops_for_everybody() {
     let mut iter = other.iter();
     table.insert(&object(1)).unwrap();
     other.delete().unwrap();
+    let gone = Error::NoSuchTable(named(&table));
     assert_eq!(
-        table.insert(&object(2)),
-        Err(Error::NoSuchTable(TableRef::Name(atom("t"))))
+        gone.to_string(),
+        "table t was deleted, by a call or with its owner"
+    );
+    assert_eq!(table.insert(&object(2)), Err(gone.clone()));
+    assert_eq!(table.delete(), Err(gone));
+    let unnamed = me.new_table("u", &Options::set()).unwrap();
+    unnamed.delete().unwrap();
+    let (id, said) = (unnamed.reference(), unnamed.insert(&object(2)).unwrap_err());
+    assert!(
+        said.to_string()
+            .starts_with(&format!("table u ({id}) was deleted"))
     );
     assert_eq!(
-        table.delete().unwrap_err(),
-        Error::NoSuchTable(TableRef::Name(atom("t")))
+        me.table(unnamed.id()).unwrap_err().to_string(),
+        format!("no table {id}")
     );
     assert!(matches!(iter.next(), Some(Err(Error::NoSuchTable(_)))));
     assert_eq!(iter.next(), None);

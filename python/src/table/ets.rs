@@ -127,12 +127,7 @@ impl Table {
     fn add_secondary(&self, index: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
         let secondary = SecondaryIndex::new(index, secondary_value(value)?);
         let done = value.py().detach(|| self.table.add_secondary(&secondary));
-        done.map_err(|error| match error {
-            fyris::Error::RepeatedOption(_) => {
-                BadValue::new_err(format!("the table has a secondary index {index} already"))
-            }
-            error => errors::store(error),
-        })
+        done.map_err(errors::store)
     }
 
     /// Removes a secondary index. Raises BadValue if there is none of this name.

@@ -246,5 +246,5 @@ pub unsafe extern "C" fn fyris_table_size(
 /// Returns why a table has no information: it is deleted, or a snapshot that was released.
 fn gone(table: &fyris::Table) -> fyris::Error {
     let error = table.check(fyris::Right::Read).err();
-    error.unwrap_or_else(|| fyris::Error::NoSuchTable(table.reference()))
+    error.unwrap_or_else(|| fyris::Error::NoSuchTable(table.reference().into()))
 }

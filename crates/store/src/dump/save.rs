@@ -83,9 +83,7 @@ impl Table {
         let failed = |source| refused(path, source);
         // Before a file is touched, so that a table that is gone leaves no trace.
         let table = self.at_one_moment()?;
-        let info = table
-            .info()
-            .ok_or(crate::Error::NoSuchTable(self.reference()))?;
+        let info = table.info().ok_or_else(|| self.shared().gone())?;
         let (new, file) = NewFile::create(path).map_err(failed)?;
         let mut saving = Saving::new(&file, path, options);
         let count = saving.table(&table, &info, options, watch)?;

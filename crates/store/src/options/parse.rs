@@ -43,7 +43,10 @@ impl Options {
     /// [`Error::BadOption`], which names the values that the option can have.
     pub fn parse(options: &Term, process: impl Fn(&Term) -> Option<ProcessId>) -> Result<Options> {
         let Term::List(list) = options else {
-            return Err(Error::BadOption(format!("list {}", brief(options))));
+            return Err(Error::BadOption(format!(
+                "list {}: options are a list, like [ordered_set, public]",
+                brief(options)
+            )));
         };
         let mut parsed = Options::default();
         for option in list {

@@ -50,13 +50,16 @@ impl Table {
     ///
     /// # Errors
     ///
-    /// [`Error::BadOption`]; [`Error::RepeatedOption`] if there is one of this name; [`Error::NotUnique`] if it is to
+    /// [`Error::BadOption`]; [`Error::SecondaryExists`]; [`Error::NotUnique`] if it is to
     /// be unique and two objects have the same value; [`Error::NoSuchTable`],
     /// [`Error::NoAccess`] without the right to write; [`Error::ReadOnly`], [`Error::InTransaction`];
     /// [`Error::LacksFeature`] if the table's index cannot visit all objects. Nothing is changed then.
     pub fn add_secondary(&self, index: &SecondaryIndex) -> Result<()> {
         let definition = Arc::new(index.definition()?);
         self.change_secondaries("add_secondary", |all| {
+            if all.iter().any(|of| of.name == definition.name) {
+                return Err(Error::SecondaryExists(definition.name.to_string()));
+            }
             all.push(definition.clone());
             check(all, self.table_type())
         })

@@ -12,7 +12,7 @@ use rand::{Rng, SeedableRng};
 
 use crate::ids::TableType;
 use crate::ops::Span;
-use crate::{CounterOp, MatchSpec, Options, SecondaryIndex, Store, Table, term};
+use crate::{CounterOp, Error, MatchSpec, Options, SecondaryIndex, Store, Table, term};
 
 const TYPES: [TableType; 4] = [
     TableType::Set,
@@ -425,7 +425,8 @@ fn indexes_come_and_go() {
             write(&mut rng, &table);
             let second = SecondaryIndex::element("second", 2);
             table.add_secondary(&second).expect("it is gone");
-            assert!(table.add_secondary(&second).is_err());
+            let twice = table.add_secondary(&second);
+            assert_eq!(twice, Err(Error::SecondaryExists("second".to_owned())));
             check(&table);
             for (snapshot, all) in &held {
                 assert_eq!(&snapshot.tab2list().expect("held"), all);

@@ -95,6 +95,17 @@ impl Table {
         std::ptr::eq(self.shared.store.as_ptr(), Arc::as_ptr(&store.0))
     }
 
+    /// Refuses a table of another store.
+    pub(crate) fn check_in(&self, store: &Store) -> Result<()> {
+        match self.is_in(store) {
+            true => Ok(()),
+            false => Err(Error::BadArgument(format!(
+                "table {} is of another store",
+                self.shared.named()
+            ))),
+        }
+    }
+
     /// `give_away/3`: makes another known process the owner, and sends it
     /// [`Event::Transfer`](crate::Event::Transfer). The heir stays as it is.
     ///

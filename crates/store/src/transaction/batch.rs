@@ -304,9 +304,7 @@ impl Store {
 
     /// Refuses a table that is none of the live ones of the store.
     fn takes(&self, table: &Table) -> Result<()> {
-        if !table.is_in(self) {
-            return refuse("a table of another store");
-        }
+        table.check_in(self)?;
         match (table.past(), table.part()) {
             (Some(_), _) => Err(Error::ReadOnly),
             (_, Some(_)) => refuse("a table of another transaction"),

@@ -59,14 +59,17 @@ impl Transaction {
     /// [`Error::NoAccess`]; [`Error::NotUnique`]; the conflict that [`Transaction::table`] returned before.
     pub fn commit(self) -> Result<()> {
         self.check()?;
-        // Relaxed: as in `conflict`.
+        // Relaxed: as in `begin_nested`.
         while self.depth.load(Ordering::Relaxed) > 0 {
             self.end_nested(true);
         }
         let parts: Vec<_> = self.parts().values().cloned().collect();
         if self.has_conflict() {
+            // Of a hold that gave way no table is known.
             let first = parts.first().expect("a conflict is about a table");
-            return Err(self.conflict(&first.table, None));
+            let first = || first.table.shared().named();
+            let table = self.conflict.get().copied().unwrap_or_else(first);
+            return Err(Error::Conflict { table, key: None });
         }
         for part in &parts {
             part.check()?;

@@ -128,7 +128,7 @@ impl Hold {
             (Phase::Stands, false) => Ok(()),
             (Phase::Stands, true) => Err(self.expired()),
             _ => Err(Error::Conflict {
-                table: part.table.reference(),
+                table: part.table.shared().named(),
                 key: None,
             }),
         }

@@ -37,7 +37,7 @@ use fyris_sync::reclaim::pin;
 
 use crate::error::{Error, Result};
 use crate::fork;
-use crate::ids::TableId;
+use crate::ids::{NamedTable, TableId};
 use crate::snapshot::{self, SnapshotInner};
 use crate::store::Store;
 use crate::table::Table;
@@ -182,8 +182,8 @@ pub struct Transaction {
     /// What it holds its tables by, if it goes first.
     holds: OnceLock<Arc<Hold>>,
     ended: AtomicBool,
-    /// Whether it has met a conflict, and can only be tried again.
-    conflict: AtomicBool,
+    /// The table of the first conflict that it has met: then it can only be tried again.
+    conflict: OnceLock<NamedTable>,
     /// The number of nested transactions under way.
     depth: AtomicUsize,
     parts: Mutex<BTreeMap<TableId, Arc<TransactionPart>>>,
@@ -346,7 +346,7 @@ impl Transaction {
             place,
             holds: OnceLock::new(),
             ended: AtomicBool::new(false),
-            conflict: AtomicBool::new(false),
+            conflict: OnceLock::new(),
             depth: AtomicUsize::new(0),
             parts: Mutex::default(),
         }
@@ -428,9 +428,7 @@ impl Transaction {
     /// caller has within the transaction, or one of another transaction.
     pub fn table(&self, table: &Table) -> Result<Table> {
         self.check()?;
-        if !table.is_in(&self.store) {
-            return refuse("a table of another store");
-        }
+        table.check_in(&self.store)?;
         if table.past().is_some() {
             return Err(Error::ReadOnly);
         }
@@ -493,7 +491,7 @@ impl Transaction {
             state.move_on(later);
         }
         drop(states);
-        // Relaxed: as in `conflict`.
+        // Relaxed: as in `begin_nested`.
         let depth = self.depth.load(Ordering::Relaxed);
         for (table, snapshot) in others.iter().zip(new) {
             let (table_of, tries) = (Table::clone(table), self.place.tries.clone());
@@ -522,10 +520,10 @@ impl Transaction {
 
     /// Returns the error of a conflict, and remembers that there was one.
     fn conflict(&self, table: &Table, key: Option<fyris_term::Term>) -> Error {
-        // Relaxed: read by the thread that runs the transaction.
-        self.conflict.store(true, Ordering::Relaxed);
+        let table = table.shared().named();
+        self.conflict.get_or_init(|| table);
         Error::Conflict {
-            table: table.reference(),
+            table,
             key: key.map(Box::new),
         }
     }
@@ -538,9 +536,7 @@ impl Transaction {
     /// assert!(!Store::new().begin().has_conflict());
     /// ```
     pub fn has_conflict(&self) -> bool {
-        // Relaxed: as in `conflict`.
-        self.conflict.load(Ordering::Relaxed)
-            || self.holds.get().is_some_and(|hold| hold.gave_way())
+        self.conflict.get().is_some() || self.holds.get().is_some_and(|hold| hold.gave_way())
     }
 
     fn check(&self) -> Result<()> {
@@ -608,7 +604,7 @@ impl Transaction {
     /// ```
     pub fn begin_nested(&self) {
         let parts = self.parts();
-        // Relaxed: as in `conflict`.
+        // Relaxed: read by the thread that runs the transaction.
         self.depth.fetch_add(1, Ordering::Relaxed);
         parts.values().for_each(|part| part.begin_nested());
     }
@@ -632,7 +628,7 @@ impl Transaction {
     pub fn end_nested(&self, keep: bool) {
         let parts = self.parts();
         let less = |depth: usize| depth.checked_sub(1);
-        // Relaxed, both: as in `conflict`.
+        // Relaxed, both: as in `begin_nested`.
         let ended = (self.depth).fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
         if ended.is_ok() {
             parts.values().for_each(|part| part.end_nested(keep));

@@ -127,9 +127,7 @@ impl Store {
         filter: &WatchFilter,
         options: &SubscribeOptions,
     ) -> Result<Subscription> {
-        if let Some(other) = tables.iter().find(|table| !table.is_in(self)) {
-            return refuse(format!("{other:?} is of another store"));
-        }
+        tables.iter().try_for_each(|table| table.check_in(self))?;
         Subscription::new(tables, filter, options)
     }
 }
@@ -192,7 +190,7 @@ impl Subscription {
             table.check_live("subscribe")?;
             table.live(Right::Read, &pin())?;
             if watching.iter().any(|other| other.table.id() == table.id()) {
-                return refuse(format!("{table:?} is given twice"));
+                return refuse(format!("table {} is given twice", table.shared().named()));
             }
             if options.conflate && table.table_type().is_bag() {
                 return Err(Error::WrongType {

@@ -307,6 +307,19 @@ fn tables_that_come_in_later_are_of_the_same_moment() {
     assert!(matches!(tx.table(&other), Err(Error::Conflict { .. })));
     assert!(tx.has_conflict());
     assert!(matches!(tx.commit(), Err(Error::Conflict { .. })));
+    // The table in which something has changed is named, whichever came first, and by the name that it was made with.
+    let tx = store.begin();
+    tx.table(&table).unwrap().member(&term!(1)).unwrap();
+    tx.table(&other).unwrap().member(&term!(1)).unwrap();
+    other.insert(&term!({1, "new"})).unwrap();
+    let third = owner.new_table("third", &Options::set()).unwrap();
+    let named = format!(
+        "another write to {} ({}) was faster",
+        other.name(),
+        other.reference()
+    );
+    assert_eq!(tx.table(&third).unwrap_err().to_string(), named);
+    assert_eq!(tx.commit().unwrap_err().to_string(), named);
     // And then it is done again.
     let mut times = 0;
     let sum = store.transaction(|tx| {

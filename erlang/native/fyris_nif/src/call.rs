@@ -67,7 +67,7 @@ impl Fail {
             Error::BadMatchSpec(_) | Error::KeyChanges(_) => "match_spec",
             Error::NotATuple(_) | Error::BadKeyPosition { .. } => "object",
             Error::BadItem(_) => "item",
-            Error::NoSecondaryIndex(_) => "secondary",
+            Error::NoSecondaryIndex(_) | Error::SecondaryExists(_) => "secondary",
             Error::BadSlot { .. } => "slot",
             Error::BadArgument(_) => "argument",
             Error::InBatch { .. } => "batch",

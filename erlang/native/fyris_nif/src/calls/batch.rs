@@ -62,7 +62,7 @@ fn write_within(env: Env, args: &[Term]) -> Reply {
     let done = run(env, args[1], |ops| transaction.write_batch(ops).map(Some));
     match done {
         Err(Fail::Store(error)) => match *error {
-            Error::Conflict { table, key } => conflict(env, table, key),
+            Error::Conflict { table, key } => conflict(env, table.reference, key),
             error => Err(error.into()),
         },
         done => done?.ok_or(BAD),

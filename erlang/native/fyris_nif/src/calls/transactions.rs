@@ -59,7 +59,7 @@ pub(super) fn table(env: Env, args: &[Term]) -> Reply {
     let transaction = transaction.as_ref().ok_or(Error::TransactionEnded)?;
     tables::with(env, args[1], |table, _| match transaction.table(table) {
         Ok(within) => Ok(tables::reference_to(env, &within)),
-        Err(Error::Conflict { table, key }) => conflict(env, table, key),
+        Err(Error::Conflict { table, key }) => conflict(env, table.reference, key),
         Err(error) => Err(error.into()),
     })
 }
@@ -111,7 +111,7 @@ fn commit_now(env: Env, args: &[Term]) -> Reply {
         Ok(()) => Ok(atom::r#true(env)),
         Err(Error::Conflict { table, key }) => {
             *transaction = Some(next);
-            conflict(env, table, key)
+            conflict(env, table.reference, key)
         }
         Err(error) => Err(error.into()),
     }
