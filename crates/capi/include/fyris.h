@@ -6,7 +6,8 @@
  * argument a `fyris_error` to fill, which is yours, so that threads need nothing in common, and may be NULL. Begin it with
  * FYRIS_ERROR_INIT. After success its code is FYRIS_OK. On failure no out-argument is written, and the store is as it was
  * unless the function says otherwise. Calls nest: one that gets NULL where a call with the same error has just failed
- * returns the code of that failure, and leaves its text. A text is one line; what would end it is escaped.
+ * returns the code of that failure, and leaves its text: after a failure that was dealt with, set the error to
+ * FYRIS_ERROR_INIT again, or a NULL of your own looks like it. A text is one line; what would end it is escaped.
  *
  * THREADS. Each function says one of:
  *   any    any number of threads may call it at once, with the same handles too;
@@ -16,8 +17,9 @@
  *   one    one thread at a time for each handle it is given; other handles do not matter;
  *   last   as `one`, and the handle is gone: no thread may use it afterwards.
  *
- * MEMORY. A `fyris_x *` that a function returns is given back with `fyris_x_free`; a `const fyris_term *` is borrowed
- * from the term it is in. What a map lends out is borrowed until a call of any thread changes the working copy: an
+ * MEMORY. A `fyris_x *` that a function returns, or puts into an out-argument (`fyris_term **objects`), is yours, and is
+ * given back with `fyris_x_free`; a `const fyris_term *` is borrowed from the term it is in. What you hand in stays yours,
+ * but for the elements of `fyris_term_tuple`, `_list` and `_map`. What a map lends out is borrowed until a call of any thread changes the working copy: an
  * insertion, a removal, an update, a discard, a write, a commit that grows it. NULL is refused with FYRIS_E_NULL wherever it is not said to be allowed; freeing NULL does
  * nothing. Text is UTF-8 and ends with a zero byte.
  */
@@ -507,7 +509,8 @@ typedef struct fyris_error {
 /**
  * Changes the map through the batch. 0: commit; anything else: give up, and nothing of it remains. May be called
  * several times, each time on a newer version, so what it does beside must bear repetition. It must not leave by
- * `longjmp` or an exception; calls with the map itself say FYRIS_E_BUSY.
+ * `longjmp` or an exception; calls with the map itself say FYRIS_E_BUSY. Where it gives up after a call with the batch
+ * has failed, the error of `fyris_map_write` tells what that call said.
  */
 typedef int32_t (*fyris_change)(void *context, struct fyris_batch *batch);
 
@@ -1876,9 +1879,10 @@ enum fyris_code fyris_table_get_in(const struct fyris_table *handle,
 
 /**
  * The objects that have a value by a secondary index: a list, which may be empty, in the order of their keys, in the
- * bags those of one key in the order of their insertion. `index` is the name of one that the table was made with: the
- * option `{secondary, Name, Value}` of `fyris_table_new`. Values are equal if they are of the same type: 1 and 1.0 are
- * two. If more than 512 objects are visited, all are as they were at one moment of the call.
+ * bags those of one key in the order of their insertion. `index` is the name of one that the table was made with, by
+ * the option `{secondary, Name, Value}` of `fyris_table_new`, or that `fyris_table_add_secondary` has added. Values
+ * are equal if they are of the same type: 1 and 1.0 are two. If more than 512 objects are visited, all are as they
+ * were at one moment of the call.
  *
  * Fails with FYRIS_E_ARGUMENT (the table has no such index), FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
  *
@@ -2013,7 +2017,9 @@ FYRIS_MUST_USE struct fyris_store *fyris_store_new(struct fyris_error *err);
 
 /**
  * Another owner in the same store: it finds the same named tables, may read those that are protected, and ends by
- * itself.
+ * itself. Stores of two `fyris_store_new` have nothing in common.
+ *
+ * Fails with FYRIS_E_FORKED.
  *
  * Threads: any.
  */
@@ -2032,12 +2038,17 @@ void fyris_store_free(struct fyris_store *store);
  * Makes a table. `options` is the list of options of `ets:new/2` in Erlang's syntax, or NULL for none: the type is
  * `set` (which nothing need say), `ordered_set`, `bag` or `duplicate_bag`; the access `protected` (only handles from
  * this store handle write), `public` or `private`; `named_table` registers the name; `{keypos, N}` says which element
- * is the key; `{index, Name}` which structure holds the table, and `{bucket_locks, N}` and `{reader_groups, N}` what
- * locks it has; `{index, {library, "path"}}` that it is one of a shared library, whose code this runs: see
- * fyris_index.h; `{owner, none}` lets the table outlive its maker. `{secondary, Name, Value}` is a secondary index, by
- * which `fyris_table_lookup_by` finds objects: Value is `{element, N}`; `{path, [N, Step, ...]}`, what the steps lead
- * to from that element, keys of maps or positions; or `{body, [Expression, ...]}`, the value of the last of the
- * expressions of a match specification. Objects without such a value are not found by it. There may be several.
+ * is the key; `{index, Name}` which structure holds the table (`hash`, and of an `ordered_set` `ordered`, if nothing
+ * is said; `judysl` counts keys, for `fyris_table_nth` and `fyris_table_rank`), and `{bucket_locks, N}` and
+ * `{reader_groups, N}` what locks it has; `{index, {library, "path"}}` that it is one of a shared library, whose code
+ * this runs: see fyris_index.h; `{owner, none}` lets the table outlive its maker. `{secondary, Name, Value}` is a
+ * secondary index, by which `fyris_table_lookup_by` finds objects: Value is `{element, N}`; `{path, [N, Step, ...]}`,
+ * what the steps lead to from that element, keys of maps or positions; or `{body, [Expression, ...]}`, the value of
+ * the last of the expressions of a match specification; or `{unique, one of these}`, of which each value is one
+ * object's: a write that would repeat one fails with FYRIS_E_NOT_UNIQUE. Objects without such a value are not found by
+ * it. There may be several. `{consistent, false}`: walks and queries of more than 512 objects need not show one
+ * moment; `{snapshot_ttl, Milliseconds}`: those in several steps fail with FYRIS_E_ARGUMENT when their moment is
+ * older.
  *
  * A table on a library that answers wrongly fails with FYRIS_E_ARGUMENT from then on, with a text that names the
  * library.
@@ -2066,10 +2077,10 @@ struct fyris_table *fyris_table_open(const struct fyris_store *store,
                                      struct fyris_error *err);
 
 /**
- * A handle of the table registered under `name`, which goes on working when the table is renamed. A name that is no
- * atom becomes none.
+ * A handle of the table registered under `name`, by the option `named_table`; it goes on working when the table is
+ * renamed. A name that is no atom becomes none.
  *
- * Fails with FYRIS_E_NO_TABLE.
+ * Fails with FYRIS_E_NO_TABLE, also where a table has the name and was made without that option.
  *
  * Threads: any.
  */
@@ -2148,7 +2159,8 @@ struct fyris_transaction *fyris_transaction_begin(const struct fyris_store *stor
  * Returns a handle by which the transaction reads and writes a table, by all functions that do so to one; it is freed
  * by `fyris_table_free`, before the transaction or after it. What is done by other handles is done at once, and is no
  * part of it. Calls about a table as a whole (delete, rename, setopts, give away, delete all objects, snapshot) fail
- * by this handle with FYRIS_E_IN_TRANSACTION; after the end of the transaction all fail with FYRIS_E_ENDED.
+ * by this handle with FYRIS_E_IN_TRANSACTION; after the end of the transaction all fail with FYRIS_E_ENDED. A call
+ * that fails in another way, with FYRIS_E_NO_KEY for instance, has done nothing, and the transaction goes on.
  *
  * A table that comes in later is read at a later moment, and with it the others, in which nothing may have changed
  * that was read.
@@ -2666,12 +2678,12 @@ enum fyris_code fyris_table_compare_and_swap(const struct fyris_table *handle,
 
 /**
  * Adds a secondary index to a table in use, as the option `{secondary, Name, Value}` of `fyris_table_new` would have
- * made it: all objects are in it when this returns. `value` says what it is of: `{element, Position}`, `{path, [...]}`
- * or `{body, [...]}`. Copies the objects while others go on, and lets transactions under way that have the table
- * conflict.
+ * made it: all objects are in it when this returns. `value` says what it is of: `{element, Position}`, `{path,
+ * [...]}`, `{body, [...]}`, or `{unique, one of these}`. Copies the objects while others go on, and lets transactions
+ * under way that have the table conflict.
  *
  * Fails with FYRIS_E_ARGUMENT (a wrong value, there is one of this name, or the table's index cannot visit all
- * objects), FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
+ * objects), FYRIS_E_NOT_UNIQUE (two objects have the same value), FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
  *
  * Threads: any.
  */

@@ -95,6 +95,14 @@ fn the_example_of_segments_runs() {
 }
 
 #[test]
+fn the_example_of_maps_runs() {
+    assert_eq!(
+        said_by("examples/map.c"),
+        "changes: 2\nhost: ::1\nport: 8081\n"
+    );
+}
+
+#[test]
 fn the_example_of_transactions_runs() {
     assert_eq!(
         said_by("examples/transaction.c"),

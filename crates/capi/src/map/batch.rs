@@ -13,11 +13,16 @@ use crate::error::fyris_code::*;
 use crate::error::{Failure, Outcome, call, fyris_code, fyris_error};
 
 /// The map inside a `fyris_change`, which alone may use it.
-pub struct fyris_batch(*mut Batch<'static>);
+pub struct fyris_batch {
+    batch: *mut Batch<'static>,
+    /// What the last call that failed has said: the function may give up for it.
+    failed: Option<String>,
+}
 
 /// Changes the map through the batch. 0: commit; anything else: give up, and nothing of it remains. May be called
 /// several times, each time on a newer version, so what it does beside must bear repetition. It must not leave by
-/// `longjmp` or an exception; calls with the map itself say FYRIS_E_BUSY.
+/// `longjmp` or an exception; calls with the map itself say FYRIS_E_BUSY. Where it gives up after a call with the batch
+/// has failed, the error of `fyris_map_write` tells what that call said.
 pub type fyris_change =
     Option<unsafe extern "C" fn(context: *mut c_void, batch: *mut fyris_batch) -> i32>;
 
@@ -41,12 +46,17 @@ pub unsafe extern "C" fn fyris_map_write(
             return Err(Failure::new(FYRIS_E_NULL, "the function is NULL"));
         };
         let run = |batch: &mut Batch<'_>| {
-            let mut lent = fyris_batch(std::ptr::from_mut(batch).cast());
+            let mut lent = fyris_batch {
+                batch: std::ptr::from_mut(batch).cast(),
+                failed: None,
+            };
             // SAFETY: CALLBACK: a function of this type; the batch lives until it returns.
             match unsafe { change(context, &mut lent) } {
                 0 => Ok(()),
                 said => {
-                    let text = format!("the function gave up: {said}");
+                    let why = lent.failed.map(|failed| format!(", after: {failed}"));
+                    let why = why.unwrap_or_default();
+                    let text = format!("the function gave up: {said}{why}");
                     Err(Failure::new(FYRIS_E_GAVE_UP, text))
                 }
             }
@@ -67,8 +77,16 @@ unsafe fn within<T>(
 ) -> Result<T, Failure> {
     // SAFETY: HANDLE and THREAD: the batch; `fyris_map_write` waits for the function that has it, and uses nothing of
     // it meanwhile.
-    let batch = unsafe { &mut *handle_mut(batch, "the batch")?.0 };
-    Ok(operation(batch)?)
+    let (lent, batch) = unsafe {
+        let lent = handle_mut(batch, "the batch")?;
+        let batch = &mut *lent.batch;
+        (lent, batch)
+    };
+    let done = operation(batch).map_err(Failure::from);
+    if let Err(failure) = &done {
+        lent.failed = Some(failure.text.clone());
+    }
+    done
 }
 
 /// The value of a key, with the changes so far, borrowed until the next change: `*value` is NULL if the key is not

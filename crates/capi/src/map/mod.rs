@@ -10,7 +10,7 @@ mod write;
 
 use std::ffi::c_char;
 
-use ::fyris_segment::{Options, Shared, VersionedMap};
+use ::fyris_segment::{Shared, VersionedMap};
 
 use crate::args::{handle, text};
 use crate::error::{Failure, Outcome, free, fyris_error, make};
@@ -57,11 +57,8 @@ pub unsafe extern "C" fn fyris_map_checkout(
     make(err, || {
         // SAFETY: TEXT: the name.
         let name = unsafe { text(name, "the map's name") }?;
-        let options = match options.is_null() {
-            true => Options::new(),
-            // SAFETY: TEXT: the options.
-            false => options_of(unsafe { text(options, "the options") }?)?,
-        };
+        // SAFETY: TEXT: the options, or null.
+        let options = unsafe { options_of(options) }?;
         let map = VersionedMap::checkout(name, size, &options)?;
         Ok(fyris_map(Shared::new(map)))
     })

@@ -2,7 +2,7 @@
 
 use std::ffi::{c_char, c_void};
 
-use ::fyris_segment::{Error, Options, Segment, Shared, Tracking};
+use ::fyris_segment::{Error, Segment, Shared, Tracking};
 
 use super::options::options_of;
 use super::{fyris_segment, with};
@@ -59,11 +59,8 @@ pub unsafe extern "C" fn fyris_segment_checkout(
     make(err, || {
         // SAFETY: TEXT: the name.
         let name = unsafe { text(name, "the segment's name") }?;
-        let options = match options.is_null() {
-            true => Options::new(),
-            // SAFETY: TEXT: the options.
-            false => options_of(unsafe { text(options, "the options") }?)?,
-        };
+        // SAFETY: TEXT: the options, or null.
+        let options = unsafe { options_of(options) }?;
         let segment = Segment::checkout(name, size, &options)?;
         Ok(fyris_segment(Shared::new(segment)))
     })

@@ -1,24 +1,31 @@
 //! The options of a checkout, in Erlang's syntax.
 
+use std::ffi::c_char;
+
 use ::fyris_segment::{Options, Tracking};
 use ::fyris_term::Term;
 
-use crate::error::fyris_code::*;
-use crate::error::{Failure, Outcome};
-use crate::term::parse;
+use crate::error::Outcome;
+use crate::term;
+
+/// What `with` takes.
+const KNOWN: &str = "existing, exclusive, read_only, in_place, declared, foreign_writes, one_writer, after_unlink, \
+                     {unit,Bytes}, {max_size,Bytes}, {slots,Count}, {history,Bytes}, {lag,Pages}, {mode,Mode}, \
+                     {group,Gid}, {tracking,userfault}, {tracking,signal}, {private,Start,End}, \
+                     {place,Start,End,Address}, {replace,Start,End,Address}";
 
 /// Reads the list of options.
-pub(crate) fn options_of(text: &str) -> Outcome<Options> {
-    let Term::List(list) = parse(text)? else {
-        let text = format!("the options are no list: {text}");
-        return Err(Failure::new(FYRIS_E_ARGUMENT, text));
-    };
-    list.iter().try_fold(Options::new(), |options, option| {
-        with(options, option).ok_or_else(|| {
-            let text = format!("bad option {option}");
-            Failure::new(FYRIS_E_ARGUMENT, text)
-        })
-    })
+///
+/// # Safety
+///
+/// TEXT: the options, or null.
+pub(crate) unsafe fn options_of(options: *const c_char) -> Outcome<Options> {
+    if options.is_null() {
+        return Ok(Options::new());
+    }
+    // SAFETY: TEXT: the options.
+    let options = unsafe { term::options(options) }?;
+    term::fold_options(options, KNOWN, Options::new(), with)
 }
 
 fn with(options: Options, option: &Term) -> Option<Options> {

@@ -22,6 +22,7 @@ use ::fyris_term::Term;
 use fyris::{Store, Table};
 
 use crate::args::{Out, handle};
+use crate::error::fyris_code::FYRIS_E_NO_KEY;
 use crate::error::{Failure, Outcome, fyris_code};
 use crate::term::fyris_term;
 
@@ -51,6 +52,17 @@ unsafe fn table<'a>(pointer: *const fyris_table) -> Outcome<&'a Table> {
     let table = unsafe { handle(pointer, "the table") }?;
     not_forked()?;
     Ok(&table.0)
+}
+
+/// Returns the failure of a call about a key, by its name where the store says only that it is not there.
+fn of_key(key: &Term) -> impl Fn(fyris::Error) -> Failure {
+    move |error| match error {
+        fyris::Error::NoSuchKey => {
+            let text = format!("no object has the key {}", key.brief(60));
+            Failure::new(FYRIS_E_NO_KEY, text)
+        }
+        error => error.into(),
+    }
 }
 
 /// Refuses a forked child before anything of the call is done: what it needs may be locked for good.

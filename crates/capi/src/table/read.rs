@@ -5,7 +5,7 @@ use std::ffi::{c_char, c_void};
 use ::fyris_term::Term;
 use fyris::InfoValue;
 
-use super::{boxed, fyris_table, in_list, listed, place, table, term};
+use super::{boxed, fyris_table, in_list, listed, of_key, place, table, term};
 use crate::args::{bytes, text};
 use crate::error::fyris_code::*;
 use crate::error::{Failure, call, fyris_code, fyris_error};
@@ -86,9 +86,10 @@ pub unsafe extern "C" fn fyris_table_get_in(
 }
 
 /// The objects that have a value by a secondary index: a list, which may be empty, in the order of their keys, in the
-/// bags those of one key in the order of their insertion. `index` is the name of one that the table was made with: the
-/// option `{secondary, Name, Value}` of `fyris_table_new`. Values are equal if they are of the same type: 1 and 1.0 are
-/// two. If more than 512 objects are visited, all are as they were at one moment of the call.
+/// bags those of one key in the order of their insertion. `index` is the name of one that the table was made with, by
+/// the option `{secondary, Name, Value}` of `fyris_table_new`, or that `fyris_table_add_secondary` has added. Values
+/// are equal if they are of the same type: 1 and 1.0 are two. If more than 512 objects are visited, all are as they
+/// were at one moment of the call.
 ///
 /// Fails with FYRIS_E_ARGUMENT (the table has no such index), FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
 ///
@@ -155,9 +156,9 @@ pub unsafe extern "C" fn fyris_table_lookup_element(
         let out = place(element)?;
         // SAFETY: HANDLE: the table and the key.
         let (table, key) = unsafe { (table(handle)?, term(key, "the key")?) };
-        let found = table.lookup_element(key, position)?.into_term();
+        let found = table.lookup_element(key, position).map_err(of_key(key))?;
         // SAFETY: OUT.
-        unsafe { out.put(boxed(found)) };
+        unsafe { out.put(boxed(found.into_term())) };
         Ok(())
     })
 }

@@ -9,7 +9,7 @@ use super::{boxed, fyris_table, not_forked, place, table};
 use crate::args::{handle, text};
 use crate::error::fyris_code::*;
 use crate::error::{Failure, Outcome, call, free, fyris_code, fyris_error, make};
-use crate::term::{fyris_term, parse};
+use crate::term::{self, fyris_term};
 
 /// A store of tables, and an owner in it. The tables that the owner made are deleted when the handle is freed, unless
 /// their options say otherwise.
@@ -47,7 +47,9 @@ pub extern "C" fn fyris_store_new(err: *mut fyris_error) -> *mut fyris_store {
 }
 
 /// Another owner in the same store: it finds the same named tables, may read those that are protected, and ends by
-/// itself.
+/// itself. Stores of two `fyris_store_new` have nothing in common.
+///
+/// Fails with FYRIS_E_FORKED.
 ///
 /// Threads: any.
 #[must_use]
@@ -74,12 +76,17 @@ pub unsafe extern "C" fn fyris_store_free(store: *mut fyris_store) {
 /// Makes a table. `options` is the list of options of `ets:new/2` in Erlang's syntax, or NULL for none: the type is
 /// `set` (which nothing need say), `ordered_set`, `bag` or `duplicate_bag`; the access `protected` (only handles from
 /// this store handle write), `public` or `private`; `named_table` registers the name; `{keypos, N}` says which element
-/// is the key; `{index, Name}` which structure holds the table, and `{bucket_locks, N}` and `{reader_groups, N}` what
-/// locks it has; `{index, {library, "path"}}` that it is one of a shared library, whose code this runs: see
-/// fyris_index.h; `{owner, none}` lets the table outlive its maker. `{secondary, Name, Value}` is a secondary index, by
-/// which `fyris_table_lookup_by` finds objects: Value is `{element, N}`; `{path, [N, Step, ...]}`, what the steps lead
-/// to from that element, keys of maps or positions; or `{body, [Expression, ...]}`, the value of the last of the
-/// expressions of a match specification. Objects without such a value are not found by it. There may be several.
+/// is the key; `{index, Name}` which structure holds the table (`hash`, and of an `ordered_set` `ordered`, if nothing
+/// is said; `judysl` counts keys, for `fyris_table_nth` and `fyris_table_rank`), and `{bucket_locks, N}` and
+/// `{reader_groups, N}` what locks it has; `{index, {library, "path"}}` that it is one of a shared library, whose code
+/// this runs: see fyris_index.h; `{owner, none}` lets the table outlive its maker. `{secondary, Name, Value}` is a
+/// secondary index, by which `fyris_table_lookup_by` finds objects: Value is `{element, N}`; `{path, [N, Step, ...]}`,
+/// what the steps lead to from that element, keys of maps or positions; or `{body, [Expression, ...]}`, the value of
+/// the last of the expressions of a match specification; or `{unique, one of these}`, of which each value is one
+/// object's: a write that would repeat one fails with FYRIS_E_NOT_UNIQUE. Objects without such a value are not found by
+/// it. There may be several. `{consistent, false}`: walks and queries of more than 512 objects need not show one
+/// moment; `{snapshot_ttl, Milliseconds}`: those in several steps fail with FYRIS_E_ARGUMENT when their moment is
+/// older.
 ///
 /// A table on a library that answers wrongly fails with FYRIS_E_ARGUMENT from then on, with a text that names the
 /// library.
@@ -126,10 +133,10 @@ pub unsafe extern "C" fn fyris_table_open(
     })
 }
 
-/// A handle of the table registered under `name`, which goes on working when the table is renamed. A name that is no
-/// atom becomes none.
+/// A handle of the table registered under `name`, by the option `named_table`; it goes on working when the table is
+/// renamed. A name that is no atom becomes none.
 ///
-/// Fails with FYRIS_E_NO_TABLE.
+/// Fails with FYRIS_E_NO_TABLE, also where a table has the name and was made without that option.
 ///
 /// Threads: any.
 #[must_use]
@@ -142,7 +149,14 @@ pub unsafe extern "C" fn fyris_table_named(
     make(err, || {
         // SAFETY: HANDLE: the store; TEXT: the name.
         let (owner, name) = unsafe { (owner(store)?, text(name, "the table's name")?) };
-        Ok(fyris_table(owner.named(name)?))
+        let found = owner.named(name).map_err(|error| match error {
+            fyris::Error::NoSuchTable(_) | fyris::Error::NoSuchName(_) => {
+                let text = format!("{error}: was it made without the option named_table?");
+                Failure::new(FYRIS_E_NO_TABLE, text)
+            }
+            error => error.into(),
+        });
+        Ok(fyris_table(found?))
     })
 }
 
@@ -216,7 +230,7 @@ pub unsafe extern "C" fn fyris_table_setopts(
 ) -> fyris_code {
     call(err, || {
         // SAFETY: HANDLE: the table; TEXT: the options.
-        let (table, options) = unsafe { (table(handle)?, parse(text(options, "the options")?)?) };
+        let (table, options) = unsafe { (table(handle)?, term::options(options)?) };
         Ok(table.setopts_term(&options, |_| None)?)
     })
 }
@@ -267,6 +281,6 @@ unsafe fn options_of(options: *const c_char) -> Outcome<Options> {
         return Ok(Options::default());
     }
     // SAFETY: TEXT: the options.
-    let options: Term = parse(unsafe { text(options, "the options") }?)?;
+    let options = unsafe { term::options(options) }?;
     Ok(Options::parse(&options, |_| None)?)
 }

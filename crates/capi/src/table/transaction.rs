@@ -66,7 +66,8 @@ pub unsafe extern "C" fn fyris_transaction_begin(
 /// Returns a handle by which the transaction reads and writes a table, by all functions that do so to one; it is freed
 /// by `fyris_table_free`, before the transaction or after it. What is done by other handles is done at once, and is no
 /// part of it. Calls about a table as a whole (delete, rename, setopts, give away, delete all objects, snapshot) fail
-/// by this handle with FYRIS_E_IN_TRANSACTION; after the end of the transaction all fail with FYRIS_E_ENDED.
+/// by this handle with FYRIS_E_IN_TRANSACTION; after the end of the transaction all fail with FYRIS_E_ENDED. A call
+/// that fails in another way, with FYRIS_E_NO_KEY for instance, has done nothing, and the transaction goes on.
 ///
 /// A table that comes in later is read at a later moment, and with it the others, in which nothing may have changed
 /// that was read.

@@ -3,23 +3,24 @@
 use ::fyris_term::Term;
 use fyris::{Iter, Table};
 
-use super::{boxed, fyris_table, place, table, term};
+use super::{boxed, fyris_table, of_key, place, table, term};
 use crate::args::{handle_mut, room};
-use crate::error::{Outcome, call, free, fyris_code, fyris_error, make};
+use crate::error::{Failure, Outcome, call, free, fyris_code, fyris_error, make};
 use crate::term::fyris_term;
-
-type Stepped = fyris::Result<Option<Term>>;
 
 /// Makes a step from nowhere or from a key.
 ///
 /// # Safety
 ///
 /// HANDLE: the table; OUT: the key.
-unsafe fn step(
+unsafe fn step<E>(
     handle: *const fyris_table,
     key: *mut *mut fyris_term,
-    step: impl FnOnce(&Table) -> Stepped,
-) -> Outcome {
+    step: impl FnOnce(&Table) -> Result<Option<Term>, E>,
+) -> Outcome
+where
+    Failure: From<E>,
+{
     let out = place(key)?;
     // SAFETY: HANDLE: the table.
     let found = step(unsafe { table(handle) }?)?;
@@ -79,7 +80,7 @@ pub unsafe extern "C" fn fyris_table_next(
         // SAFETY: HANDLE: the key to go on from.
         let from = unsafe { term(from, "the key to go on from") }?;
         // SAFETY: HANDLE: the table; OUT: the key.
-        unsafe { step(handle, key, |table| table.next(from)) }
+        unsafe { step(handle, key, |table| table.next(from).map_err(of_key(from))) }
     })
 }
 
@@ -171,7 +172,7 @@ pub unsafe extern "C" fn fyris_table_prev(
         // SAFETY: HANDLE: the key to go on from.
         let from = unsafe { term(from, "the key to go on from") }?;
         // SAFETY: HANDLE: the table; OUT: the key.
-        unsafe { step(handle, key, |table| table.prev(from)) }
+        unsafe { step(handle, key, |table| table.prev(from).map_err(of_key(from))) }
     })
 }
 

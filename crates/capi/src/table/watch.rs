@@ -12,10 +12,10 @@ use fyris::{MatchSpec, SubscribeOptions, Subscription, Table, TableRef, WatchFil
 use super::event::fyris_event;
 use super::store::owner;
 use super::{fyris_store, fyris_table, not_forked, place, table};
-use crate::args::{array, handle, text};
+use crate::args::{array, handle};
 use crate::error::fyris_code::*;
 use crate::error::{Failure, Outcome, answer, call, free, fyris_code, fyris_error, make};
-use crate::term::{fyris_term, parse};
+use crate::term::{self, fyris_term};
 
 /// What changes in tables, from the subscription on. Threads may share it: each event goes to one of them. It lasts
 /// until it is closed or freed, or until its tables are deleted, whatever becomes of the rights to them.
@@ -160,7 +160,11 @@ unsafe fn filter_of(filter: *const fyris_term) -> Outcome<WatchFilter> {
         ("range", [from, to]) => Ok(WatchFilter::range((bound(from), bound(to)))),
         ("pattern", [pattern]) => Ok(WatchFilter::pattern(pattern)?),
         _ => {
-            let text = format!("{filter} is no filter");
+            let text = format!(
+                "{} is no filter: filters are all, {{key,Key}}, {{range,From,To}}, {{pattern,Pattern}} and match \
+                 specifications",
+                filter.brief(60)
+            );
             Err(Failure::new(FYRIS_E_ARGUMENT, text))
         }
     }
@@ -182,19 +186,10 @@ unsafe fn options_of(options: *const c_char) -> Outcome<SubscribeOptions> {
     if options.is_null() {
         return Ok(SubscribeOptions::new());
     }
+    let known = "{from,snapshot}, {queue,Changes}, conflate";
     // SAFETY: TEXT: the options.
-    let text = unsafe { text(options, "the options") }?;
-    let Term::List(list) = parse(text)? else {
-        let text = format!("the options are no list: {text}");
-        return Err(Failure::new(FYRIS_E_ARGUMENT, text));
-    };
-    list.iter()
-        .try_fold(SubscribeOptions::new(), |options, option| {
-            with(options, option).ok_or_else(|| {
-                let text = format!("bad option {option}");
-                Failure::new(FYRIS_E_ARGUMENT, text)
-            })
-        })
+    let options = unsafe { term::options(options) }?;
+    term::fold_options(options, known, SubscribeOptions::new(), with)
 }
 
 fn with(options: SubscribeOptions, option: &Term) -> Option<SubscribeOptions> {

@@ -5,7 +5,7 @@ use std::ffi::{c_char, c_void};
 use ::fyris_term::Term;
 use fyris::{CounterOp, SecondaryIndex};
 
-use super::{boxed, fyris_table, in_list, listed, place, table, term};
+use super::{boxed, fyris_table, in_list, listed, of_key, place, table, term};
 use crate::args::{array, bytes, text};
 use crate::error::fyris_code::*;
 use crate::error::{Failure, Outcome, call, fyris_code, fyris_error};
@@ -302,9 +302,10 @@ pub unsafe extern "C" fn fyris_table_count(
         }
         // SAFETY: HANDLE: the initial object, or null.
         let counted = match unsafe { initial.as_ref() } {
-            Some(initial) => table.update_counter_or(key, &[op], &initial.0)?,
-            None => table.update_counter(key, &[op])?,
+            Some(initial) => table.update_counter_or(key, &[op], &initial.0),
+            None => table.update_counter(key, &[op]),
         };
+        let counted = counted.map_err(of_key(key))?;
         if let (Ok(out), Some(counted)) = (place(value), counted.first()) {
             let counted = int(counted)?;
             // SAFETY: OUT.
@@ -336,7 +337,8 @@ pub unsafe extern "C" fn fyris_table_update_counter(
         let (table, key) = unsafe { (table(handle)?, term(key, "the key")?) };
         // SAFETY: HANDLE: the operations, and the initial object or null.
         let (ops, initial) = unsafe { (term(ops, "the operations")?, initial.as_ref()) };
-        let counted = table.update_counter_term(key, ops, initial.map(|term| &term.0))?;
+        let counted = table.update_counter_term(key, ops, initial.map(|term| &term.0));
+        let counted = counted.map_err(of_key(key))?;
         if let Ok(out) = place(result) {
             // SAFETY: OUT.
             unsafe { out.put(boxed(counted)) };
@@ -409,12 +411,12 @@ pub unsafe extern "C" fn fyris_table_compare_and_swap(
 }
 
 /// Adds a secondary index to a table in use, as the option `{secondary, Name, Value}` of `fyris_table_new` would have
-/// made it: all objects are in it when this returns. `value` says what it is of: `{element, Position}`, `{path, [...]}`
-/// or `{body, [...]}`. Copies the objects while others go on, and lets transactions under way that have the table
-/// conflict.
+/// made it: all objects are in it when this returns. `value` says what it is of: `{element, Position}`, `{path,
+/// [...]}`, `{body, [...]}`, or `{unique, one of these}`. Copies the objects while others go on, and lets transactions
+/// under way that have the table conflict.
 ///
 /// Fails with FYRIS_E_ARGUMENT (a wrong value, there is one of this name, or the table's index cannot visit all
-/// objects), FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
+/// objects), FYRIS_E_NOT_UNIQUE (two objects have the same value), FYRIS_E_NO_TABLE, FYRIS_E_NO_ACCESS.
 ///
 /// Threads: any.
 #[must_use]

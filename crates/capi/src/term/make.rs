@@ -166,6 +166,38 @@ pub(crate) fn parse(text: &str) -> Outcome<Term> {
     Ok(Term::parse(text)?)
 }
 
+/// Returns the options that a call was given, which say that they are what is wrong.
+///
+/// # Safety
+///
+/// TEXT: the options.
+pub(crate) unsafe fn options(options: *const c_char) -> Outcome<Term> {
+    // SAFETY: TEXT: the options.
+    let parsed = parse(unsafe { text(options, "the options") }?);
+    parsed.map_err(|failure| Failure::new(failure.code, format!("the options: {}", failure.text)))
+}
+
+/// Returns a list of options; `known` says which ones there are.
+pub(crate) fn fold_options<T>(
+    options: Term,
+    known: &str,
+    begin: T,
+    with: impl Fn(T, &Term) -> Option<T>,
+) -> Outcome<T> {
+    let refusal = |what: &Term| {
+        let text = format!(
+            "bad option {}: options are a list of {known}",
+            what.brief(60)
+        );
+        Failure::new(FYRIS_E_ARGUMENT, text)
+    };
+    let Term::List(list) = options else {
+        return Err(refusal(&options));
+    };
+    let with = |made, option| with(made, option).ok_or_else(|| refusal(option));
+    list.iter().try_fold(begin, with)
+}
+
 /// Makes a tuple of `len` elements. Takes the elements over: they are its own, or freed if it fails; also those behind
 /// a NULL, so that makers nest without checks in between.
 ///

@@ -1,5 +1,6 @@
 /* Every call with maps; two processes that write; nonsense. */
 #include <fyris.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,6 +72,12 @@ static int32_t give_up(void *map, fyris_batch *batch) {
   return fyris_map_commit(map, NULL, &mine) == FYRIS_E_BUSY ? 7 : 1;
 }
 
+static int32_t insert_too_much(void *unused, fyris_batch *batch) {
+  (void)unused;
+  static char key[5000];
+  return fyris_batch_insert(batch, key, sizeof key, "", 0, NULL) != FYRIS_OK;
+}
+
 int main(void) {
   snprintf(name, sizeof name, "test-capi-map-%ld-0", (long)getpid());
   EXPECT(fyris_map_checkout(name, 1 << 20, "[read_only]", &err) == NULL && err.code == FYRIS_E_NO_SEGMENT);
@@ -137,7 +144,13 @@ int main(void) {
   EXPECT(removed);
   put(a, "fig", "violet");
   DO(fyris_map_commit(a, NULL, &err));
+  uint64_t theirs, ours;
+  DO(fyris_map_version(a, &theirs, &err));
+  DO(fyris_map_version(b, &ours, &err));
   SAYS(fyris_map_commit(b, NULL, &err), FYRIS_E_BEHIND);
+  char versions[100];
+  snprintf(versions, sizeof versions, "the map is at version %" PRIu64 ", this copy at %" PRIu64 ";", theirs, ours);
+  EXPECT(theirs == ours + 1 && strstr(err.text, versions) != NULL);
   SAYS(fyris_map_update(b, NULL, &err), FYRIS_E_UNCOMMITTED);
   DO(fyris_map_discard(b, &err));
   DO(fyris_map_update(b, NULL, &err));
@@ -145,6 +158,9 @@ int main(void) {
 
   SAYS(fyris_map_write(a, give_up, a, &err), FYRIS_E_GAVE_UP);
   EXPECT(strstr(err.text, "7") != NULL && is(a, "lost", NULL));
+  /* What a call within has said is told, where the function gives up. */
+  SAYS(fyris_map_write(a, insert_too_much, NULL, &err), FYRIS_E_GAVE_UP);
+  EXPECT(strcmp(err.text, "the function gave up: 1, after: a key of 5000 bytes is longer than 512") == 0);
   SAYS(fyris_map_write(a, NULL, NULL, &err), FYRIS_E_NULL);
   SAYS(fyris_map_insert(a, NULL, 3, "x", 1, &err), FYRIS_E_NULL);
   SAYS(fyris_map_insert(NULL, "x", 1, "x", 1, &err), FYRIS_E_NULL);

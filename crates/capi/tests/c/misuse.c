@@ -269,8 +269,14 @@ static void operations(fyris_store *store) {
   EXPECT(strstr(err.text, "no index foo for type set: its own is hash, others are avl,") != NULL);
   EXPECT(strstr(err.text, "split_ordered, treap") != NULL);
   EXPECT(NOTHING(fyris_table_new(store, "t", "ordered_set", &err), FYRIS_E_ARGUMENT));
+  EXPECT(strstr(err.text, "options are a list, like [ordered_set, public]") != NULL);
   EXPECT(NOTHING(fyris_table_new(store, "t", "[ordered_set", &err), FYRIS_E_SYNTAX));
+  EXPECT(strstr(err.text, "the options: line 1, column 13:") == err.text);
   EXPECT(NOTHING(fyris_table_named(store, "nowhere", &err), FYRIS_E_NO_TABLE));
+  fyris_table *unnamed = fyris_table_new(store, "stock", NULL, &err);
+  EXPECT(unnamed != NULL && NOTHING(fyris_table_named(store, "stock", &err), FYRIS_E_NO_TABLE));
+  EXPECT(strcmp(err.text, "no table stock: was it made without the option named_table?") == 0);
+  fyris_table_free(unnamed);
   EXPECT(NOTHING(fyris_table_load(store, "/nowhere/at all", &err), FYRIS_E_IO));
   fyris_table *t = fyris_table_new(store, "t", "[named_table]", &err);
   EXPECT(NOTHING(fyris_table_new(store, "t", "[named_table]", &err), FYRIS_E_NAME_TAKEN));
@@ -281,6 +287,7 @@ static void operations(fyris_store *store) {
   fyris_table *theirs = fyris_table_named(other, "t", &err);
   fyris_term *object = parse("{k, 1, x}"), *key = parse("k"), *out = NULL;
   EXPECT(SAYS(fyris_table_insert(theirs, object, &err), FYRIS_E_NO_ACCESS));
+  EXPECT(strcmp(err.text, "no write access: table t is protected and belongs to another owner") == 0);
   bool yes = false;
   EXPECT(fyris_table_insert_new(t, object, &yes, &err) == FYRIS_OK && yes);
   EXPECT(fyris_table_insert_new(t, object, &yes, &err) == FYRIS_OK && !yes);
@@ -293,6 +300,12 @@ static void operations(fyris_store *store) {
   EXPECT(SAYS(fyris_table_count(t, key, 2, INT64_MAX, NULL, &n, &err), FYRIS_E_RANGE));
   fyris_term *nobody = parse("nobody"), *ops = parse("[{2, 1}, {2, 10}]"), *edit = parse("{3, y}");
   EXPECT(SAYS(fyris_table_count(t, nobody, 0, 5, NULL, &n, &err), FYRIS_E_NO_KEY));
+  const char *no_key = "no object has the key nobody";
+  EXPECT(strcmp(err.text, no_key) == 0);
+  EXPECT(SAYS(fyris_table_update_counter(t, nobody, ops, NULL, &out, &err), FYRIS_E_NO_KEY));
+  EXPECT(strcmp(err.text, no_key) == 0);
+  EXPECT(SAYS(fyris_table_lookup_element(t, nobody, 2, &out, &err), FYRIS_E_NO_KEY) && strcmp(err.text, no_key) == 0);
+  EXPECT(SAYS(fyris_table_next(t, nobody, &out, &err), FYRIS_E_NO_KEY) && strcmp(err.text, no_key) == 0);
   EXPECT(fyris_table_update_counter(t, nobody, ops, object, &out, &err) == FYRIS_OK);
   EXPECT(fyris_term_len(out) == 2);
   fyris_term_free(out);
@@ -353,6 +366,7 @@ static void operations(fyris_store *store) {
   fyris_walk *walk = fyris_walk_new(theirs, true, &err);
   fyris_store_free(store);
   EXPECT(SAYS(fyris_table_lookup(t, key, &out, &err), FYRIS_E_NO_TABLE));
+  EXPECT(strcmp(err.text, "table t was deleted, by a call or with its owner") == 0);
   EXPECT(SAYS(fyris_table_size(theirs, &size, &err), FYRIS_E_NO_TABLE));
   EXPECT(SAYS(fyris_walk_next(walk, &out, &err), FYRIS_E_NO_TABLE));
   fyris_walk_free(walk);

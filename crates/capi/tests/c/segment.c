@@ -37,6 +37,9 @@ static void refused(void) {
   NOTHING(fyris_segment_checkout(name, 4096, "[{unit, 3}]", &err), FYRIS_E_ARGUMENT);
   NOTHING(fyris_segment_checkout(name, 4096, "[{tracking, magic}]", &err), FYRIS_E_ARGUMENT);
   EXPECT(strstr(err.text, "magic") != NULL);
+  NOTHING(fyris_segment_checkout(name, 4096, "[readonly]", &err), FYRIS_E_ARGUMENT);
+  expect(__LINE__, strstr(err.text, "bad option readonly: options are a list of existing, exclusive, ") != NULL);
+  expect(__LINE__, strstr(err.text, "{replace,Start,End,Address}") != NULL);
   NOTHING(fyris_segment_checkout(name, 4096, "[read_only", &err), FYRIS_E_SYNTAX);
   NOTHING(fyris_segment_checkout(name, 4096, "read_only", &err), FYRIS_E_ARGUMENT);
   NOTHING(fyris_segment_checkout("/etc/passwd", 0, NULL, &err), FYRIS_E_DAMAGED);

@@ -76,6 +76,16 @@ static void conflicts(fyris_store *store, fyris_table *a, fyris_table *b) {
   EXPECT(fyris_transaction_commit(tx, &err) == FYRIS_E_CONFLICT);
   EXPECT(strcmp(err.text, "another write to a was faster, key 1") == 0 && value(a, 7) == -1);
   fyris_table_free(within);
+  /* One that is not registered under its name is named all the same. */
+  fyris_table *stock = fyris_table_new(store, "stock", NULL, &err), *held = NULL;
+  fyris_transaction *second = fyris_transaction_begin(store, &err);
+  held = fyris_transaction_table(second, stock, &err);
+  EXPECT(put(held, 2, (int)value(held, 1)) == FYRIS_OK && put(stock, 1, 12) == FYRIS_OK);
+  EXPECT(SAYS(fyris_transaction_commit(second, &err), FYRIS_E_CONFLICT));
+  EXPECT(strstr(err.text, "another write to stock (#") == err.text && strstr(err.text, ", key 1") != NULL);
+  fyris_table_free(held);
+  fyris_table_free(stock);
+  fyris_transaction_free(second);
   /* Again, and where another table comes in. */
   EXPECT(fyris_transaction_retry(tx, &err) == FYRIS_OK);
   within = fyris_transaction_table(tx, a, &err);
