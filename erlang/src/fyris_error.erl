@@ -96,6 +96,9 @@ place(_) -> general.
 said(Cause, Text, Function, Argument) when Cause =:= id; Cause =:= type ->
     case in_ets(Argument) of
         true -> <<"a table of ets, not of fyris">>;
+        %% Identifiers are given once.
+        false when Cause =:= id, is_reference(Argument) ->
+            <<(text(Cause, Text, Function))/binary, ": it was deleted, by a call or with its owner">>;
         false -> text(Cause, Text, Function)
     end;
 said(access, Text, _, Table) ->

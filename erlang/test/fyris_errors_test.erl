@@ -33,6 +33,10 @@ objects_test() ->
 tables_test() ->
     Gone = #{1 => <<"the table identifier does not refer to an existing table">>},
     ?assertEqual(Gone, told(fun() -> fyris:lookup(no_such_table, 1) end)),
+    T = fyris:new(t, []),
+    fyris:delete(T),
+    Deleted = <<(maps:get(1, Gone))/binary, ": it was deleted, by a call or with its owner">>,
+    ?assertEqual(#{1 => Deleted}, told(fun() -> fyris:lookup(T, 1) end)),
     ?assertEqual(
         #{1 => <<"range does not work on a set: it needs an ordered_set (in Elixir type: :ordered_set)">>},
         told(fun() -> fyris:range(fyris:new(t, []), 1, 2) end)
