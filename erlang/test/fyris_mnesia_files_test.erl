@@ -13,11 +13,12 @@
 -define(COPIES, 40).
 
 files_test_() ->
-    {setup, fun start/0, fun stop/1,
-     [{timeout, 120, {lists:concat([Name, " ", Type]), fun() -> clean(), ?MODULE:Name(Type) end}}
-      || Name <- [held_anywhere, cut_anywhere], Type <- [set, ordered_set, bag]]
-     ++ [{timeout, 120, {test, ?MODULE, Name}} || Name <- [damaged_dump, damaged_log, torn_or_damaged, files_of_before,
-                                                          a_log_of_before_is_not_applied]]}.
+    {timeout, 600,
+     {setup, fun start/0, fun stop/1,
+      [{timeout, 120, {lists:concat([Name, " ", Type]), fun() -> clean(), ?MODULE:Name(Type) end}}
+       || Name <- [held_anywhere, cut_anywhere], Type <- [set, ordered_set, bag]]
+      ++ [{timeout, 120, {test, ?MODULE, Name}} || Name <- [damaged_dump, damaged_log, torn_or_damaged, files_of_before,
+                                                           a_log_of_before_is_not_applied]]}}.
 
 start() ->
     %% In memory where that can be: thousands of syncs, and no power is lost here.

@@ -65,7 +65,10 @@ fn told(error: fyris::Error, text: String) -> PyErr {
         Forked => self::Forked::new_err(format!(
             "{text}: multiprocessing by spawn or forkserver starts processes with tables of their own"
         )),
-        LacksFeature { operation, .. } if matches!(operation, "nth" | "rank" | "count_between") => {
+        LacksFeature {
+            operation: "nth" | "rank" | "count_between",
+            ..
+        } => {
             let text = format!("{text}: make an ordered_set with index=\"judysl\" for that");
             BadValue::new_err(text)
         }
