@@ -18,10 +18,11 @@ use crate::turn::{log, token};
 #[cfg_attr(not(test), unsafe(no_mangle))]
 unsafe extern "C" fn dlopen(file: *const c_char, flags: c_int) -> *mut c_void {
     changed();
+    let before = image::loads();
     // SAFETY: as the caller promises.
     let library = unsafe { real::dlopen()(file, flags) };
-    if let Some(memory) = image::memory_of(library) {
-        mapping::note_own(&memory);
+    if image::loads() != before {
+        mapping::note_library(library);
     }
     library
 }

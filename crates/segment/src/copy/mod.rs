@@ -187,6 +187,18 @@ impl WorkCopy {
         Ok(())
     }
 
+    /// Places pages that are not tracked yet.
+    pub(crate) fn place(&mut self, place: &Placement) -> Result<()> {
+        let map = Mapping::placed(self.memory.as_fd(), place, true)?;
+        match &self.tracker {
+            Tracker::Declared => (),
+            Tracker::Userfault(t) => t.register(&map)?,
+            Tracker::Signal(_) => return Err(BY_SIGNALS),
+        }
+        self.placed.push((place.pages(), map));
+        Ok(())
+    }
+
     /// Leaves pages out that are armed from now on.
     pub(crate) fn defer(&mut self, pages: Range<usize>) {
         self.deferred.push(pages);
@@ -413,6 +425,8 @@ impl WorkCopy {
     }
 }
 
+const BY_SIGNALS: Error = Error::Unsupported("tracking placed ranges by signals");
+
 impl Tracker {
     fn new(
         tracking: Tracking,
@@ -423,7 +437,7 @@ impl Tracker {
         views.extend(placed.iter().map(|(_, map)| map));
         let by_signals = || match placed {
             [] => Ok(Tracker::Signal(Signal::new(view)?)),
-            _ => Err(Error::Unsupported("tracking placed ranges by signals")),
+            _ => Err(BY_SIGNALS),
         };
         let wanted = match tracking {
             Tracking::Auto => failpoints::tracking(),

@@ -132,18 +132,6 @@ impl Userfault {
             ioctls: 0,
         };
         ioctl(&uffd, UFFDIO_API, &mut api).map_err(Error::os("userfaultfd's WP_ASYNC"))?;
-        for view in views {
-            let mut register = uffdio_register {
-                range: uffdio_range {
-                    start: view.start() as u64,
-                    len: view.len() as u64,
-                },
-                mode: u64::from(UFFDIO_REGISTER_MODE_WP),
-                ioctls: 0,
-            };
-            ioctl(&uffd, UFFDIO_REGISTER, &mut register)
-                .map_err(Error::os("userfaultfd register"))?;
-        }
         let mut tracker = Userfault {
             uffd,
             pagemap,
@@ -151,12 +139,26 @@ impl Userfault {
             written: Vec::new(),
             faults: None,
         };
+        views.iter().try_for_each(|view| tracker.register(view))?;
         // Is PAGEMAP_SCAN there? Looking at one page tells.
         if let Some(view) = views.first() {
             let at = view.start() as usize;
             tracker.scan(&[Span { pages: 0..1, at }], false)?;
         }
         Ok(tracker)
+    }
+
+    /// Tracks another view.
+    pub(super) fn register(&self, view: &Mapping) -> Result<()> {
+        let mut register = uffdio_register {
+            range: uffdio_range {
+                start: view.start() as u64,
+                len: view.len() as u64,
+            },
+            mode: u64::from(UFFDIO_REGISTER_MODE_WP),
+            ioctls: 0,
+        };
+        ioctl(&self.uffd, UFFDIO_REGISTER, &mut register).map_err(Error::os("userfaultfd register"))
     }
 
     /// Protects pages, or lets them be written unseen.

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::copy::without;
 use crate::error::{Error, Result};
+use crate::options::Placement;
 use crate::{PAGE, Segment};
 
 impl Segment {
@@ -58,5 +59,52 @@ impl Segment {
         self.options.deferred = rest.collect();
         let pages = range.start / PAGE..range.end / PAGE;
         self.copy.track(pages, self.size.div_ceil(PAGE))
+    }
+
+    /// Places deferred bytes of `range` at `address` from now on, as [`Options::replace`](crate::Options::replace) does
+    /// at the checkout: for memory of which nobody knew then. They are as they were in the working copy. Checkouts by
+    /// [`Segment::origin`] place them, too.
+    ///
+    /// # Safety
+    ///
+    /// As of [`Options::replace`](crate::Options::replace); the memory that is mapped there now goes.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::BadArgument`] for a part of a page, or one that is not deferred or has its place; [`Error::Os`] if the
+    /// kernel cannot map or track it.
+    ///
+    /// ```
+    /// use fyris_segment::{Options, PAGE, Segment, Tracking};
+    ///
+    /// let options = Options::new().max_size(2 * PAGE).tracking(Tracking::Userfault);
+    /// let mut ours = Segment::nameless(PAGE, &options)?;
+    /// ours.defer(PAGE..2 * PAGE)?;
+    /// ours.grow(2 * PAGE)?;
+    /// let address = 0x2100_0000_0000;
+    /// // SAFETY: nothing is mapped there.
+    /// unsafe { ours.place_deferred(PAGE..2 * PAGE, address)? };
+    /// ours.track(PAGE..2 * PAGE)?;
+    /// // SAFETY: a page is mapped there while the segment lives, and no other code uses it.
+    /// unsafe { std::ptr::with_exposed_provenance_mut::<u8>(address).write(7) };
+    /// ours.commit()?;
+    /// assert_eq!(ours.as_slice()[PAGE], 7);
+    /// # Ok::<(), fyris_segment::Error>(())
+    /// ```
+    pub unsafe fn place_deferred(&mut self, range: Range<usize>, address: usize) -> Result<()> {
+        if !without(range.clone(), &self.options.deferred).is_empty() {
+            return Err(Error::BadArgument("what is placed later is deferred"));
+        }
+        let place = Placement {
+            range,
+            address,
+            replace: true,
+        };
+        let mut options = self.options.clone();
+        options.places.push(place.clone());
+        options.check_places(self.max_len())?;
+        self.copy.place(&place)?;
+        self.options = options;
+        Ok(())
     }
 }

@@ -14,10 +14,10 @@ use libc::{EEXIST, EINVAL, ENOMEM, ENOTSUP};
 
 use crate::calls::heap;
 use crate::shared::control::changed;
-use crate::shared::memory::PAGE;
-use crate::shared::{arena, end, own_maps, rights, runs, stacks};
+use crate::shared::memory::{LATER, PAGE};
+use crate::shared::{arena, end, memory, own_maps, rights, runs, stacks};
 use crate::system::sys::{self, fail, set_error};
-use crate::system::{LOCAL, Solo, Stage, real};
+use crate::system::{LOCAL, Solo, Stage, image, real};
 
 /// Reservations that are remembered.
 const RESERVATIONS: usize = 256;
@@ -42,10 +42,48 @@ pub(crate) fn begin_threads() {
     }
 }
 
+/// Shares the globals of libraries that this process has loaded, before it creates a thread. The token is here.
+pub(crate) fn share_libraries() {
+    static SEEN: Solo<Cell<u64>> = Solo::new(Cell::new(0));
+    let loads = image::loads();
+    if SEEN.replace(loads) == loads {
+        return;
+    }
+    match memory::share(&image::globals()) {
+        Some(0) => (),
+        Some(_) => image::keep_loaded(),
+        None => {
+            sys::say(format_args!(
+                "libraries that the program has loaded have more than {LATER} bytes of variables, which threads would \
+                 not share: not supported"
+            ));
+            end::end(sys::REFUSED);
+        }
+    }
+}
+
 /// Notes memory that is this thread's alone, if there are others.
 pub(crate) fn note_own(memory: &Range<usize>) {
     if HAS_THREADS.get() {
-        own_maps::note(memory);
+        own_maps::note(memory, 0);
+    }
+}
+
+/// Notes a library that this thread has loaded, beside others: those have none of it, but if they load it themselves.
+pub(crate) fn note_library(library: *mut c_void) {
+    let Some((memory, name)) = image::memory_of(library).filter(|_| HAS_THREADS.get()) else {
+        return;
+    };
+    let number = (name.to_bytes().iter()).fold(1_u64, |all, &byte| {
+        all.wrapping_mul(0x0100_0000_01b3) ^ u64::from(byte)
+    });
+    own_maps::note(&memory, number);
+    if let Some(other) = own_maps::loader(number) {
+        sys::say(format_args!(
+            "thread {} and thread {other} have each loaded {name:?} when there were others: they do not share its \
+             variables. A library that is loaded before threads are created is shared",
+            LOCAL.me.get()
+        ));
     }
 }
 

@@ -175,11 +175,14 @@ pub(crate) struct Control {
     pub(crate) heap: Number,
     pub(crate) stacks: Number,
     pub(crate) heap_limit: Number,
+    /// Bytes of the segment that globals of libraries have which the program has loaded itself.
+    pub(crate) later: Number,
     /// Free pages of the heap, in the order of their addresses, where they begin and end; how many runs.
     pub(crate) runs: [[Number; 2]; RUNS],
     pub(crate) run_count: Number,
-    /// What threads have mapped for themselves: where it begins and ends, and the slot; how often they did.
-    pub(crate) own_maps: [[Number; 3]; OWN_MAPS],
+    /// What threads have mapped for themselves: where it begins and ends, the slot, and a number for the library, if it
+    /// is one; how often they did.
+    pub(crate) own_maps: [[Number; 4]; OWN_MAPS],
     pub(crate) own_map_count: AtomicU32,
     /// Parts of the heap with other rights than usual: where they begin and end, and the rights; how many there are,
     /// and how many changes there were.

@@ -4,6 +4,7 @@
 //! |---|---|---|
 //! | globals | where the loader put them | writable data of the program and of the libraries that it brings |
 //! | stack | [`STACK`] | the stack of main |
+//! | later globals | where the loader put them | those of libraries that the program loads itself |
 //! | heap | [`HEAP`] | blocks, anonymous mappings and the other stacks |
 //!
 //! All that a thread sees changes when it takes the token ([`update`]), and at no other time; all that it has written
@@ -23,6 +24,8 @@ pub(crate) use fyris_segment::PAGE;
 pub(crate) const HEAP: usize = 0x2000_0000_0000;
 const STACK: usize = 0x2f00_0000_0000;
 pub(crate) const STACK_LEN: usize = 8 << 20;
+/// Bytes that the globals of libraries may have which the program loads itself.
+pub(crate) const LATER: usize = 64 << 20;
 /// The end of main's stack.
 pub(crate) const STACK_TOP: usize = STACK + STACK_LEN;
 /// The kernel merges what lags: as many replaced pages may be kept.
@@ -32,9 +35,11 @@ const LAG: usize = 512;
 
 struct Memory {
     segment: Segment,
-    /// Where the globals are, and their bytes.
+    /// Where the globals are, and the bytes of those that the program began with.
     places: Vec<Range<usize>>,
     globals: usize,
+    /// Where others are, and where in the segment they begin.
+    later: Vec<(Range<usize>, usize)>,
     ranges: Vec<Range<usize>>,
     /// The lowest page of this thread's stack that was in use at a commit.
     lowest: usize,
@@ -51,8 +56,9 @@ pub(crate) fn make(
     wants_conflicts: bool,
 ) -> Result<(), Error> {
     let len: usize = globals.iter().map(|range| range.len()).sum();
+    let heap_at = len + STACK_LEN + LATER;
     let usual = len + STACK_LEN + heap;
-    let max = usual + threads * (stacks::STACK + stacks::GUARD);
+    let max = heap_at + heap + threads * (stacks::STACK + stacks::GUARD);
     control().heap_limit.set(heap as u64);
     let mut options = Options::new()
         .unit(1)
@@ -65,7 +71,7 @@ pub(crate) fn make(
         // Threads that sleep do not make commits touch fresh frames: each would be a fault, and a scan.
         .lag(LAG)
         .place(len..len + STACK_LEN, STACK)
-        .place(len + STACK_LEN..max, HEAP);
+        .place(heap_at..max, HEAP);
     let mut at = 0;
     for range in globals {
         // SAFETY: the globals are saved, and stay in the segment for as long as the process lives; this library's own
@@ -81,6 +87,8 @@ pub(crate) fn make(
         unsafe { to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
     }
     segment.commit()?;
+    segment.defer(len + STACK_LEN..heap_at)?;
+    segment.grow(heap_at)?;
     if wants_conflicts {
         conflicts::look(max);
     }
@@ -89,6 +97,7 @@ pub(crate) fn make(
         segment,
         places: globals.to_vec(),
         globals: len,
+        later: Vec::new(),
         ranges: Vec::new(),
         lowest: usize::MAX,
     });
@@ -105,7 +114,8 @@ fn copy(range: &Range<usize>) -> Vec<u8> {
 pub(crate) fn attach() {
     MEMORY.with(|memory| {
         // Between libraries there are holes now, and the kernel must not put anything else there.
-        for place in &memory.places {
+        let later = memory.later.iter().map(|(place, _)| place);
+        for place in memory.places.iter().chain(later) {
             sys::reserve(place.start, place.len());
         }
         memory.attach();
@@ -178,6 +188,26 @@ pub(crate) fn commit() -> usize {
     published
 }
 
+/// Puts globals of libraries into the segment that this process has loaded since it was made; those that are there stay.
+/// Returns how many came; `None` if there is no room for some. The token is here, and the process up to date.
+pub(crate) fn share(globals: &[Range<usize>]) -> Option<usize> {
+    MEMORY.with(|memory| {
+        let is_known = |range: &&Range<usize>| {
+            memory.places.contains(range) || memory.later.iter().any(|(place, _)| place == *range)
+        };
+        let fresh: Vec<_> = globals.iter().filter(|range| !is_known(range)).collect();
+        for &range in &fresh {
+            let at = control().later.get() as usize;
+            if at + range.len() > LATER {
+                return None;
+            }
+            control().later.add(range.len() as u64);
+            memory.share(range, memory.globals + STACK_LEN + at);
+        }
+        Some(fresh.len())
+    })?
+}
+
 /// Returns where the heap ends now.
 pub(crate) fn end() -> usize {
     HEAP + control().heap.get() as usize
@@ -210,6 +240,20 @@ pub(super) fn track(pages: Range<usize>) -> bool {
 }
 
 impl Memory {
+    /// Puts memory of the loader at `at` in the segment.
+    fn share(&mut self, range: &Range<usize>, at: usize) {
+        let (bytes, pages) = (copy(range), at..at + range.len());
+        let to = std::ptr::with_exposed_provenance_mut::<u8>(range.start);
+        // SAFETY: as in `make`: the library stays loaded, and no code runs that uses its memory meanwhile.
+        let done = unsafe { self.segment.place_deferred(pages.clone(), range.start) };
+        if let Err(error) = done.and_then(|()| self.segment.track(pages)) {
+            fail("the variables of a library", &error);
+        }
+        // SAFETY: the range is mapped there again.
+        unsafe { to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+        self.later.push((range.clone(), at));
+    }
+
     /// Notices writes to pages of the heap from now on, or does not until then.
     fn track(&mut self, pages: Range<usize>, yes: bool) {
         let range = self.offset(pages.start)..self.offset(pages.end);
@@ -225,7 +269,7 @@ impl Memory {
     /// Returns where in the segment an address of the heap or of main's stack is.
     fn offset(&self, address: usize) -> usize {
         match address < STACK {
-            true => self.globals + STACK_LEN + (address - HEAP),
+            true => self.globals + STACK_LEN + LATER + (address - HEAP),
             false => self.globals + (address - STACK),
         }
     }
@@ -273,9 +317,14 @@ impl Memory {
             }
             before += place.len();
         }
+        let holds =
+            |(place, at): &&(Range<usize>, usize)| (*at..*at + place.len()).contains(&offset);
+        if let Some((place, at)) = self.later.iter().find(holds) {
+            return place.start + (offset - at);
+        }
         match offset - before {
             stack @ 0..STACK_LEN => STACK + stack,
-            heap => HEAP + (heap - STACK_LEN),
+            heap => HEAP + heap.saturating_sub(STACK_LEN + LATER),
         }
     }
 

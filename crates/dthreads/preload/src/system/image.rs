@@ -17,7 +17,7 @@ use fyris_dthreads_tools::record::{Header, MODULES, PATH};
 use libc::{Elf64_Phdr, dl_phdr_info};
 
 use crate::system::local::Solo;
-use crate::system::real;
+use crate::system::{private, real};
 
 const PAGE: usize = 4096;
 
@@ -149,6 +149,35 @@ pub(crate) fn globals() -> Vec<Range<usize>> {
     found
 }
 
+/// Returns how many files the loader has loaded so far.
+pub(crate) fn loads() -> u64 {
+    extern "C" fn call(info: *mut dl_phdr_info, _: usize, count: *mut c_void) -> c_int {
+        // SAFETY: the loader's description of one module, and the variable below. One is enough.
+        unsafe { count.cast::<u64>().write((*info).dlpi_adds) };
+        1
+    }
+    let mut count = 0_u64;
+    // SAFETY: the variable lives until the call ends.
+    unsafe { libc::dl_iterate_phdr(Some(call), (&raw mut count).cast()) };
+    count
+}
+
+/// Keeps libraries loaded whose globals threads share from now on.
+pub(crate) fn keep_loaded() {
+    let mut names = Vec::new();
+    each(|info, headers| {
+        if !stays_apart(info, headers) && !info.dlpi_name.is_null() {
+            // SAFETY: the loader's string.
+            names.push(unsafe { CStr::from_ptr(info.dlpi_name) }.to_owned());
+        }
+    });
+    for name in names.iter().filter(|name| !name.is_empty()) {
+        let flags = libc::RTLD_LAZY | libc::RTLD_NOLOAD | libc::RTLD_NODELETE;
+        // SAFETY: a name; what is loaded by it is there already.
+        unsafe { real::dlopen()(name.as_ptr(), flags) };
+    }
+}
+
 /// Returns the name of the file that has put an address into memory; empty for the program's own, and if there is none.
 pub(crate) fn file_of(address: usize) -> &'static str {
     let mut found = "";
@@ -162,8 +191,8 @@ pub(crate) fn file_of(address: usize) -> &'static str {
     found
 }
 
-/// Returns where a library lies that `dlopen` has returned.
-pub(crate) fn memory_of(library: *mut c_void) -> Option<Range<usize>> {
+/// Returns where a library lies that `dlopen` has returned, and its name.
+pub(crate) fn memory_of(library: *mut c_void) -> Option<(Range<usize>, &'static CStr)> {
     if library.is_null() {
         return None;
     }
@@ -171,8 +200,10 @@ pub(crate) fn memory_of(library: *mut c_void) -> Option<Range<usize>> {
     let bias = unsafe { library.cast::<u64>().read() };
     let mut found = None;
     each(|info, headers| {
-        if info.dlpi_addr == bias {
-            found = whole(info, headers);
+        if info.dlpi_addr == bias && !info.dlpi_name.is_null() {
+            // SAFETY: the loader's string, for as long as the library is loaded.
+            let name = unsafe { CStr::from_ptr(info.dlpi_name) };
+            found = whole(info, headers).map(|whole| (whole, name));
         }
     });
     found
@@ -280,8 +311,60 @@ pub(crate) fn begin_thread() {
     }
 }
 
+/// An entry of the loader's vector of a thread: the block of a module, and what is freed at the thread's end. Before the
+/// first is the number of entries; the first is no module's.
+#[repr(C)]
+struct TlsEntry {
+    block: *mut u8,
+    freed: *mut c_void,
+}
+
+/// Where the address of this thread's vector is.
+fn vector() -> *mut *mut TlsEntry {
+    #[cfg(target_arch = "x86_64")]
+    let at = thread_pointer() + size_of::<usize>();
+    #[cfg(target_arch = "aarch64")]
+    let at = thread_register();
+    ptr::with_exposed_provenance_mut(at)
+}
+
+fn entry(module: usize) -> *mut TlsEntry {
+    // SAFETY: the vector of this thread has an entry for each module that has a block.
+    unsafe { (*vector()).add(module) }
+}
+
+/// Gives this process a vector of its own: the creator's may be in the program's heap.
+fn own_vector() {
+    // SAFETY: the vector of this thread, as long as it says; the copy has as many entries.
+    unsafe {
+        let old = *vector();
+        if private::owns(old.cast()) {
+            return;
+        }
+        let count = old.sub(1).cast::<usize>().read() + 2;
+        let copy: *mut TlsEntry = private::allocate(count * size_of::<TlsEntry>(), 16).cast();
+        if !copy.is_null() {
+            copy.copy_from_nonoverlapping(old.sub(1), count);
+            vector().write(copy.add(1));
+        }
+    }
+}
+
+/// Returns the block of this thread in an entry: one of its own, where the loader has made the creator's in the
+/// program's heap, for a library that was loaded later.
+fn own_block(entry: &mut TlsEntry, len: usize, align: usize) -> *mut u8 {
+    if !entry.freed.is_null() {
+        let own = private::allocate(len, align.max(16));
+        if !own.is_null() {
+            (entry.block, entry.freed) = (own, ptr::null_mut());
+        }
+    }
+    entry.block
+}
+
 /// Gives the thread-local variables of the program and its libraries their initial values.
 fn reset_thread_locals() {
+    own_vector();
     each(|info, headers| {
         if info.dlpi_tls_data.is_null() || is_this(info, headers) {
             return;
@@ -291,7 +374,14 @@ fn reset_thread_locals() {
         };
         let image = part(info, header);
         let (filled, all) = (header.p_filesz as usize, image.len());
-        let to = info.dlpi_tls_data.cast::<u8>();
+        // SAFETY: the vector of this thread, and the number of a module with a block in it.
+        let to = unsafe {
+            own_block(
+                &mut *entry(info.dlpi_tls_modid),
+                all,
+                header.p_align as usize,
+            )
+        };
         // SAFETY: the module's block of this thread, of `all` bytes, and the initial values of `filled` of them.
         unsafe {
             to.copy_from_nonoverlapping(ptr::with_exposed_provenance(image.start), filled);
@@ -313,6 +403,15 @@ pub(crate) fn thread_id_word(id: i32) -> Option<*mut i32> {
     found.next().is_none().then(|| word(first))
 }
 
+/// What the processor has for the thread.
+#[cfg(target_arch = "aarch64")]
+fn thread_register() -> usize {
+    let start: usize;
+    // SAFETY: reads a register.
+    unsafe { std::arch::asm!("mrs {}, tpidr_el0", out(reg) start) };
+    start
+}
+
 #[cfg(target_arch = "x86_64")]
 fn thread_pointer() -> usize {
     let start: usize;
@@ -323,9 +422,6 @@ fn thread_pointer() -> usize {
 
 #[cfg(target_arch = "aarch64")]
 fn thread_pointer() -> usize {
-    let start: usize;
-    // SAFETY: reads a register.
-    unsafe { std::arch::asm!("mrs {}, tpidr_el0", out(reg) start) };
     // The description is before it.
-    start - 1792
+    thread_register() - 1792
 }

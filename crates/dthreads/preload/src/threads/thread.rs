@@ -117,6 +117,7 @@ pub(crate) unsafe extern "C" fn pthread_create(
     let (stack, detached) = unsafe { wishes(attributes) };
     apart(|| {
         let turn = take(Operation::Create, function as usize as u64);
+        mapping::share_libraries();
         let Some(slot) = token::free_slot() else {
             let limit = control().limit.get();
             sys::say(format_args!(

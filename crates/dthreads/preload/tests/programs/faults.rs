@@ -132,6 +132,19 @@ fn memory_that_threads_would_not_share_ends_the_program_by_name() {
     }
 }
 
+/// Each has variables of its own, which is told.
+#[test]
+fn libraries_that_threads_load_each_for_itself_are_named() {
+    let Some(folder) = bench() else {
+        return;
+    };
+    let library = folder.join("plugin");
+    let arguments = ["2", "5", library.to_str().expect("a path"), "late"];
+    let (status, _, said) = attempt("plugins", &arguments, &Options::default()).expect("runs here");
+    assert_eq!(status.code(), Some(0), "{said}");
+    assert!(said.contains("have each loaded"), "{said}");
+}
+
 /// A heap that is larger than usual, and the largest.
 #[test]
 fn heaps_may_be_large() {

@@ -7,7 +7,7 @@ mod faults;
 mod packages;
 mod traces;
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{Read, Seek};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -64,9 +64,11 @@ fn prepare() -> Option<PathBuf> {
             cc.args(["-O1", "-Wall", "-no-pie", "-pthread", "-o"]);
             cc.arg(to.join(path.file_stem().expect("a name")))
                 .arg(&path);
-            if path.ends_with("openmp.c") {
-                cc.arg("-fopenmp");
-            }
+            cc.args(match path.file_stem().and_then(OsStr::to_str) {
+                Some("openmp") => &["-fopenmp"][..],
+                Some("plugin") => &["-shared", "-fPIC"],
+                _ => &[],
+            });
             assert!(cc.status().expect("cc").success(), "{path:?}");
         }
     }
@@ -290,6 +292,18 @@ fn memory_that_was_freed_is_of_use_for_any_size() {
 #[test]
 fn memory_is_shared_however_it_is_mapped() {
     agree_with_plain("mappings", &["4", "100"]);
+}
+
+/// A library that is loaded before threads are created: its variables are shared, but for thread-local ones.
+#[test]
+fn variables_of_libraries_are_shared() {
+    if let Some(folder) = bench() {
+        let library = folder.join("plugin");
+        let library = library.to_str().expect("a path");
+        for threads in ["2", "4"] {
+            agree_with_plain("plugins", &[threads, "20", library]);
+        }
+    }
 }
 
 /// The library's descriptors are out of the program's reach.
