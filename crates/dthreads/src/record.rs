@@ -288,6 +288,10 @@ operations! {
     Poll = "poll",
     /// `waitpid` and its kin.
     WaitPid = "waitpid",
+    /// `syscall(SYS_futex)`: a wait.
+    FutexWait = "futex",
+    /// `syscall(SYS_futex)`: a wake.
+    FutexWake = "futex (wake)",
     /// `fyris_dthreads_atomic_begin`.
     Atomic = "atomic_begin",
     /// `fyris_dthreads_atomic_end`.

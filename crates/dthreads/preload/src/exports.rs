@@ -4,13 +4,16 @@
 //! program itself.
 
 use std::arch::naked_asm;
+use std::mem::offset_of;
 
 use crate::c11;
 use crate::calls::{blocking, signals, time};
 use crate::common::{environment, exits, streams};
 use crate::program;
+use crate::refused;
 use crate::sync::{atomic, barrier, cond, guard, mutex, once, rwlock, semaphore, spin};
 use crate::system::site::SITE;
+use crate::system::{LOCAL, Local};
 use crate::threads::{about, keys, thread};
 
 /// Exports functions under their own names.
@@ -75,4 +78,51 @@ calls! {
     about: pthread_kill;
     thread: pthread_create pthread_join pthread_tryjoin_np pthread_timedjoin_np pthread_clockjoin_np pthread_detach;
     time: clock_nanosleep nanosleep usleep sleep sched_yield;
+}
+
+/// libc's `syscall`, which is a synchronization point if it is about a futex, and the program has called it: the library
+/// makes all its system calls by it.
+#[cfg(target_arch = "x86_64")]
+#[cfg_attr(not(test), unsafe(no_mangle))]
+#[unsafe(naked)]
+unsafe extern "C" fn syscall() {
+    naked_asm!(
+        "cmp edi, {futex}",
+        "jne 2f",
+        "cmp dword ptr [rip + {local} + {inside}], 0",
+        "jne 2f",
+        "mov r11, [rsp]",
+        "mov [rip + {site}], r11",
+        "mov [rip + {site} + 8], rsp",
+        "2: jmp {function}",
+        futex = const libc::SYS_futex,
+        local = sym LOCAL,
+        inside = const offset_of!(Local, inside),
+        site = sym SITE,
+        function = sym refused::syscall,
+    )
+}
+
+#[cfg(target_arch = "aarch64")]
+#[cfg_attr(not(test), unsafe(no_mangle))]
+#[unsafe(naked)]
+unsafe extern "C" fn syscall() {
+    naked_asm!(
+        "cmp w0, #{futex}",
+        "b.ne 2f",
+        "adrp x16, {local}",
+        "add x16, x16, :lo12:{local}",
+        "ldr w17, [x16, #{inside}]",
+        "cbnz w17, 2f",
+        "adrp x16, {site}",
+        "add x16, x16, :lo12:{site}",
+        "mov x17, sp",
+        "stp x30, x17, [x16]",
+        "2: b {function}",
+        futex = const libc::SYS_futex,
+        local = sym LOCAL,
+        inside = const offset_of!(Local, inside),
+        site = sym SITE,
+        function = sym refused::syscall,
+    )
 }

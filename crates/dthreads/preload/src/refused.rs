@@ -1,10 +1,12 @@
 //! What cannot be deterministic, refused by name.
 
 use std::ffi::{c_int, c_long, c_void};
+use std::ptr;
 
 use libc::{ENOSYS, pid_t, pthread_t, sigevent};
 
 use crate::shared::end;
+use crate::sync::futex;
 use crate::system::{on, real, sys};
 use crate::threads::about;
 
@@ -48,10 +50,29 @@ fn fork_by(real: fn() -> unsafe extern "C" fn() -> pid_t) -> pid_t {
         // SAFETY: libc's function.
         return unsafe { real()() };
     }
+    refuse_fork()
+}
+
+fn refuse_fork() -> c_int {
     sys::say(format_args!(
         "fork is not supported (posix_spawn, system and popen are)"
     ));
     sys::fail(ENOSYS)
+}
+
+/// Returns whether a system call makes another process, or a thread past the library.
+fn is_fork(number: c_long) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    let is_old = number == libc::SYS_fork;
+    #[cfg(not(target_arch = "x86_64"))]
+    let is_old = false;
+    is_old || number == libc::SYS_clone || number == libc::SYS_clone3
+}
+
+/// libc's, whose arguments matter not: a process has none of the program's memory, and a thread has all of it.
+#[cfg_attr(not(test), unsafe(no_mangle))]
+extern "C" fn clone() -> c_int {
+    refuse_fork()
 }
 
 #[cfg_attr(not(test), unsafe(no_mangle))]
@@ -126,9 +147,8 @@ unsafe extern "C" fn mq_notify(queue: c_int, event: *const sigevent) -> c_int {
     }
 }
 
-/// libc's own `syscall`: a program that waits for a futex by it waits behind the library's back.
-#[cfg_attr(not(test), unsafe(no_mangle))]
-unsafe extern "C" fn syscall(
+/// libc's own `syscall`, for what programs wait for by it, and for what is about threads and processes.
+pub(crate) unsafe extern "C" fn syscall(
     number: c_long,
     a: usize,
     b: usize,
@@ -137,14 +157,16 @@ unsafe extern "C" fn syscall(
     e: usize,
     f: usize,
 ) -> c_long {
-    if number == libc::SYS_futex && on() {
-        sys::say(format_args!(
-            "syscall(SYS_futex): threads that wait for plain memory are not supported"
-        ));
-        end::end(sys::REFUSED);
-    }
-    if number == libc::SYS_tgkill && on() {
-        return c_long::from(tgkill(a as pid_t, b as pid_t, c as c_int));
+    match number {
+        // SAFETY: as the caller promises.
+        libc::SYS_futex if on() => unsafe {
+            return futex::call(a, b as c_int, c as u32, ptr::with_exposed_provenance(d));
+        },
+        libc::SYS_tgkill if on() => {
+            return c_long::from(tgkill(a as pid_t, b as pid_t, c as c_int));
+        }
+        _ if is_fork(number) && on() => return c_long::from(refuse_fork()),
+        _ => (),
     }
     // SAFETY: as the caller promises.
     unsafe { real::syscall()(number, a, b, c, d, e, f) }

@@ -81,6 +81,19 @@ pub(crate) unsafe fn deadline(time: *const libc::timespec) -> Result<u64, i32> {
     }
 }
 
+/// Returns the deadline that is a time from now.
+///
+/// # Safety
+///
+/// As of [`deadline`].
+pub(crate) unsafe fn after(time: *const libc::timespec) -> Result<u64, i32> {
+    // SAFETY: as the caller promises.
+    match unsafe { deadline(time)? } {
+        NEVER => Ok(NEVER),
+        span => Ok(look() + span),
+    }
+}
+
 fn look() -> u64 {
     let now = LOCAL.time.get() + LOOK;
     LOCAL.time.set(now);

@@ -90,6 +90,8 @@ pub(crate) struct Thread {
     /// The object that it waits for, and how (an [`Operation`](fyris_dthreads_tools::record::Operation)).
     pub(crate) waits: Number,
     pub(crate) how: Number,
+    /// What the word of memory is that it waits for, if it waits for one to change.
+    pub(crate) expected: Number,
     /// The number of its wait: the first to wait is the first to be woken.
     pub(crate) order: Number,
     pub(crate) deadline: Number,
@@ -152,6 +154,8 @@ pub(crate) struct Control {
     /// Threads that have not ended, and those in the ring.
     pub(crate) live: Number,
     pub(crate) running: Number,
+    /// Threads that wait for a word of memory to change.
+    pub(crate) futexes: Number,
     /// Threads that have rounds to be skipped.
     pub(crate) skipped: Number,
     /// Slots that were ever used.

@@ -228,10 +228,21 @@ fn sleep_for_ever() -> ! {
     }
 }
 
-/// Ends the program with a status, without the handlers of `exit`.
+/// Ends the program with a status, without the handlers of `exit`; or the child of `vfork`, which is in the memory of
+/// this process.
 pub(crate) fn leave(status: c_int) -> ! {
     match LOCAL.stage.get() {
         Stage::Off => sys::exit_now(status),
+        _ if process() != sys::pid() => sys::exit_now(status),
         _ => end(status),
+    }
+}
+
+/// Returns the process of this thread.
+fn process() -> i32 {
+    let control = control();
+    match LOCAL.me.get() {
+        0 => control.main_pid.get() as i32,
+        slot => control.thread(slot).pid.get() as i32,
     }
 }

@@ -188,6 +188,17 @@ pub(crate) fn commit() -> usize {
     published
 }
 
+/// Returns whether an address is in the segment.
+pub(crate) fn holds(address: usize) -> bool {
+    let of_heap = (HEAP..end()).contains(&address) || (STACK..STACK_TOP).contains(&address);
+    let of_globals = |memory: &mut Memory| {
+        let later = memory.later.iter().map(|(place, _)| place);
+        let mut all = memory.places.iter().chain(later);
+        all.any(|place| place.contains(&address))
+    };
+    of_heap || MEMORY.with(of_globals) == Some(true)
+}
+
 /// Puts globals of libraries into the segment that this process has loaded since it was made; those that are there stay.
 /// Returns how many came; `None` if there is no room for some. The token is here, and the process up to date.
 pub(crate) fn share(globals: &[Range<usize>]) -> Option<usize> {

@@ -8,6 +8,7 @@
 pub(crate) mod atomic;
 pub(crate) mod barrier;
 pub(crate) mod cond;
+pub(crate) mod futex;
 pub(crate) mod guard;
 pub(crate) mod mutex;
 pub(crate) mod once;

@@ -15,5 +15,5 @@ pub(crate) mod site;
 pub(crate) mod stack;
 pub(crate) mod sys;
 
-pub(crate) use local::{Inside, LOCAL, Lent, Solo, Stage, on};
+pub(crate) use local::{Inside, LOCAL, Lent, Local, Solo, Stage, on};
 pub(crate) use stack::apart;

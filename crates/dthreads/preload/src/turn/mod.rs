@@ -14,4 +14,4 @@ pub(crate) mod token;
 pub(crate) mod wait;
 mod watchdog;
 
-pub(crate) use token::{Turn, in_turn, take, waiters};
+pub(crate) use token::{Turn, in_turn, take, waiters, word_at};

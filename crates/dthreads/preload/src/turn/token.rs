@@ -109,6 +109,7 @@ impl Turn {
             return self.keep();
         }
         outside::admit();
+        wake_changed();
         wake_due();
         let next = control().thread(me).next.get() as usize;
         LOCAL.points.set(LOCAL.points.get() + 1);
@@ -225,6 +226,7 @@ fn leave(to: u64) {
     // Where it waits from now on, it is at a synchronization point.
     fence::arrive();
     outside::admit();
+    wake_changed();
     wake_due();
     let (control, me) = (control(), LOCAL.me.get());
     let thread = control.thread(me);
@@ -251,6 +253,30 @@ fn leave(to: u64) {
         next = skip::choose(next);
     }
     skip::give(next);
+}
+
+/// Reads a word of memory that the program may change.
+pub(crate) fn word_at(address: u64) -> u32 {
+    // SAFETY: aligned, and in the segment, as was looked at before the wait.
+    unsafe { std::ptr::with_exposed_provenance::<u32>(address as usize).read_volatile() }
+}
+
+/// Wakes the threads that wait for words of memory which are not what they were, as this thread sees them: all that was
+/// committed, and what it is about to commit. Whoever has changed one may not have seen that a thread waits.
+fn wake_changed() {
+    let control = control();
+    if control.futexes.get() == 0 {
+        return;
+    }
+    let is_changed = |thread: &Thread| {
+        thread.state.get() == state::ASLEEP
+            && thread.how.get() == Operation::FutexWait as u64
+            && word_at(thread.waits.get()) != thread.expected.get() as u32
+    };
+    let changed = control.used().filter(|(_, thread)| is_changed(thread));
+    let mut slots: Vec<_> = changed.map(|(slot, _)| slot).collect();
+    slots.sort_unstable_by_key(|&slot| control.thread(slot).order.get());
+    slots.into_iter().for_each(ring::enter);
 }
 
 /// Finds the sleeper with the earliest deadline.

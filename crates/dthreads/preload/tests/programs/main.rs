@@ -67,6 +67,7 @@ fn prepare() -> Option<PathBuf> {
             cc.args(match path.file_stem().and_then(OsStr::to_str) {
                 Some("openmp") => &["-fopenmp"][..],
                 Some("plugin") => &["-shared", "-fPIC"],
+                Some("futures") => &["-std=c++20"],
                 _ => &[],
             });
             assert!(cc.status().expect("cc").success(), "{path:?}");
