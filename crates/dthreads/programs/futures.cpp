@@ -1,9 +1,15 @@
-// Futures, promises, tasks, stop tokens and atomic::wait: libstdc++ waits for them by futexes.
+// Futures, promises, tasks, stop tokens, latches, barriers, semaphores, shared pointers and atomic::wait: libstdc++ makes
+// them of atomic operations, and waits by futexes.
 #include <atomic>
+#include <barrier>
 #include <chrono>
 #include <cstdio>
 #include <future>
+#include <latch>
+#include <memory>
+#include <semaphore>
 #include <thread>
+#include <vector>
 using namespace std::chrono_literals;
 static long sum;
 static void promises(int round) {
@@ -45,9 +51,46 @@ static void stops() {
     sum++;
   });
 }
+static void meets() {
+  std::latch begun(4);
+  std::barrier together(4);
+  std::counting_semaphore<2> two(2);
+  std::atomic<int> inside{0}, most{0}, done{0};
+  std::vector<std::jthread> threads;
+  for (int i = 0; i < 4; i++)
+    threads.emplace_back([&] {
+      begun.arrive_and_wait();
+      for (int round = 0; round < 3; round++) {
+        two.acquire();
+        int now = ++inside, known = most;
+        while (now > known && !most.compare_exchange_weak(known, now)) continue;
+        inside--;
+        two.release();
+        together.arrive_and_wait();
+        done++;
+      }
+    });
+  threads.clear();
+  sum += done + (most <= 2);
+}
+struct Counted {
+  static inline int destroyed;
+  ~Counted() { destroyed++; }
+};
+static void shares() {
+  std::vector<std::jthread> threads;
+  auto counted = std::make_shared<Counted>();
+  for (int i = 0; i < 4; i++)
+    threads.emplace_back([counted] {
+      for (int round = 0; round < 5; round++) auto copy = counted;
+    });
+  counted.reset();
+  threads.clear();
+  sum += 1000 * Counted::destroyed;
+}
 int main() {
   std::promise<int> never;
   if (never.get_future().wait_for(10ms) == std::future_status::timeout) sum++;
-  for (int round = 0; round < 10; round++) promises(round), tasks(round), waits(), stops();
+  for (int round = 0; round < 10; round++) promises(round), tasks(round), waits(), stops(), meets(), shares();
   printf("%ld\n", sum);
 }

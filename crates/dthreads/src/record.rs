@@ -292,6 +292,8 @@ operations! {
     FutexWait = "futex",
     /// `syscall(SYS_futex)`: a wake.
     FutexWake = "futex (wake)",
+    /// An atomic operation.
+    Instruction = "(atomic)",
     /// `fyris_dthreads_atomic_begin`.
     Atomic = "atomic_begin",
     /// `fyris_dthreads_atomic_end`.

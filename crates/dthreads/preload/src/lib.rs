@@ -29,8 +29,9 @@
 //!
 //! # Limits
 //!
-//! * Atomic operations and plain memory that one thread polls for another's store do not synchronize: each sees its own
-//!   copy. The watchdog names a thread that computes for five seconds while another waits for its turn, once a run.
+//! * Plain memory that one thread polls for another's store does not synchronize, nor do atomic operations on AArch64:
+//!   each sees its own copy. On x86-64 atomic operations are turns (`sync/instruction.rs`). The watchdog names a thread
+//!   that computes for five seconds while another waits for its turn, once a run.
 //! * The end of a process (a crash, `_exit`) and signals that arrive are no turns: what other threads
 //!   have done by then is not decided. Nor is the order of what the program writes past stdio.
 //! * A handler of the program for a signal from outside, or of a timer, changes pages and words of the stack, by which
@@ -38,8 +39,8 @@
 //! * Memory mapped from files is each process's own after a thread was created; shared mappings of files are shared as
 //!   ever. What libc keeps for itself is private to a process, but for streams and the environment.
 //! * What comes from outside (files, sockets, random numbers, process ids) is the program's input.
-//! * `fork`, `pthread_cancel`, mutexes and semaphores shared between programs, and futexes are refused by name.
-//!   `vfork`, `daemon` and other shared objects are not noticed.
+//! * `fork`, `clone`, `pthread_cancel`, mutexes and semaphores shared between programs are refused by name. `daemon` and
+//!   other shared objects are not noticed.
 
 // The tests take nothing's place: what is exported has no use in them.
 #![cfg_attr(test, allow(dead_code))]

@@ -160,7 +160,9 @@ pub(crate) unsafe extern "C" fn syscall(
     match number {
         // SAFETY: as the caller promises.
         libc::SYS_futex if on() => unsafe {
-            return futex::call(a, b as c_int, c as u32, ptr::with_exposed_provenance(d));
+            let time = ptr::with_exposed_provenance(d);
+            let done = futex::call(a, b as c_int, c as u32, time);
+            return done.unwrap_or_else(|error| sys::fail(error).into());
         },
         libc::SYS_tgkill if on() => {
             return c_long::from(tgkill(a as pid_t, b as pid_t, c as c_int));

@@ -42,12 +42,13 @@ pub(crate) fn begin_threads() {
     }
 }
 
-/// Shares the globals of libraries that this process has loaded, before it creates a thread. The token is here.
-pub(crate) fn share_libraries() {
+/// Shares the globals of libraries that this process has loaded, before it creates a thread. Returns whether it has
+/// loaded any since the last time. The token is here.
+pub(crate) fn share_libraries() -> bool {
     static SEEN: Solo<Cell<u64>> = Solo::new(Cell::new(0));
     let loads = image::loads();
     if SEEN.replace(loads) == loads {
-        return;
+        return false;
     }
     match memory::share(&image::globals()) {
         Some(0) => (),
@@ -60,6 +61,7 @@ pub(crate) fn share_libraries() {
             end::end(sys::REFUSED);
         }
     }
+    true
 }
 
 /// Notes memory that is this thread's alone, if there are others.

@@ -98,8 +98,11 @@ pub(crate) fn tell(wanted: bool) {
         }
     };
     sys::say(format_args!(
-        "two threads changed a byte, neither seeing the other's change, {bytes} times{first}: a race, or atomic \
-         operations, which carry nothing from thread to thread here (--conflicts)"
+        "two threads changed a byte, neither seeing the other's change, {bytes} times{first}: a race{} (--conflicts)",
+        match cfg!(target_arch = "x86_64") {
+            true => "",
+            false => ", or atomic operations, which carry nothing from thread to thread here",
+        }
     ));
 }
 

@@ -18,6 +18,9 @@ pub(crate) const DEATH: c_int = 60;
 /// The signal that tells main's process to end, or to set handlers.
 const END: c_int = 61;
 
+/// The signal of breakpoints, by which atomic operations are turns.
+const BREAKPOINT: c_int = libc::SIGTRAP;
+
 /// Bytes of the stack for handlers.
 const HANDLERS: usize = 64 << 10;
 
@@ -54,6 +57,12 @@ pub(super) fn handle(
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
     action.sa_sigaction = function as *const () as usize;
     action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART | libc::SA_ONSTACK;
+    // A handler of the program that comes meanwhile may have breakpoints.
+    action.sa_flags |= if signal == BREAKPOINT {
+        libc::SA_NODEFER
+    } else {
+        0
+    };
     // SAFETY: a handler that makes system calls and looks at shared atomics only.
     unsafe { real::sigaction()(signal, &action, ptr::null_mut()) };
 }
@@ -71,15 +80,39 @@ pub(super) fn are_faults_taken() -> bool {
     FAULTS_TAKEN.get()
 }
 
+/// Leaves the part of the stack for handlers to other handlers which is below `used`: one that goes on elsewhere meanwhile
+/// is there. The kernel gives it back whole when that one returns.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn share_stack(stack: &libc::stack_t, used: usize) {
+    let low = stack.ss_sp.addr();
+    if (low..low + stack.ss_size).contains(&used) {
+        let rest = libc::stack_t {
+            ss_flags: 0,
+            ss_size: (used - low) & !15,
+            ..*stack
+        };
+        // SAFETY: memory of the present stack. One that is too small for the kernel stays as it is.
+        unsafe { real::sigaltstack()(&rest, ptr::null_mut()) };
+    }
+}
+
 /// Returns the signals that the library needs: its own, and that of faults.
 pub(crate) fn own_signals() -> impl Iterator<Item = c_int> {
     let fault = (!FAULTS_TAKEN.get()).then_some(libc::SIGSEGV);
-    [DEATH, END].into_iter().chain(fault)
+    [DEATH, END, BREAKPOINT].into_iter().chain(fault)
 }
 
 /// Returns whether a signal is the library's own.
 pub(crate) fn is_ours(signal: c_int) -> bool {
-    signal == DEATH || signal == END
+    [DEATH, END, BREAKPOINT].contains(&signal)
+}
+
+/// Installs the handler of breakpoints.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn handle_breakpoints(
+    function: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void),
+) {
+    handle(BREAKPOINT, function);
 }
 
 extern "C" fn on_death(_: c_int, _: *mut libc::siginfo_t, _: *mut c_void) {
@@ -204,7 +237,7 @@ pub(super) fn reset(signal: c_int) {
 }
 
 /// Ends this process by a signal.
-pub(super) fn die(signal: c_int) -> ! {
+pub(crate) fn die(signal: c_int) -> ! {
     reset(signal);
     // SAFETY: a mask without the signal, and the signal.
     unsafe {

@@ -1,4 +1,4 @@
-//! Futexes: words of memory that threads wait for by libc's `syscall`, as `std::future` and C++20's `atomic::wait` do.
+//! Futexes: words of memory that threads wait for by a system call, as `std::future` and C++20's `atomic::wait` do.
 //!
 //! The kernel compares a word when a thread begins to wait, and others tell it that they have changed the word if they
 //! have seen that some thread waits. Here they may not see it: each works on its own copy. So a thread sleeps until the
@@ -13,43 +13,42 @@ use libc::{EAGAIN, EINVAL, ENOSYS, ETIMEDOUT, timespec};
 use crate::calls::time;
 use crate::shared::control::control;
 use crate::shared::{end, memory};
-use crate::system::sys::{self, fail};
-use crate::system::{LOCAL, apart};
+use crate::system::{LOCAL, apart, sys};
 use crate::turn::{in_turn, take, word_at};
 
-/// Calls the system call of a futex at `address`.
+/// Makes the system call of a futex at `address`; returns what it does, or the error.
 pub(crate) unsafe fn call(
     address: usize,
     what: c_int,
     value: u32,
     time: *const timespec,
-) -> c_long {
-    let done = match what & !(libc::FUTEX_PRIVATE_FLAG | libc::FUTEX_CLOCK_REALTIME) {
+) -> Result<c_long, c_int> {
+    let operation = what & !(libc::FUTEX_PRIVATE_FLAG | libc::FUTEX_CLOCK_REALTIME);
+    // SAFETY: the caller's time.
+    let until = || unsafe {
+        match operation {
+            libc::FUTEX_WAIT => time::after(time),
+            _ => time::deadline(time),
+        }
+    };
+    match operation {
         _ if !address.is_multiple_of(4) => Err(EINVAL),
         libc::FUTEX_WAKE | libc::FUTEX_WAKE_BITSET => Ok(wake(address as u64, value)),
-        // SAFETY: the caller's time.
-        libc::FUTEX_WAIT => {
-            unsafe { time::after(time) }.and_then(|until| wait(address, value, until))
-        }
-        // SAFETY: as above.
-        libc::FUTEX_WAIT_BITSET => {
-            unsafe { time::deadline(time) }.and_then(|until| wait(address, value, until))
-        }
+        libc::FUTEX_WAIT | libc::FUTEX_WAIT_BITSET => wait(address, value, until()?),
         _ => {
             sys::say(format_args!(
-                "syscall(SYS_futex) with operation {what} is not supported"
+                "operation {operation} of a futex is not supported"
             ));
             Err(ENOSYS)
         }
-    };
-    done.unwrap_or_else(|error| fail(error).into())
+    }
 }
 
 /// Waits while the word is `value`.
 fn wait(address: usize, value: u32, until: u64) -> Result<c_long, c_int> {
     if !memory::holds(address) {
         sys::say(format_args!(
-            "syscall(SYS_futex): threads do not share the memory at {address:#x}: not supported"
+            "a futex in memory at {address:#x}, which threads do not share: not supported"
         ));
         end::end(sys::REFUSED);
     }

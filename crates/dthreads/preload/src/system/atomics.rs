@@ -1,17 +1,111 @@
-//! Atomic operations of the program itself: instructions in its own file that read and write memory in one step. Each
-//! thread does them to its own copy, so who runs such a program is told beforehand.
+//! Atomic operations of the program and its libraries: instructions that read and write memory in one step. Each thread
+//! does them to its own copy. On x86-64 they are made turns (`patch.rs`), elsewhere who runs such a program is told
+//! beforehand.
 //!
-//! Which bytes are instructions is known for functions: the table by which exceptions find them says where they begin.
-//! On x86-64 an exchange with memory needs no LOCK prefix, and does not count: compilers make it of plain stores too.
-//! Nor does what is addressed by the stack pointer: so a fence is written.
+//! Which bytes are instructions is known for functions: the table by which exceptions find them says where they begin,
+//! and how long they are. One that cannot be decoded from its beginning to its end is left out: it may have data in it.
+//! Nor counts how a fence is written, an addition of nothing to the stack.
 
 use std::ops::Range;
 
-use libc::{PF_X, PT_GNU_EH_FRAME, PT_LOAD};
+#[cfg(target_arch = "aarch64")]
+use libc::PF_X;
+use libc::{PT_GNU_EH_FRAME, PT_LOAD};
 
 use crate::system::image;
 
+/// An instruction that is to be a turn.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy)]
+pub(crate) struct Found {
+    pub(crate) address: usize,
+    pub(crate) len: usize,
+    /// Where in it the distance is from the instruction behind it to the memory, if it has one.
+    pub(crate) distance: Option<usize>,
+    pub(crate) kind: Kind,
+}
+
+/// What an instruction does.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Atomic,
+    /// It waits for a moment, in a loop that waits for another thread.
+    Pause,
+    /// It may wait for a futex.
+    SystemCall,
+}
+
+/// Returns the atomic operations of a module, its pauses and system calls, in the order of their addresses.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn all(info: &libc::dl_phdr_info, headers: &[libc::Elf64_Phdr]) -> Vec<Found> {
+    let part = |header| image::part(info, header);
+    let table = headers.iter().find(|it| it.p_type == PT_GNU_EH_FRAME);
+    let parts = headers.iter().filter(|it| it.p_type == PT_LOAD).map(part);
+    let parts: Vec<_> = parts.collect();
+    let mut found = Vec::new();
+    let table = table.map(part);
+    // SAFETY: the loader has mapped it.
+    let table = table.and_then(|table| Functions::read(table.start, unsafe { bytes(table) }));
+    if let Some(table) = table {
+        let mut behind = 0;
+        for function in (0..table.rows.len() / 8).filter_map(|at| table.whole(at, &parts)) {
+            if function.start >= behind {
+                behind = function.end;
+                // SAFETY: code that the loader has mapped.
+                find_in(
+                    unsafe { bytes(function.clone()) },
+                    function.start,
+                    &mut found,
+                );
+            }
+        }
+    }
+    found
+}
+
+/// Finds what is to be a turn in a function.
+#[cfg(target_arch = "x86_64")]
+fn find_in(code: &[u8], start: usize, found: &mut Vec<Found>) {
+    use iced_x86::{Code, Decoder, Mnemonic, OpKind, Register};
+    if !code
+        .iter()
+        .any(|byte| matches!(byte, 0x86 | 0x87 | 0x90 | 0xf0))
+    {
+        return;
+    }
+    let before = found.len();
+    let mut decoder = Decoder::with_ip(64, code, start as u64, 0);
+    while decoder.can_decode() {
+        let one = decoder.decode();
+        if one.is_invalid() {
+            return found.truncate(before);
+        }
+        let is_fence = one.memory_base() == Register::RSP
+            && one.mnemonic() == Mnemonic::Or
+            && one.op1_kind() != OpKind::Register
+            && one.immediate(1) == 0;
+        let is_exchange = one.mnemonic() == Mnemonic::Xchg
+            && (one.op0_kind() == OpKind::Memory || one.op1_kind() == OpKind::Memory);
+        let kind = match one.code() {
+            Code::Pause => Some(Kind::Pause),
+            Code::Syscall => Some(Kind::SystemCall),
+            _ => (one.has_lock_prefix() && !is_fence || is_exchange).then_some(Kind::Atomic),
+        };
+        if let Some(kind) = kind {
+            let is_near = one.is_ip_rel_memory_operand();
+            let distance = decoder.get_constant_offsets(&one).displacement_offset();
+            found.push(Found {
+                address: one.ip() as usize,
+                len: one.len(),
+                distance: is_near.then_some(distance),
+                kind,
+            });
+        }
+    }
+}
+
 /// Returns the address of the program's first atomic operation. Looks at all of its code.
+#[cfg(target_arch = "aarch64")]
 pub(crate) fn first() -> Option<usize> {
     let mut found = None;
     let mut is_program = true;
@@ -42,65 +136,6 @@ unsafe fn bytes(range: Range<usize>) -> &'static [u8] {
     let start = std::ptr::with_exposed_provenance(range.start);
     // SAFETY: as the caller promises.
     unsafe { std::slice::from_raw_parts(start, range.len()) }
-}
-
-/// Finds the first atomic operation in a part of the code: decodes functions from their beginnings to bytes that may be
-/// one.
-#[cfg(target_arch = "x86_64")]
-fn first_in(code: Range<usize>, functions: &Functions<'_>) -> Option<usize> {
-    // SAFETY: code that the loader has mapped.
-    let all = unsafe { bytes(code.clone()) };
-    let (mut at, mut decoded) = (0, code.start);
-    while let Some(next) = find(0xf0, &all[at..]) {
-        at += next + 1;
-        let address = code.start + at - 1;
-        if !may_be_locked(&all[at..]) {
-            continue;
-        }
-        let Some(function) = functions.at(address).filter(|start| code.contains(start)) else {
-            continue;
-        };
-        let start = decoded.max(function);
-        let rest = &all[start - code.start..];
-        let mut decoder = iced_x86::Decoder::with_ip(64, rest, start as u64, 0);
-        while decoder.ip() <= address as u64 && decoder.can_decode() {
-            let instruction = decoder.decode();
-            if instruction.has_lock_prefix() && instruction.memory_base() != iced_x86::Register::RSP
-            {
-                return Some(instruction.ip() as usize);
-            }
-        }
-        decoded = decoder.ip() as usize;
-    }
-    None
-}
-
-/// Returns where a byte is first.
-#[cfg(target_arch = "x86_64")]
-fn find(byte: u8, bytes: &[u8]) -> Option<usize> {
-    let start = bytes.as_ptr();
-    // SAFETY: looks at these bytes only.
-    let found = unsafe { libc::memchr(start.cast(), byte.into(), bytes.len()) };
-    (!found.is_null()).then(|| found.addr() - start.addr())
-}
-
-/// Returns whether bytes may be the rest of an instruction that begins with a LOCK prefix. Many numbers below 256 look
-/// like an addition to the byte that RAX has the address of, which no compiler makes: it is left out.
-#[cfg(target_arch = "x86_64")]
-fn may_be_locked(bytes: &[u8]) -> bool {
-    let is_operation = |byte| {
-        matches!(
-            byte,
-            0x0f | 0x80..=0x83 | 0x86 | 0x87 | 0xf6 | 0xf7 | 0xfe | 0xff
-        ) || byte < 0x38 && byte & 7 < 2
-    };
-    match *bytes {
-        [0, 0, ..] => false,
-        // Other prefixes come between.
-        [0x66 | 0x40..=0x4f, next, ..] => is_operation(next) || matches!(next, 0x40..=0x4f),
-        [next, ..] => is_operation(next),
-        [] => false,
-    }
 }
 
 /// Finds the first atomic operation in the functions of a part of the code: an exclusive access, or an operation that
@@ -139,25 +174,35 @@ impl<'a> Functions<'a> {
         Some(Functions { start, rows })
     }
 
-    /// Returns where the function begins that an address is in, or behind.
+    /// Returns where a function is, if the description behind the table says so in the usual form, and it lies in one of
+    /// these parts of a file.
     #[cfg(target_arch = "x86_64")]
-    fn at(&self, address: usize) -> Option<usize> {
-        let (mut low, mut high) = (0, self.rows.len() / 8);
-        while low < high {
-            let middle = low.midpoint(high);
-            match self.start(middle) <= address {
-                true => low = middle + 1,
-                false => high = middle,
-            }
-        }
-        low.checked_sub(1).map(|at| self.start(at))
+    fn whole(&self, at: usize, parts: &[Range<usize>]) -> Option<Range<usize>> {
+        let is_there = |range: &Range<usize>| {
+            let mut parts = parts.iter();
+            parts.any(|part| part.start <= range.start && range.end <= part.end)
+        };
+        let description = self.address(8 * at + 4);
+        let words = Some(description..description + 16).filter(is_there)?;
+        // SAFETY: mapped by the loader, as just looked at.
+        let word = |n: usize| unsafe { bytes(words.start + 4 * n..words.start + 4 * n + 4) };
+        let word = |n| word(n).try_into().map_or(0, i32::from_le_bytes);
+        let start = (words.start + 8).wrapping_add_signed(word(2) as isize);
+        let function = start..start + word(3) as u32 as usize;
+        let is_usual = word(0) != -1 && start == self.start(at) && is_there(&function);
+        is_usual.then_some(function)
     }
 
     /// Returns where a function begins.
     fn start(&self, at: usize) -> usize {
-        let row = self.rows[8 * at..8 * at + 4]
+        self.address(8 * at)
+    }
+
+    /// Returns the address that a number of the rows leads to.
+    fn address(&self, at: usize) -> usize {
+        let offset = self.rows[at..at + 4]
             .try_into()
             .map_or(0, i32::from_le_bytes);
-        self.start.wrapping_add_signed(row as isize)
+        self.start.wrapping_add_signed(offset as isize)
     }
 }

@@ -69,7 +69,7 @@ fn loaded(info: &dl_phdr_info, headers: &[Elf64_Phdr]) -> impl Iterator<Item = R
 }
 
 /// Returns where a module lies, from its first byte to behind its last.
-fn whole(info: &dl_phdr_info, headers: &[Elf64_Phdr]) -> Option<Range<usize>> {
+pub(super) fn whole(info: &dl_phdr_info, headers: &[Elf64_Phdr]) -> Option<Range<usize>> {
     let join =
         |all: Range<usize>, part: Range<usize>| all.start.min(part.start)..all.end.max(part.end);
     loaded(info, headers).reduce(join)
@@ -105,7 +105,7 @@ pub(crate) fn is_ours<T>(object: *const T) -> bool {
 }
 
 /// Returns whether a module keeps its globals to itself.
-fn stays_apart(info: &dl_phdr_info, headers: &[Elf64_Phdr]) -> bool {
+pub(super) fn stays_apart(info: &dl_phdr_info, headers: &[Elf64_Phdr]) -> bool {
     let ours = is_this(info, headers);
     if ours || info.dlpi_name.is_null() {
         return ours;

@@ -188,8 +188,19 @@ pub(crate) unsafe fn drop_pages(range: Range<usize>) -> bool {
 
 /// Gives whole pages other rights; where the kernel cannot they stay as they are.
 pub(crate) fn protect(range: Range<usize>, rights: c_int) {
+    try_protect(range, rights);
+}
+
+/// Gives whole pages other rights; false if the kernel does not.
+pub(crate) fn try_protect(range: Range<usize>, rights: c_int) -> bool {
     // SAFETY: the caller's memory.
-    unsafe { libc::syscall(libc::SYS_mprotect, range.start, range.len(), rights) };
+    unsafe { libc::syscall(libc::SYS_mprotect, range.start, range.len(), rights) == 0 }
+}
+
+/// Maps private memory of zeros at an address; false if that cannot be, or something is there.
+pub(crate) fn map_new(address: usize, len: usize) -> bool {
+    let flags = libc::MAP_PRIVATE | libc::MAP_FIXED_NOREPLACE;
+    map(address, len, WRITABLE, flags).addr() == address
 }
 
 /// Returns the value of an environment variable.

@@ -4,6 +4,7 @@ use std::ffi::{c_int, c_void};
 use std::ptr;
 
 use fyris_dthreads_tools::record::Operation;
+#[cfg(target_arch = "aarch64")]
 use fyris_dthreads_tools::symbols::Modules;
 use libc::{EAGAIN, EBUSY, EDEADLK, EINVAL, ESRCH, ETIMEDOUT, pthread_attr_t, pthread_t};
 
@@ -11,7 +12,11 @@ use crate::calls::time::deadline;
 use crate::calls::{heap, mapping};
 use crate::shared::control::{NEVER, control, record, state};
 use crate::shared::{end, stacks};
-use crate::system::{Inside, LOCAL, apart, atomics, image, noise, on, real, site, sys};
+#[cfg(target_arch = "x86_64")]
+use crate::sync::instruction;
+use crate::system::{Inside, LOCAL, apart, image, on, real, site, sys};
+#[cfg(target_arch = "aarch64")]
+use crate::system::{atomics, noise};
 use crate::threads::process;
 use crate::turn::{in_turn, ring, take, token};
 
@@ -59,9 +64,23 @@ unsafe fn wishes(attributes: *const pthread_attr_t) -> (usize, bool) {
     )
 }
 
+/// Makes atomic operations of the program turns, and lets libraries use them that do without while there is one thread.
+#[cfg(target_arch = "x86_64")]
+fn begin_atomics() {
+    let _inside = Inside::enter();
+    // In the program's file, if that has a copy of libc's.
+    let is_single: *mut u8 = real::variable(c"__libc_single_threaded").cast();
+    if !is_single.is_null() {
+        // SAFETY: a variable of libc, or the program's copy of it, of one byte.
+        unsafe { is_single.write(0) };
+    }
+    instruction::begin();
+}
+
 /// Says before the first thread is made what threads do not share: atomic operations of the program's.
-fn tell_of_atomics() {
-    if noise::is_made() {
+#[cfg(target_arch = "aarch64")]
+fn begin_atomics() {
+    if noise::is_made() || record().created.get() > 1 {
         return;
     }
     let _inside = Inside::enter();
@@ -74,8 +93,8 @@ fn tell_of_atomics() {
     }
 }
 
-/// Libraries of OpenMP: their threads wait by atomic operations, and futexes that are not seen.
-const OPENMP: [&str; 3] = ["libgomp.so", "libomp.so", "libiomp5.so"];
+/// Libraries of OpenMP other than gcc's: their threads wait by plain loads.
+const OPENMP: [&str; 2] = ["libomp.so", "libiomp5.so"];
 
 /// Ends a program, when it makes a thread, whose threads wait for each other in ways that are not seen.
 fn refuse_runtimes() {
@@ -110,14 +129,13 @@ pub(crate) unsafe extern "C" fn pthread_create(
     }
     mapping::begin_threads();
     refuse_runtimes();
-    if record().created.get() == 1 {
-        tell_of_atomics();
-    }
     // SAFETY: the caller's attributes.
     let (stack, detached) = unsafe { wishes(attributes) };
     apart(|| {
         let turn = take(Operation::Create, function as usize as u64);
-        mapping::share_libraries();
+        if mapping::share_libraries() {
+            begin_atomics();
+        }
         let Some(slot) = token::free_slot() else {
             let limit = control().limit.get();
             sys::say(format_args!(

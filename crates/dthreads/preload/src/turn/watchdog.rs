@@ -45,9 +45,7 @@ pub(crate) fn waited(seconds: u32) {
 
 /// Ends the program: every thread waits for another one.
 pub(crate) fn stuck() -> ! {
-    sys::say(format_args!(
-        "deadlock: every thread waits for another one (atomic operations of one thread are not seen by others)"
-    ));
+    sys::say(format_args!("deadlock: every thread waits for another one"));
     for (slot, thread) in control().used() {
         let (object, how) = (thread.waits.get(), Operation::of(thread.how.get() as u16));
         match (thread.state.get(), how) {

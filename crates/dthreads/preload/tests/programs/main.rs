@@ -58,6 +58,15 @@ fn prepare() -> Option<PathBuf> {
     for entry in std::fs::read_dir(from).expect("the programs").flatten() {
         let path = entry.path();
         let extension = path.extension().unwrap_or_default();
+        if extension == "rs" {
+            let rustc = std::env::var_os("RUSTC").unwrap_or("rustc".into());
+            let mut rustc = Command::new(rustc);
+            rustc.args(["--edition=2024", "-O", "-o"]);
+            rustc
+                .arg(to.join(path.file_stem().expect("a name")))
+                .arg(&path);
+            assert!(rustc.status().expect("rustc").success(), "{path:?}");
+        }
         if extension == "c" || extension == "cpp" {
             let mut cc = Command::new(if extension == "c" { "cc" } else { "c++" });
             // Not position-independent: globals are at one address even where the loader's choice cannot be fixed.
@@ -252,6 +261,26 @@ fn a_once_that_throws_is_called_again() {
         let first = run(folder, "once_throws", &[], 0).expect("a run");
         assert!(first.output.ends_with(b"2 calls\n"));
         agree("once_throws", &[]);
+    }
+}
+
+/// Atomic operations are turns.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn atomic_operations_are_turns() {
+    for threads in ["2", "4"] {
+        agree_with_plain("atomics", &[threads, "40"]);
+    }
+}
+
+/// What languages make of atomic operations and futexes.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn threads_wait_for_futexes() {
+    agree_with_plain("futures", &[]);
+    agree_with_plain("locks", &[]);
+    for threads in ["1", "2", "4"] {
+        agree_with_plain("openmp", &[threads]);
     }
 }
 

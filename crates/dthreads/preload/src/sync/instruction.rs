@@ -1,0 +1,105 @@
+//! Atomic operations as turns: a breakpoint is in the place of each (`patch.rs`), and its handler takes the token, does the
+//! instruction on the memory of then, commits, and goes on behind it. So counters, locks, reference counts and queues
+//! that programs make of atomic operations are right, and their order is decided. A pause, with which a thread waits for
+//! another one, is a turn of its own, and so is a system call that waits for a futex past libc, as in OpenMP of gcc.
+//!
+//! A plain load is none: a thread that only loads until another has stored sees its own copy for ever.
+
+use std::ffi::{c_int, c_void};
+use std::ptr;
+
+use fyris_dthreads_tools::record::Operation;
+
+use crate::shared::end;
+use crate::sync::futex;
+use crate::system::atomics::Kind;
+use crate::system::patch::{self, Site};
+use crate::system::{LOCAL, apart, on, site};
+use crate::turn::take;
+
+const INSTRUCTION: usize = libc::REG_RIP as usize;
+const STACK: usize = libc::REG_RSP as usize;
+/// The number of a system call, and what it returns.
+const RESULT: usize = libc::REG_RAX as usize;
+/// More bytes than the frames of the handler have below its description of where the program is.
+const FRAMES: usize = 1024;
+/// Bytes below the stack pointer that a function may use.
+const RED_ZONE: usize = 128;
+
+/// Makes atomic operations turns, before a thread is created: in all files that are loaded by now.
+pub(crate) fn begin() {
+    end::handle_breakpoints(on_breakpoint);
+    patch::set_breakpoints();
+}
+
+extern "C" fn on_breakpoint(signal: c_int, _: *mut libc::siginfo_t, context: *mut c_void) {
+    // SAFETY: the kernel's description of where it came, which it goes on by.
+    let context = unsafe { &mut *context.cast::<libc::ucontext_t>() };
+    let registers = &mut context.uc_mcontext.gregs;
+    let address = (registers[INSTRUCTION] as usize).wrapping_sub(1);
+    let Some(site) = patch::site(address) else {
+        // The program's own.
+        end::die(signal)
+    };
+    let place = Interrupted {
+        site,
+        stack: registers[STACK] as usize,
+        handlers: context.uc_stack,
+    };
+    let is_futex = site.kind == Kind::SystemCall && registers[RESULT] == libc::SYS_futex;
+    let all: *mut i64 = registers.as_mut_ptr();
+    // SAFETY: the registers with which the program has come to the instruction, whose copy this is.
+    let execute = || unsafe { patch::execute(all, site.copy) };
+    match site.kind {
+        Kind::Atomic if on() => in_turn(&place, execute),
+        Kind::Pause if on() => pause(&place),
+        Kind::SystemCall if on() && is_futex => wait_or_wake(registers, &place),
+        _ => execute(),
+    }
+    // SAFETY: as above.
+    unsafe { all.add(INSTRUCTION).write(site.next as i64) };
+}
+
+/// Where the program is: the instruction, its stack, and that for handlers.
+struct Interrupted {
+    site: Site,
+    stack: usize,
+    handlers: libc::stack_t,
+}
+
+impl Interrupted {
+    /// Notes it, and calls `work` on the library's stack.
+    fn apart(&self, work: impl FnOnce()) {
+        site::note(self.site.next, self.stack);
+        apart(|| {
+            end::share_stack(&self.handlers, ptr::from_ref(self).addr() - FRAMES);
+            // The handler's frames are on a stack of their own.
+            LOCAL.stack.set(self.stack - RED_ZONE);
+            work();
+        });
+    }
+}
+
+fn in_turn(place: &Interrupted, execute: impl FnOnce()) {
+    place.apart(|| {
+        let turn = take(Operation::Instruction, place.site.address as u64);
+        execute();
+        turn.pass();
+    });
+}
+
+fn pause(place: &Interrupted) {
+    place.apart(|| take(Operation::Yield, 0).pass_now());
+}
+
+/// Makes the system call of a futex, as the kernel takes and returns it.
+fn wait_or_wake(registers: &mut [i64; 23], place: &Interrupted) {
+    let [address, what, value, time] = [libc::REG_RDI, libc::REG_RSI, libc::REG_RDX, libc::REG_R10]
+        .map(|at| registers[at as usize]);
+    let time = ptr::with_exposed_provenance(time as usize);
+    place.apart(|| {
+        // SAFETY: as the program promises the kernel.
+        let done = unsafe { futex::call(address as usize, what as c_int, value as u32, time) };
+        registers[RESULT] = done.unwrap_or_else(|error| -i64::from(error));
+    });
+}
