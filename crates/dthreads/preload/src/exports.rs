@@ -55,7 +55,7 @@ macro_rules! calls {
 calls! {
     barrier: pthread_barrier_wait;
     blocking: read readv recvmsg recvfrom recv accept accept4 __read_chk ppoll poll __poll_chk pselect select
-        epoll_pwait epoll_wait wait4 waitpid wait;
+        epoll_pwait epoll_wait wait4 waitpid wait waitid;
     c11: thrd_create thrd_join thrd_detach thrd_yield thrd_sleep mtx_lock mtx_trylock mtx_timedlock mtx_unlock cnd_wait
         cnd_timedwait cnd_signal cnd_broadcast call_once tss_create tss_delete;
     cond: pthread_cond_wait pthread_cond_timedwait pthread_cond_clockwait pthread_cond_signal pthread_cond_broadcast;
@@ -76,7 +76,7 @@ calls! {
     streams: flockfile ftrylockfile funlockfile;
     spin: pthread_spin_lock pthread_spin_trylock pthread_spin_unlock;
     about: pthread_kill;
-    thread: pthread_create pthread_join pthread_tryjoin_np pthread_timedjoin_np pthread_clockjoin_np pthread_detach;
+    thread: pthread_setattr_default_np pthread_create pthread_join pthread_tryjoin_np pthread_timedjoin_np pthread_clockjoin_np pthread_detach;
     time: clock_nanosleep nanosleep usleep sleep sched_yield;
 }
 

@@ -6,13 +6,15 @@ use std::ffi::{c_int, c_short, c_void};
 use std::ptr;
 
 use fyris_dthreads_tools::record::Operation;
-use libc::{POLLIN, epoll_event, fd_set, msghdr, nfds_t, pollfd, sigset_t, sockaddr, socklen_t};
+use libc::{
+    ECHILD, POLLIN, epoll_event, fd_set, msghdr, nfds_t, pollfd, sigset_t, sockaddr, socklen_t,
+};
 use libc::{iovec, rusage, timespec, timeval};
 
 use crate::calls::{signals, time};
 use crate::shared::control::{NEVER, control};
 use crate::shared::end;
-use crate::system::{LOCAL, apart, on};
+use crate::system::{LOCAL, apart, on, sys};
 use crate::turn::{skip, token};
 
 /// Returns whether no other thread can get on before this one: then it need not leave the ring.
@@ -324,12 +326,48 @@ pub(crate) unsafe extern "C" fn epoll_wait(
     unsafe { epoll_pwait(file, events, most, millis, ptr::null()) }
 }
 
+/// Returns the options of a call that waits for children, so that it does not see the processes of threads; `None` if
+/// it would see nothing else.
+fn without_threads(options: c_int) -> Option<c_int> {
+    (options & libc::__WCLONE == 0).then_some(options & !libc::__WALL)
+}
+
+pub(crate) unsafe extern "C" fn waitid(
+    which: libc::idtype_t,
+    id: libc::id_t,
+    info: *mut libc::siginfo_t,
+    options: c_int,
+) -> c_int {
+    let Some(options) = without_threads(options) else {
+        return sys::fail(ECHILD);
+    };
+    // SAFETY: as the caller promises.
+    let call = |info: *mut libc::siginfo_t, options: c_int| unsafe {
+        libc::syscall(libc::SYS_waitid, which, id, info, options, 0) as c_int
+    };
+    if !on() || alone() || options & libc::WNOHANG != 0 {
+        return call(info, options);
+    }
+    // SAFETY: zeros are a valid description.
+    let mut found: libc::siginfo_t = unsafe { std::mem::zeroed() };
+    let look = libc::WNOHANG | libc::WNOWAIT;
+    let done = call(&mut found, options | look);
+    // SAFETY: filled by the kernel: no child, or one for which the call would not wait.
+    match done == 0 && unsafe { found.si_pid() } == 0 {
+        true => outside(Operation::WaitPid, u64::from(id), || call(info, options)),
+        false => call(info, options),
+    }
+}
+
 pub(crate) unsafe extern "C" fn wait4(
     pid: libc::pid_t,
     status: *mut c_int,
     options: c_int,
     usage: *mut rusage,
 ) -> libc::pid_t {
+    let Some(options) = without_threads(options) else {
+        return sys::fail(ECHILD);
+    };
     // SAFETY: as the caller promises.
     let call = |options: c_int| unsafe {
         libc::syscall(libc::SYS_wait4, pid, status, options, usage) as libc::pid_t

@@ -196,6 +196,8 @@ pub(crate) struct Control {
     /// What is done at signals: handler, flags, mask, and the change that it was; how many changes there were.
     pub(crate) actions: [[Number; 4]; SIGNALS],
     pub(crate) actions_version: Number,
+    /// Bytes of the stack of a thread without attributes, if the program has set them.
+    pub(crate) stack_wished: Number,
     /// Stacks that were made or opened so far.
     pub(crate) stack_changes: AtomicU32,
     /// What is to be done at the program's end: the address of the last.

@@ -148,6 +148,7 @@ real! {
     dcngettext:
         unsafe extern "C" fn(*const c_char, *const c_char, *const c_char, c_ulong, c_int) -> *mut c_char,
     syscall: unsafe extern "C" fn(std::ffi::c_long, usize, usize, usize, usize, usize, usize) -> std::ffi::c_long,
+    pthread_setattr_default_np: unsafe extern "C" fn(*const libc::pthread_attr_t) -> c_int,
     pthread_attr_getdetachstate: unsafe extern "C" fn(*const libc::pthread_attr_t, *mut c_int) -> c_int,
     pthread_attr_getstacksize: unsafe extern "C" fn(*const libc::pthread_attr_t, *mut usize) -> c_int,
 }

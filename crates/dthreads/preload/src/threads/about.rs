@@ -100,6 +100,14 @@ unsafe extern "C" fn pthread_getattr_np(
     }
 }
 
+/// The number by which the kernel knows a thread: that of its process.
+#[cfg_attr(not(test), unsafe(no_mangle))]
+extern "C" fn pthread_gettid_np(thread: pthread_t) -> libc::pid_t {
+    let mut found = None;
+    with_thread(thread, |slot| found = process_of(slot));
+    found.unwrap_or(-1)
+}
+
 /// Returns the thread of this program that the kernel knows by these numbers.
 pub(crate) fn thread_of(process: libc::pid_t, thread: libc::pid_t) -> Option<pthread_t> {
     let slots = 0..control().slots.get() as usize;

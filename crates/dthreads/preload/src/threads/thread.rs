@@ -50,7 +50,10 @@ fn find_stack(slot: usize, len: usize) -> bool {
 /// What the attributes of a new thread ask for: the bytes of its stack, and whether it is detached.
 unsafe fn wishes(attributes: *const pthread_attr_t) -> (usize, bool) {
     if attributes.is_null() {
-        return (stacks::STACK, false);
+        return match control().stack_wished.get() as usize {
+            0 => (stacks::STACK, false),
+            len => (len, false),
+        };
     }
     let (mut len, mut detached) = (0, 0);
     // SAFETY: the caller's attributes, which libc has made.
@@ -113,6 +116,22 @@ fn refuse_runtimes() {
         ));
         end::end(sys::REFUSED);
     }
+}
+
+/// What threads have that are created without attributes.
+pub(crate) unsafe extern "C" fn pthread_setattr_default_np(
+    attributes: *const pthread_attr_t,
+) -> c_int {
+    // SAFETY: as the caller promises.
+    let done = unsafe { real::pthread_setattr_default_np()(attributes) };
+    if done == 0 && on() {
+        // SAFETY: libc has read them.
+        let (len, _) = unsafe { wishes(attributes) };
+        in_turn(Operation::Name, 0, |_| {
+            control().stack_wished.set(len as u64);
+        });
+    }
+    done
 }
 
 pub(crate) unsafe extern "C" fn pthread_create(

@@ -470,6 +470,18 @@ fn calls_do_what_posix_says() {
     }
 }
 
+/// The processes of threads are no children of the program. When a child ends is not decided.
+#[test]
+fn children_are_those_that_were_started() {
+    if let Some(folder) = bench() {
+        for n in 0..runs() {
+            let run = run(folder, "children", &[], n).expect("a run");
+            assert!(run.status.success(), "{}", run.status);
+            assert_eq!(run.output, b"all good\n");
+        }
+    }
+}
+
 /// Runs `crash` once; returns how it ended, and what it wrote to the two streams.
 fn crash(how: &str) -> Option<(ExitStatus, String, String)> {
     let program = bench()?.join("crash");
