@@ -71,25 +71,22 @@ fn for_all<R>(signal: c_int, changes: bool, set: impl FnOnce() -> R, done: fn(&R
     })
 }
 
-/// libc's; while the program has no stack for handlers the library has its own there.
+/// libc's; while the program has no stack for handlers, or a small one, the library has its own there.
 #[cfg_attr(not(test), unsafe(no_mangle))]
 unsafe extern "C" fn sigaltstack(new: *const libc::stack_t, old: *mut libc::stack_t) -> c_int {
-    let (call, had) = (real::sigaltstack(), stacks::has_alternate());
+    let call = real::sigaltstack();
     if LOCAL.stage.get() == Stage::Off {
         // SAFETY: as the caller promises.
         return unsafe { call(new, old) };
     }
-    // SAFETY: zeros are a valid description.
-    let mut before: libc::stack_t = unsafe { std::mem::zeroed() };
-    before.ss_flags = libc::SS_DISABLE;
-    if had {
-        // SAFETY: a struct of this frame.
-        unsafe { call(std::ptr::null(), &mut before) };
-    }
+    let before = stacks::alternate();
     // SAFETY: the caller's description, if there is one.
     let done = match unsafe { new.as_ref() } {
         None => true,
         Some(new) if new.ss_flags & libc::SS_DISABLE != 0 => stacks::drop_alternate(),
+        Some(new) if new.ss_flags & !libc::SS_ONSTACK == 0 && stacks::is_small(new) => {
+            stacks::replace_alternate(new)
+        }
         // SAFETY: as the caller promises.
         Some(new) => (unsafe { call(new, std::ptr::null_mut()) }) == 0 && stacks::note_alternate(),
     };

@@ -21,8 +21,11 @@ const END: c_int = 61;
 /// The signal of breakpoints, by which atomic operations are turns.
 const BREAKPOINT: c_int = libc::SIGTRAP;
 
+/// What is held back while the handler of a breakpoint does what others must not interrupt.
+pub(crate) const ALL_BUT_FAULTS: u64 = !(1 << (libc::SIGSEGV - 1));
+
 /// Bytes of the stack for handlers.
-const HANDLERS: usize = 64 << 10;
+pub(super) const HANDLERS: usize = 64 << 10;
 
 /// Where the stack for handlers is; 0 if there is none.
 static HANDLERS_AT: Solo<Cell<usize>> = Solo::new(Cell::new(0));
@@ -57,12 +60,14 @@ pub(super) fn handle(
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
     action.sa_sigaction = function as *const () as usize;
     action.sa_flags = libc::SA_SIGINFO | libc::SA_RESTART | libc::SA_ONSTACK;
-    // A handler of the program that comes meanwhile may have breakpoints.
-    action.sa_flags |= if signal == BREAKPOINT {
-        libc::SA_NODEFER
-    } else {
-        0
-    };
+    if signal == BREAKPOINT {
+        // SAFETY: the kernel's set is in the first word.
+        unsafe {
+            (&raw mut action.sa_mask)
+                .cast::<u64>()
+                .write(ALL_BUT_FAULTS)
+        };
+    }
     // SAFETY: a handler that makes system calls and looks at shared atomics only.
     unsafe { real::sigaction()(signal, &action, ptr::null_mut()) };
 }

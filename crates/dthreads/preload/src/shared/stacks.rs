@@ -21,7 +21,7 @@ use fyris_sync::atomic::Ordering;
 use crate::shared::control::{Thread, control};
 use crate::shared::memory::{self, PAGE, STACK_LEN, stack_of};
 use crate::shared::{end, own_maps};
-use crate::system::{LOCAL, Solo, sys};
+use crate::system::{LOCAL, Solo, real, sys};
 
 /// Bytes of a stack that can be used, if the program has not set its size.
 pub(crate) const STACK: usize = 8 << 20;
@@ -105,6 +105,7 @@ pub(crate) fn begin() {
     if GUARDED.replace(start) != start {
         sys::protect(start..thread.closed.get() as usize, libc::PROT_NONE);
     }
+    SMALL.set(None);
     if ALTERNATE.replace(false) {
         end::use_stack();
     }
@@ -117,14 +118,46 @@ pub(crate) fn begin() {
 /// creator.
 static ALTERNATE: Solo<Cell<bool>> = Solo::new(Cell::new(false));
 
-/// Returns whether the program has set a stack for handlers in this thread.
-pub(crate) fn has_alternate() -> bool {
-    ALTERNATE.get()
+/// One that the program has set, and that is too small for handlers of breakpoints within its own: where it is, and its
+/// bytes. Handlers are called on the library's instead.
+static SMALL: Solo<Cell<Option<(usize, usize)>>> = Solo::new(Cell::new(None));
+
+/// Returns the stack for handlers that the program has set in this thread.
+pub(crate) fn alternate() -> libc::stack_t {
+    // SAFETY: zeros are a valid description.
+    let mut stack: libc::stack_t = unsafe { std::mem::zeroed() };
+    match SMALL.get() {
+        Some((start, len)) => {
+            stack.ss_sp = std::ptr::with_exposed_provenance_mut(start);
+            stack.ss_size = len;
+        }
+        // SAFETY: a struct of this frame.
+        None if ALTERNATE.get() => unsafe {
+            real::sigaltstack()(std::ptr::null(), &mut stack);
+        },
+        None => stack.ss_flags = libc::SS_DISABLE,
+    }
+    stack
+}
+
+/// Returns whether a stack for handlers is smaller than the library's, but no error.
+pub(crate) fn is_small(stack: &libc::stack_t) -> bool {
+    (libc::MINSIGSTKSZ..end::HANDLERS).contains(&stack.ss_size)
+}
+
+/// Notes a stack for handlers of the program's, and uses the library's; false if that which is there is in use.
+pub(crate) fn replace_alternate(stack: &libc::stack_t) -> bool {
+    let done = drop_alternate();
+    if done {
+        SMALL.set(Some((stack.ss_sp.expose_provenance(), stack.ss_size)));
+    }
+    done
 }
 
 /// Notes that the program has set one, which may be too small for the library's handlers: none will be needed. Returns
 /// true.
 pub(crate) fn note_alternate() -> bool {
+    SMALL.set(None);
     ALTERNATE.set(true);
     open_whole();
     true
@@ -133,7 +166,10 @@ pub(crate) fn note_alternate() -> bool {
 /// Takes the program's stack for handlers away; false if it is in use.
 pub(crate) fn drop_alternate() -> bool {
     let done = end::use_stack();
-    ALTERNATE.set(ALTERNATE.get() && !done);
+    if done {
+        SMALL.set(None);
+        ALTERNATE.set(false);
+    }
     done
 }
 

@@ -14,7 +14,7 @@ use crate::shared::end;
 use crate::sync::futex;
 use crate::system::atomics::Kind;
 use crate::system::patch::{self, Site};
-use crate::system::{LOCAL, apart, on, site};
+use crate::system::{LOCAL, apart, mask, on, site};
 use crate::turn::take;
 
 const INSTRUCTION: usize = libc::REG_RIP as usize;
@@ -29,7 +29,15 @@ const RED_ZONE: usize = 128;
 /// Makes atomic operations turns, before a thread is created: in all files that are loaded by now.
 pub(crate) fn begin() {
     end::handle_breakpoints(on_breakpoint);
-    patch::set_breakpoints();
+    held_back(patch::set_breakpoints);
+}
+
+/// Calls `work` with all signals held back but that of faults, as they are in the handler of a breakpoint: a handler of
+/// the program could come to one that is not known yet, or use the stack on which the other handler is.
+fn held_back(work: impl FnOnce()) {
+    let before = mask::hold_back(end::ALL_BUT_FAULTS);
+    work();
+    mask::hold_back(before);
 }
 
 extern "C" fn on_breakpoint(signal: c_int, _: *mut libc::siginfo_t, context: *mut c_void) {
@@ -45,6 +53,8 @@ extern "C" fn on_breakpoint(signal: c_int, _: *mut libc::siginfo_t, context: *mu
         site,
         stack: registers[STACK] as usize,
         handlers: context.uc_stack,
+        // SAFETY: the kernel's set is in the first word.
+        mask: unsafe { (&raw const context.uc_sigmask).cast::<u64>().read() },
     };
     let is_futex = site.kind == Kind::SystemCall && registers[RESULT] == libc::SYS_futex;
     let all: *mut i64 = registers.as_mut_ptr();
@@ -60,11 +70,12 @@ extern "C" fn on_breakpoint(signal: c_int, _: *mut libc::siginfo_t, context: *mu
     unsafe { all.add(INSTRUCTION).write(site.next as i64) };
 }
 
-/// Where the program is: the instruction, its stack, and that for handlers.
+/// Where the program is: the instruction, its stack, that for handlers, and the signals that it holds back.
 struct Interrupted {
     site: Site,
     stack: usize,
     handlers: libc::stack_t,
+    mask: u64,
 }
 
 impl Interrupted {
@@ -75,7 +86,10 @@ impl Interrupted {
             end::share_stack(&self.handlers, ptr::from_ref(self).addr() - FRAMES);
             // The handler's frames are on a stack of their own.
             LOCAL.stack.set(self.stack - RED_ZONE);
+            // Others may be served while the token is waited for.
+            mask::hold_back(self.mask);
             work();
+            mask::hold_back(end::ALL_BUT_FAULTS);
         });
     }
 }
@@ -83,7 +97,7 @@ impl Interrupted {
 fn in_turn(place: &Interrupted, execute: impl FnOnce()) {
     place.apart(|| {
         let turn = take(Operation::Instruction, place.site.address as u64);
-        execute();
+        held_back(execute);
         turn.pass();
     });
 }

@@ -138,8 +138,8 @@ fn break_at(part: &Range<usize>, sites: &mut Vec<Site>) {
 /// What is under way: the stack pointer, the registers, the copy.
 static UNDER_WAY: Solo<[Cell<usize>; 3]> = Solo::new([const { Cell::new(0) }; 3]);
 
-/// Does the instruction at `copy` with registers of the kernel's description, and puts what they are then there. A
-/// handler of a signal that comes meanwhile may do another.
+/// Does the instruction at `copy` with registers of the kernel's description, and puts what they are then there. No
+/// signal may come meanwhile.
 #[unsafe(naked)]
 pub(crate) unsafe extern "C" fn execute(registers: *mut i64, copy: usize) {
     naked_asm!(
@@ -149,9 +149,6 @@ pub(crate) unsafe extern "C" fn execute(registers: *mut i64, copy: usize) {
         "push r13",
         "push r14",
         "push r15",
-        "push qword ptr [rip + {under_way}]",
-        "push qword ptr [rip + {under_way} + 8]",
-        "push qword ptr [rip + {under_way} + 16]",
         "mov [rip + {under_way} + 8], rdi",
         "mov [rip + {under_way} + 16], rsi",
         "mov [rip + {under_way}], rsp",
@@ -202,9 +199,6 @@ unsafe extern "C" fn back() {
         "mov [rdi + 112], rcx",
         "pop qword ptr [rdi + 64]",
         "pop qword ptr [rdi + 8 * 17]",
-        "pop qword ptr [rip + {under_way} + 16]",
-        "pop qword ptr [rip + {under_way} + 8]",
-        "pop qword ptr [rip + {under_way}]",
         "pop r15",
         "pop r14",
         "pop r13",

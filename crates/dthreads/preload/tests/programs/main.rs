@@ -273,6 +273,20 @@ fn atomic_operations_are_turns() {
     }
 }
 
+/// Handlers of signals interrupt atomic operations, and have some. When signals come is input.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn handlers_may_have_atomic_operations() {
+    if let Some(folder) = bench() {
+        for n in 0..runs() {
+            let run = run(folder, "alarms", &["3", "400"], n).expect("a run");
+            assert!(run.status.success(), "{}", run.status);
+            let output = String::from_utf8(run.output).expect("text");
+            assert_eq!(output, "1200 1 1\n2400 1 1\n3600 1 1\nall good\n");
+        }
+    }
+}
+
 /// What languages make of atomic operations and futexes.
 #[test]
 #[cfg(target_arch = "x86_64")]
