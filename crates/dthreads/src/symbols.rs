@@ -22,6 +22,8 @@ struct Module {
     path: String,
     /// In the order of their addresses, once they were asked for.
     symbols: OnceCell<Vec<Symbol>>,
+    #[cfg(feature = "lines")]
+    lines: OnceCell<lines::Lines>,
 }
 
 /// The modules of a program. See [`Report::modules`](crate::report::Report::modules).
@@ -40,6 +42,8 @@ impl Modules {
             bias: row.bias.get(),
             path: text(&row.path),
             symbols: OnceCell::new(),
+            #[cfg(feature = "lines")]
+            lines: OnceCell::new(),
         });
         Modules { all: all.collect() }
     }
@@ -47,8 +51,7 @@ impl Modules {
     /// Returns the name of an address: `symbol`, `symbol+0x12`, the module and an offset if there is no symbol there,
     /// or the number. O(log symbols).
     pub fn name(&self, address: u64) -> String {
-        let has = |module: &&Module| module.range.contains(&address);
-        let Some(module) = self.all.iter().find(has) else {
+        let Some(module) = self.module(address) else {
             return format!("{address:#x}");
         };
         let at = address - module.bias;
@@ -66,11 +69,61 @@ impl Modules {
         }
     }
 
-    /// Returns the name of a call that returns to an address: one byte before it, the call is over.
+    fn module(&self, address: u64) -> Option<&Module> {
+        let has = |module: &&Module| module.range.contains(&address);
+        self.all.iter().find(has)
+    }
+
+    /// Returns the name of a call that returns to an address, as [`name`](Modules::name), with the line of its source
+    /// file if that is known, and wanted (the feature `lines`). One byte before the address, the call is over.
     pub fn call(&self, site: u64) -> String {
         match site {
             0 => "the library itself".to_owned(),
+            #[cfg(not(feature = "lines"))]
             site => self.name(site - 1),
+            #[cfg(feature = "lines")]
+            site => self.name(site - 1) + &self.line(site - 1),
+        }
+    }
+
+    /// Returns where an address is in a source file: ` (file:line)`, or nothing.
+    #[cfg(feature = "lines")]
+    fn line(&self, address: u64) -> String {
+        let module = self.module(address);
+        let line = module.and_then(|module| {
+            let lines = module
+                .lines
+                .get_or_init(|| lines::Lines::read(&module.path));
+            lines.of(address - module.bias)
+        });
+        line.map_or(String::new(), |line| format!(" ({line})"))
+    }
+}
+
+/// Lines of source files, by debugging information.
+#[cfg(feature = "lines")]
+mod lines {
+    use std::fmt;
+
+    /// The debugging information of a file, if it has any.
+    pub(super) struct Lines(Option<addr2line::Loader>);
+
+    impl fmt::Debug for Lines {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.debug_tuple("Lines").field(&self.0.is_some()).finish()
+        }
+    }
+
+    impl Lines {
+        pub(super) fn read(path: &str) -> Lines {
+            Lines(addr2line::Loader::new(path).ok())
+        }
+
+        /// Returns the line of an address: `file:line`.
+        pub(super) fn of(&self, address: u64) -> Option<String> {
+            let location = self.0.as_ref()?.find_location(address).ok()??;
+            let file = location.file?.rsplit('/').next()?;
+            Some(format!("{file}:{}", location.line?))
         }
     }
 }
@@ -168,12 +221,16 @@ mod tests {
             bias: 0x1000,
             path,
             symbols: OnceCell::new(),
+            #[cfg(feature = "lines")]
+            lines: OnceCell::new(),
         };
         let modules = Modules { all: vec![module] };
         let at = one.range.start + 0x1000;
         assert_eq!(modules.name(at), one.name);
         assert_eq!(modules.name(at + 1), format!("{}+0x1", one.name));
-        assert_eq!(modules.call(at + 2), format!("{}+0x1", one.name));
+        // A line may follow.
+        let call = modules.call(at + 2);
+        assert!(call.starts_with(&format!("{}+0x1", one.name)), "{call}");
         assert_eq!(
             (modules.name(0x10), modules.call(0)),
             ("0x10".into(), "the library itself".into())

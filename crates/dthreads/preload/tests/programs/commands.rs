@@ -154,6 +154,8 @@ fn run_shows_times_and_conflicts() {
     let output = fyris(&["run", "--conflicts", "@racy_counter", "4", "60"]).expect("runs here");
     let shown = text(&output.stderr);
     assert!(shown.contains(" (counter): thread "), "{shown}");
+    // It is compiled with debugging information.
+    assert!(shown.contains(" (racy_counter.c:"), "{shown}");
     assert!(shown.contains(" conflicts in all, "), "{shown}");
     let output = fyris(&["run", "--conflicts", "@barriers", "2", "5"]).expect("runs here");
     assert_eq!(text(&output.stderr), "no conflicts\n");

@@ -74,7 +74,8 @@ fn prepare() -> Option<PathBuf> {
             cc.arg(to.join(path.file_stem().expect("a name")))
                 .arg(&path);
             cc.args(match path.file_stem().and_then(OsStr::to_str) {
-                Some("openmp") => &["-fopenmp"][..],
+                Some("racy_counter") => &["-g"][..],
+                Some("openmp") => &["-fopenmp"],
                 Some("plugin") => &["-shared", "-fPIC"],
                 Some("futures") => &["-std=c++20"],
                 _ => &[],
