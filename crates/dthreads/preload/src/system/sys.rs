@@ -198,6 +198,7 @@ pub(crate) fn try_protect(range: Range<usize>, rights: c_int) -> bool {
 }
 
 /// Maps private memory of zeros at an address; false if that cannot be, or something is there.
+#[cfg(target_arch = "x86_64")]
 pub(crate) fn map_new(address: usize, len: usize) -> bool {
     let flags = libc::MAP_PRIVATE | libc::MAP_FIXED_NOREPLACE;
     map(address, len, WRITABLE, flags).addr() == address

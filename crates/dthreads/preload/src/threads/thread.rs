@@ -96,8 +96,11 @@ fn begin_atomics() {
     }
 }
 
-/// Libraries of OpenMP other than gcc's: their threads wait by plain loads.
-const OPENMP: [&str; 2] = ["libomp.so", "libiomp5.so"];
+/// Libraries of OpenMP whose threads wait by plain loads, or by atomic operations where these are no turns.
+const OPENMP: &[&str] = match cfg!(target_arch = "x86_64") {
+    true => &["libomp.so", "libiomp5.so"],
+    false => &["libgomp.so", "libomp.so", "libiomp5.so"],
+};
 
 /// Ends a program, when it makes a thread, whose threads wait for each other in ways that are not seen.
 fn refuse_runtimes() {
@@ -105,7 +108,7 @@ fn refuse_runtimes() {
     let name = caller.rsplit('/').next().unwrap_or_default();
     if OPENMP.iter().any(|prefix| name.starts_with(prefix)) {
         sys::say(format_args!(
-            "{caller}: OpenMP's threads wait by atomic operations, which threads do not share: not supported"
+            "{caller}: OpenMP's threads wait for plain memory, which threads do not share: not supported"
         ));
         end::end(sys::REFUSED);
     }
