@@ -26,6 +26,7 @@ pub(crate) struct Found {
 }
 
 /// What an instruction does.
+#[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Atomic,
@@ -67,10 +68,9 @@ pub(super) fn all(info: &libc::dl_phdr_info, headers: &[libc::Elf64_Phdr]) -> Ve
 #[cfg(target_arch = "x86_64")]
 fn find_in(code: &[u8], start: usize, found: &mut Vec<Found>) {
     use iced_x86::{Code, Decoder, Mnemonic, OpKind, Register};
-    if !code
-        .iter()
-        .any(|byte| matches!(byte, 0x86 | 0x87 | 0x90 | 0xf0))
-    {
+    // Exchanges, what has a lock prefix, pauses and system calls have these bytes, and most functions have none.
+    let may_be = |two: &[u8]| matches!(two, [0x86 | 0x87 | 0xf0, _] | [0xf3, 0x90] | [0x0f, 0x05]);
+    if !code.windows(2).any(may_be) {
         return;
     }
     let before = found.len();
@@ -204,5 +204,33 @@ impl<'a> Functions<'a> {
             .try_into()
             .map_or(0, i32::from_le_bytes);
         self.start.wrapping_add_signed(offset as isize)
+    }
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+
+    fn found(code: &[u8]) -> Vec<(usize, usize, bool)> {
+        let mut found = Vec::new();
+        find_in(code, 0x1000, &mut found);
+        let what = |it: &Found| (it.address - 0x1000, it.len, it.kind == Kind::Atomic);
+        found.iter().map(what).collect()
+    }
+
+    #[test]
+    fn instructions_are_found_alone() {
+        // lock add [rdi], rax; ret
+        assert_eq!(found(&[0xf0, 0x48, 1, 7, 0xc3]), [(0, 4, true)]);
+        // xchg [rdi], eax; ret
+        assert_eq!(found(&[0x87, 7, 0xc3]), [(0, 2, true)]);
+        // mov eax, 202; syscall; ret
+        assert_eq!(found(&[0xb8, 202, 0, 0, 0, 0x0f, 5, 0xc3]), [(5, 2, false)]);
+        // pause; ret
+        assert_eq!(found(&[0xf3, 0x90, 0xc3]), [(0, 2, false)]);
+        // A fence: lock or dword ptr [rsp], 0
+        assert_eq!(found(&[0xf0, 0x83, 0x0c, 0x24, 0, 0xc3]), []);
+        // xchg of registers
+        assert_eq!(found(&[0x87, 0xc7, 0xc3]), []);
     }
 }
