@@ -207,6 +207,12 @@ fn options_and_information_name_the_library() {
         assert_eq!(listed.map(|(_, value)| value), item);
         assert_eq!(item, Some(InfoValue::Term(expected)));
         assert!(info.memory > 0);
+        for option in ["bucket_locks", "reader_groups"] {
+            let text = text.replace("{index", &format!("{{{option}, 4}}, {{index"));
+            let options = Options::parse(&Term::parse(&text).expect("a term"), |_| None);
+            let refused = owner.new_table("t", &options.expect("options"));
+            assert!(matches!(refused, Err(Error::BadOption(_))), "{option}");
+        }
     }
     for bad in [
         "{library, 7}",

@@ -74,11 +74,13 @@ impl Library {
         &self.0.path
     }
 
-    /// Returns what its indexes can do: iterate or not. Writers may always come at once, since an index locks for them.
+    /// Returns what its indexes can do: iterate or not. Writers may always come at once, since an index locks for them,
+    /// by one lock without options.
     pub fn features(self) -> Features {
+        let features = Features::ALL.without_lock_options();
         match self.has(ITERATION | ORDER) {
-            true => Features::ALL,
-            false => Features::ALL.without_iteration(),
+            true => features,
+            false => features.without_iteration(),
         }
     }
 
