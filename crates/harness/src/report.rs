@@ -25,6 +25,10 @@ pub struct Times {
     pub min: f64,
     /// The greatest run.
     pub max: f64,
+    /// The lower quartile of the runs.
+    pub q1: f64,
+    /// The upper quartile of the runs.
+    pub q3: f64,
     /// The number of runs.
     pub runs: usize,
     /// Median of the other measure: processor time, whatever the clock.
@@ -89,6 +93,8 @@ impl Series {
             ns_per_op: chosen.median(),
             min: chosen.min(),
             max: chosen.max(),
+            q1: chosen.quantile(0.25),
+            q3: chosen.quantile(0.75),
             runs: chosen.runs(),
             cpu_ns_per_op: self.cpu.median(),
         }
@@ -141,8 +147,8 @@ impl Line {
         if let Some(t) = &self.times {
             let _ = write!(
                 out,
-                r#","ns_per_op":{:.2},"min":{:.2},"max":{:.2},"runs":{},"cpu_ns_per_op":{:.2}"#,
-                t.ns_per_op, t.min, t.max, t.runs, t.cpu_ns_per_op
+                r#","ns_per_op":{:.2},"min":{:.2},"max":{:.2},"q1":{:.2},"q3":{:.2},"runs":{},"cpu_ns_per_op":{:.2}"#,
+                t.ns_per_op, t.min, t.max, t.q1, t.q3, t.runs, t.cpu_ns_per_op
             );
         }
         if let Some(m) = &self.memory {
@@ -197,7 +203,7 @@ mod tests {
             line.json(),
             concat!(
                 r#"{"suite":"core","case":"hit","subject":"fyris","index":"hash","keys":"u64","#,
-                r#""threads":2,"n":1000,"ns_per_op":40.00,"min":40.00,"max":40.00,"runs":1,"#,
+                r#""threads":2,"n":1000,"ns_per_op":40.00,"min":40.00,"max":40.00,"q1":40.00,"q3":40.00,"runs":1,"#,
                 r#""cpu_ns_per_op":39.00,"fairness":1.000}"#
             )
         );

@@ -17,13 +17,19 @@ impl Samples {
 
     /// Returns the middle sample, or the mean of the two in the middle; NaN if there are none.
     pub fn median(&self) -> f64 {
+        self.quantile(0.5)
+    }
+
+    /// Returns the sample that this share of all lie below, between two samples in proportion; NaN if there are none.
+    pub fn quantile(&self, share: f64) -> f64 {
         let mut sorted = self.0.clone();
         sorted.sort_unstable_by(f64::total_cmp);
-        match sorted.len() {
-            0 => f64::NAN,
-            n if n % 2 == 1 => sorted[n / 2],
-            n => (sorted[n / 2 - 1] + sorted[n / 2]) / 2.0,
-        }
+        let Some(last) = sorted.len().checked_sub(1) else {
+            return f64::NAN;
+        };
+        let at = share * last as f64;
+        let (low, high) = (sorted[at.floor() as usize], sorted[at.ceil() as usize]);
+        low + (high - low) * at.fract()
     }
 
     /// Returns the least sample.
@@ -52,6 +58,7 @@ mod tests {
             (samples.median(), samples.min(), samples.max()),
             (5.0, 1.0, 9.0)
         );
+        assert_eq!((samples.quantile(0.25), samples.quantile(0.75)), (3.0, 7.0));
         samples.push(7.0);
         assert_eq!(samples.median(), 6.0);
     }

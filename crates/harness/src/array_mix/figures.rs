@@ -2,14 +2,14 @@
 
 use super::case::{ArrayCase, cases};
 use super::table::speedup;
-use crate::figure::{Curve, Figure, Shape};
+use crate::figure::{Curve, Figure, Shape, Value, add_point};
 use crate::report::Line;
 
 /// Returns a figure for each mix and number of workers: speedup and query time over the size of the array.
 pub(super) fn figures(lines: &[Line]) -> Vec<Figure> {
     let mut out = Vec::new();
     for (mix, workers) in groups(lines) {
-        let curve = |value: &dyn Fn(&Line) -> Option<f64>| curves(lines, mix, workers, value);
+        let curve = |value: &dyn Fn(&Line) -> Option<Value>| curves(lines, mix, workers, value);
         let file = mix.replace(':', "-");
         out.push(Figure {
             file: format!("array_mix-{file}-{workers}"),
@@ -18,7 +18,8 @@ pub(super) fn figures(lines: &[Line]) -> Vec<Figure> {
             ),
             x: "elements of 8 bytes".to_owned(),
             y: "throughput, one unsynchronised worker = 1".to_owned(),
-            shape: Shape::Curves(curve(&|l| speedup(l, lines))),
+            note: String::new(),
+            shape: Shape::Curves(curve(&|l| spread_speedup(l, lines))),
         });
         out.push(Figure {
             file: format!("array_mix-{file}-{workers}-query"),
@@ -27,7 +28,8 @@ pub(super) fn figures(lines: &[Line]) -> Vec<Figure> {
             ),
             x: "elements of 8 bytes".to_owned(),
             y: "ms".to_owned(),
-            shape: Shape::Curves(curve(&|l| l.extra("query_ms"))),
+            note: String::new(),
+            shape: Shape::Curves(curve(&|l| l.extra("query_ms").map(Value::from))),
         });
     }
     out
@@ -47,7 +49,7 @@ fn curves(
     lines: &[Line],
     mix: &str,
     workers: usize,
-    value: &dyn Fn(&Line) -> Option<f64>,
+    value: &dyn Fn(&Line) -> Option<Value>,
 ) -> Vec<Curve> {
     let mut out: Vec<Curve> = Vec::new();
     for case in cases().filter(|case| case.mix == mix) {
@@ -55,15 +57,14 @@ fn curves(
             |l: &&Line| l.case == case.name && (l.threads == workers || l.subject == "harness");
         for line in lines.iter().filter(of_case) {
             let Some(value) = value(line) else { continue };
-            let point = (case.elements as f64, value);
-            match out.iter_mut().find(|curve| curve.row == line.subject) {
-                Some(curve) => curve.points.push(point),
-                None => out.push(Curve {
-                    row: line.subject.to_owned(),
-                    points: vec![point],
-                }),
-            }
+            add_point(&mut out, line.subject, (case.elements as f64, value));
         }
     }
     out
+}
+
+/// Returns the speedup, with the spread that the times have.
+fn spread_speedup(line: &Line, lines: &[Line]) -> Option<Value> {
+    let speedup = speedup(line, lines)?;
+    Some(Value::of(line, |ns| speedup * line.figure() / ns))
 }

@@ -1,7 +1,7 @@
 //! The drawings of `--plot` for the suite `core`: a bar for each subject and case.
 
 use super::case::Case;
-use crate::figure::{Bar, Figure, Shape};
+use crate::figure::{Bar, Figure, Shape, Value};
 use crate::report::Line;
 
 /// Returns one figure for each kind of keys and number of threads, and one for memory.
@@ -23,6 +23,7 @@ pub(super) fn figures(lines: &[Line]) -> Vec<Figure> {
                 title: format!("{keys} keys, {threads} thread(s)"),
                 x: "case".to_owned(),
                 y: "ns per operation and thread".to_owned(),
+                note: String::new(),
                 shape: bars(lines.iter().filter(group), |l| l.case),
             }
         })
@@ -34,6 +35,7 @@ pub(super) fn figures(lines: &[Line]) -> Vec<Figure> {
             title: "memory".to_owned(),
             x: "keys".to_owned(),
             y: "bytes per entry".to_owned(),
+            note: String::new(),
             shape: bars(lines.iter().filter(memory), |l| l.keys),
         });
     }
@@ -44,7 +46,7 @@ fn bars<'a>(lines: impl Iterator<Item = &'a Line>, cluster: fn(&Line) -> &'stati
     let bar = |line: &Line| Bar {
         row: line.label(),
         cluster: cluster(line).to_owned(),
-        height: line.figure(),
+        value: Value::of(line, |figure| figure),
     };
     Shape::Bars(lines.map(bar).collect())
 }

@@ -1,7 +1,7 @@
 //! The drawings of `--plot` for the suite `judy`: figures 6 to 12 of the study, from what was measured here.
 
 use super::case::JudyCase;
-use crate::figure::{Curve, Figure, Shape};
+use crate::figure::{Curve, Figure, Shape, Value, add_point};
 use crate::report::Line;
 
 /// Returns a figure for each program, and that of insertion per thousand keys.
@@ -37,7 +37,8 @@ fn relative(case: JudyCase, lines: &[Line]) -> Option<Figure> {
     let (name, base) = base(lines, case.name());
     let percent = |line: &Line| {
         let base = base.iter().find(|base| base.n == line.n)?;
-        Some((line.n as f64, 100.0 * line.figure() / base.figure()))
+        let value = Value::of(line, |ns| 100.0 * ns / base.figure());
+        Some((line.n as f64, value))
     };
     let curves = curves(case.name(), lines, percent);
     let (what, number) = case.caption();
@@ -53,35 +54,31 @@ fn relative(case: JudyCase, lines: &[Line]) -> Option<Figure> {
         title: format!("{what}{number}"),
         x: "keys in the table".to_owned(),
         y: format!("time, % of {name}"),
+        note: String::new(),
         shape: Shape::Curves(curves),
     })
 }
 
 /// Returns the times of sequential insertion per thousand keys.
 fn absolute(lines: &[Line]) -> Option<Figure> {
-    let micros = |line: &Line| Some((line.n as f64, line.figure()));
+    let micros = |line: &Line| Some((line.n as f64, Value::of(line, |ns| ns)));
     let curves = curves(JudyCase::InsertSequential.name(), lines, micros);
     (!curves.is_empty()).then(|| Figure {
         file: "judy-figure-08-insert_sequential".to_owned(),
         title: "sequential-order insertion, Figure 8 of the 2003 paper".to_owned(),
         x: "keys in the table".to_owned(),
         y: "microseconds per thousand keys".to_owned(),
+        note: String::new(),
         shape: Shape::Curves(curves),
     })
 }
 
 /// Returns a curve for each kind of table, in the order in which they were measured first.
-fn curves(case: &str, lines: &[Line], point: impl Fn(&Line) -> Option<(f64, f64)>) -> Vec<Curve> {
+fn curves(case: &str, lines: &[Line], point: impl Fn(&Line) -> Option<(f64, Value)>) -> Vec<Curve> {
     let mut curves: Vec<Curve> = Vec::new();
     for line in lines.iter().filter(|line| line.case == case) {
-        let Some(point) = point(line) else { continue };
-        let row = line.label();
-        match curves.iter_mut().find(|curve| curve.row == row) {
-            Some(curve) => curve.points.push(point),
-            None => curves.push(Curve {
-                row,
-                points: vec![point],
-            }),
+        if let Some(point) = point(line) {
+            add_point(&mut curves, &line.label(), point);
         }
     }
     curves
@@ -121,7 +118,8 @@ mod tests {
                 panic!("curves")
             };
             let curve = curves.into_iter().find(|curve| curve.row == row).unwrap();
-            (figure.file, curve.points)
+            let medians = curve.points.iter().map(|(n, value)| (*n, value.median));
+            (figure.file, medians.collect::<Vec<_>>())
         };
         let file = "judy-figure-06-insert_sequential".to_owned();
         let row = "fyris ordered ordered_set";

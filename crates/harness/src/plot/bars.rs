@@ -1,97 +1,88 @@
-//! Bars in clusters: a cluster for each name, a bar in it for each row.
+//! Bars in clusters: a cluster for each name at the side, a bar in it for each row, its value behind it.
 
 use std::error::Error;
 use std::path::Path;
 
-use plotters::prelude::*;
+use plotters::style::text_anchor::HPos;
+use plotters::style::{BLACK, Color, RGBColor};
 
-use super::canvas::{canvas, position};
-use super::legend;
+use super::axis::{Axis, number};
+use super::canvas::{Page, position};
 use crate::figure::{Bar, Figure};
 
-/// The bars, by number of row and cluster.
-struct Chart<'a> {
-    rows: Vec<&'a str>,
-    clusters: Vec<&'a str>,
-    /// Row, cluster, height.
-    bars: Vec<(usize, usize, f64)>,
-}
+/// Points from bar to bar, and between clusters.
+const BAR: i32 = 15;
+const GAP: i32 = 10;
+
+/// Points kept free at the right for the value of the longest bar.
+const VALUE: i32 = 46;
 
 /// Draws the bars.
 pub(super) fn draw(file: &Path, figure: &Figure, bars: &[Bar]) -> Result<(), Box<dyn Error>> {
-    Chart::new(bars).draw(file, figure)
-}
-
-impl<'a> Chart<'a> {
-    fn new(bars: &'a [Bar]) -> Self {
-        let mut chart = Self {
-            rows: Vec::new(),
-            clusters: Vec::new(),
-            bars: Vec::new(),
-        };
-        for bar in bars {
-            let row = position(&mut chart.rows, &bar.row);
-            let cluster = position(&mut chart.clusters, &bar.cluster);
-            chart.bars.push((row, cluster, bar.height));
+    let (mut rows, mut clusters) = (Vec::new(), Vec::new());
+    let mut placed = Vec::new();
+    for bar in bars {
+        let row = position(&mut rows, &bar.row);
+        placed.push((row, position(&mut clusters, &bar.cluster), bar));
+    }
+    let reach = |bar: &Bar| {
+        bar.value
+            .spread
+            .map_or(bar.value.median, |(_, high)| high.max(bar.value.median))
+    };
+    let axis = Axis::from_zero(bars.iter().map(reach).fold(0.0, f64::max));
+    let longest = clusters
+        .iter()
+        .map(|name| name.chars().count())
+        .max()
+        .unwrap_or(0) as i32;
+    // Each cluster is as high as it has bars: not every row is in every one.
+    let mut tops = Vec::new();
+    let mut high = GAP;
+    for cluster in 0..clusters.len() {
+        tops.push(high);
+        let count = placed.iter().filter(|(_, of, _)| *of == cluster).count() as i32;
+        high += count * BAR + GAP;
+    }
+    let page = Page::new(file, figure, (longest * 7 + 34, high), &rows)?;
+    let x = |value: f64| {
+        page.left + (axis.at(value) * f64::from(page.right - VALUE - page.left)) as i32
+    };
+    for (value, name) in axis.ticks() {
+        let light = RGBColor(221, 221, 221).stroke_width(1);
+        page.line((x(value), page.top), (x(value), page.bottom), light)?;
+        page.text(&name, (x(value), page.bottom + 5), 12, HPos::Center)?;
+    }
+    for (cluster, name) in clusters.iter().enumerate() {
+        let mut y = page.top + tops[cluster];
+        let first = y;
+        for (row, _, bar) in placed.iter().filter(|(_, of, _)| *of == cluster) {
+            page.bar(
+                *row,
+                [(page.left, y + 1), (x(bar.value.median), y + BAR - 2)],
+            )?;
+            let middle = y + BAR / 2;
+            if let Some((low, high)) = bar.value.spread {
+                let (low, high) = (x(low), x(high));
+                // Seen on black bars, too.
+                let grey = RGBColor(110, 110, 110);
+                page.line((low, middle), (high, middle), grey)?;
+                page.line((low, middle - 3), (low, middle + 3), grey)?;
+                page.line((high, middle - 3), (high, middle + 3), grey)?;
+            }
+            page.text(
+                &number(bar.value.median),
+                (x(reach(bar)) + 5, y),
+                12,
+                HPos::Left,
+            )?;
+            y += BAR;
         }
-        chart
+        let at = (page.left - 6, i32::midpoint(first, y) - 7);
+        page.text(name, at, 13, HPos::Right)?;
     }
-
-    fn draw(&self, file: &Path, figure: &Figure) -> Result<(), Box<dyn Error>> {
-        let top = self.bars.iter().map(|bar| bar.2).fold(0.0, f64::max) * 1.05;
-        let wide = (self.clusters.len() * self.cluster_width() + 80).max(480) as u32;
-        let root = canvas(file, (wide + legend::WIDTH, 480))?;
-        let (left, right) = root.split_horizontally(wide);
-        let mut chart = ChartBuilder::on(&left)
-            .caption(&figure.title, ("sans-serif", 20))
-            .margin(10)
-            .x_label_area_size(40)
-            .y_label_area_size(60)
-            .build_cartesian_2d(0.0..self.clusters.len() as f64, 0.0..top)?;
-        let name = |x: &f64| self.name_at(*x).to_owned();
-        chart
-            .configure_mesh()
-            .disable_x_mesh()
-            .x_labels(self.clusters.len() * 2 + 1)
-            .x_label_formatter(&name)
-            .x_desc(&figure.x)
-            .y_desc(&figure.y)
-            .draw()?;
-        for at in 0..self.rows.len() {
-            let color = Palette99::pick(at).filled();
-            chart.draw_series(self.bars.iter().filter(|bar| bar.0 == at).map(|bar| {
-                Rectangle::new(
-                    [
-                        (self.left(at, bar.1), 0.0),
-                        (self.left(at + 1, bar.1), bar.2),
-                    ],
-                    color,
-                )
-            }))?;
-        }
-        legend::draw(&right, &self.rows)?;
-        root.present()?;
-        Ok(())
-    }
-
-    /// Points across a cluster: room for its bars and for its name.
-    fn cluster_width(&self) -> usize {
-        let longest = self.clusters.iter().map(|name| name.len()).max();
-        ((self.rows.len() + 2) * 9).max(longest.unwrap_or(0) * 7)
-    }
-
-    /// Returns the left edge of a row's bar in a cluster.
-    fn left(&self, row: usize, cluster: usize) -> f64 {
-        cluster as f64 + (row as f64 + 1.0) / (self.rows.len() as f64 + 2.0)
-    }
-
-    /// Returns the cluster whose middle is at `x`, or nothing.
-    fn name_at(&self, x: f64) -> &'a str {
-        let middle = (x.fract() - 0.5).abs() < 0.01;
-        self.clusters
-            .get(x as usize)
-            .copied()
-            .filter(|_| middle)
-            .unwrap_or("")
-    }
+    page.line((page.left, page.top), (page.left, page.bottom), BLACK)?;
+    page.below(&figure.y)?;
+    page.upright(&figure.x)?;
+    page.finish()
 }

@@ -1,13 +1,15 @@
 //! Figures as SVG files.
 
 #[cfg(feature = "plot")]
+mod axis;
+#[cfg(feature = "plot")]
 mod bars;
 #[cfg(feature = "plot")]
 mod canvas;
 #[cfg(feature = "plot")]
 mod curves;
 #[cfg(feature = "plot")]
-mod legend;
+mod style;
 
 use std::path::Path;
 

@@ -2,7 +2,7 @@
 //! apart.
 
 use super::case::QueryCase;
-use crate::figure::{Bar, Figure, Shape};
+use crate::figure::{Bar, Figure, Shape, Value};
 use crate::report::Line;
 
 /// The cases whose time is that of a whole call.
@@ -18,6 +18,7 @@ pub(super) fn figures(lines: &[Line]) -> Vec<Figure> {
             title: format!("queries, per {what}"),
             x: "case".to_owned(),
             y: format!("ns per {what}"),
+            note: String::new(),
             shape: Shape::Bars(
                 lines
                     .iter()
@@ -37,6 +38,6 @@ fn bar(line: &Line) -> Bar {
     Bar {
         row: format!("{}{threads}", line.label()),
         cluster: line.case.to_owned(),
-        height: line.figure(),
+        value: Value::of(line, |figure| figure),
     }
 }

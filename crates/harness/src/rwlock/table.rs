@@ -1,7 +1,7 @@
 //! Tables for people, and the drawings of `--plot`.
 
 use super::case::CASES;
-use crate::figure::{Curve, Figure, Shape};
+use crate::figure::{Curve, Figure, Shape, Value, add_point};
 use crate::report::Line;
 
 /// Returns a table for each case: subjects down; the time of an operation and waits across.
@@ -68,6 +68,7 @@ pub(super) fn figures(lines: &[Line]) -> Vec<Figure> {
             ),
             x: "threads".to_owned(),
             y: "million operations a second".to_owned(),
+            note: String::new(),
             shape: Shape::Curves(curves(lines, case.name)),
         })
         .collect()
@@ -80,17 +81,8 @@ fn curves(lines: &[Line], case: &str) -> Vec<Curve> {
         .iter()
         .filter(|l| l.case == case && l.subject != "harness")
     {
-        let Some(throughput) = line.extra("ops_per_s") else {
-            continue;
-        };
-        let point = (line.threads as f64, throughput / 1e6);
-        match out.iter_mut().find(|curve| curve.row == line.subject) {
-            Some(curve) => curve.points.push(point),
-            None => out.push(Curve {
-                row: line.subject.to_owned(),
-                points: vec![point],
-            }),
-        }
+        let throughput = Value::of(line, |ns| line.threads as f64 * 1e3 / ns);
+        add_point(&mut out, line.subject, (line.threads as f64, throughput));
     }
     out
 }

@@ -13,11 +13,11 @@ pub(super) fn figures(lines: &[Line]) -> Vec<Figure> {
         let (Some(ours), Some(paper)) = (ours, case.paper_in_c) else {
             continue;
         };
-        for (row, height) in [("fyris", ours), ("CONVERSION (2013)", paper)] {
+        for (row, value) in [("fyris", ours), ("CONVERSION (2013)", paper)] {
             bars.push(Bar {
                 row: row.to_owned(),
                 cluster: case.name.to_owned(),
-                height,
+                value: value.into(),
             });
         }
     }
@@ -27,6 +27,7 @@ pub(super) fn figures(lines: &[Line]) -> Vec<Figure> {
             .to_owned(),
         x: "operation (commit, update, merge: each page)".to_owned(),
         y: "copy-on-write faults (C)".to_owned(),
+        note: String::new(),
         shape: Shape::Bars(bars),
     }]
 }
