@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};
 
-/// The suites of the vocabulary. Not all are built: a run of one that is not says which are.
+/// The suites of the vocabulary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "snake_case")]
 pub enum Suite {
@@ -14,8 +14,7 @@ pub enum Suite {
     Query,
     /// Snapshots: taking and reading them, and writing beside them
     Snapshot,
-    /// ETS's own benchmark suite, which is not built
-    #[value(hide = true)]
+    /// The phases of the papers on ETS's scalability, over every index, its options, and ranges of keys
     EtsBench,
     /// The seven programs of the Judy study over all kinds of tables, beside the real ets where Erlang is installed
     Judy,
@@ -72,8 +71,8 @@ pub struct BenchArgs {
     /// Numbers of threads, or of processes in `array_mix` [default: 1,2, or what the suite is about]
     #[arg(long, value_delimiter = ',', value_parser = clap::value_parser!(u64).range(1..=1024))]
     pub threads: Vec<u64>,
-    /// Only these subjects (`harness` is always there); in `core` and `judy` also an index by its name. May be
-    /// repeated
+    /// Only these subjects (`harness` is always there); in `core`, `judy` and `ets_bench` also an index by its name.
+    /// May be repeated
     #[arg(long, value_delimiter = ',', value_name = "NAME")]
     pub subject: Vec<String>,
     /// Only these cases of the suite; a wrong name is answered by the list. May be repeated
@@ -90,9 +89,19 @@ pub struct BenchArgs {
     /// 54 million) [default: 1,000,000, in `judy` 7,000,000]
     #[arg(long, value_parser = clap::value_parser!(u64).range(16..=100_000_000))]
     pub entries: Option<u64>,
-    /// In `core`, operations of each case and thread
+    /// In `core`, operations of each case and thread; in `ets_bench`, of a mixed phase, by all threads together
+    /// [default: as many as entries, in `ets_bench` 1,048,576; the papers' are 4,194,304]
     #[arg(long, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     pub ops: Option<u64>,
+    /// In `ets_bench`, the powers of two below which the keys lie [default: 3,6,9,12,15,18,21]
+    #[arg(long, value_delimiter = ',', value_name = "BITS", value_parser = clap::value_parser!(u32).range(3..=27))]
+    pub range: Vec<u32>,
+    /// In `ets_bench`, only these options of tables: no, r, w, r+w, auto; and on request only: locks=N, groups=N
+    #[arg(long, value_delimiter = ',', value_name = "SET")]
+    pub options: Vec<String>,
+    /// In `ets_bench`, the objects: key, pair, large [default: key]
+    #[arg(long, value_delimiter = ',', value_name = "OBJECT")]
+    pub object: Vec<String>,
     /// The clock the figures are taken from
     #[arg(long, value_enum, default_value = "wall")]
     pub clock: Clock,

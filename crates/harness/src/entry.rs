@@ -24,6 +24,24 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
+    /// Refuses options of the command line that mean nothing to the suite.
+    pub(crate) fn check_options(&self, args: &BenchArgs) -> Result<(), BenchError> {
+        let given = [
+            ("--range", !args.range.is_empty()),
+            ("--options", !args.options.is_empty()),
+            ("--object", !args.object.is_empty()),
+        ];
+        match given.into_iter().find(|(_, given)| *given) {
+            Some((option, _)) if self.suite != Suite::EtsBench => {
+                Err(BenchError::NothingToRun(format!(
+                    "{option} is for `ets_bench`, not for `{}`",
+                    self.suite.name()
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Refuses what no case of the suite is called.
     pub(crate) fn check_cases(&self, args: &BenchArgs) -> Result<(), BenchError> {
         let known = (self.cases)();

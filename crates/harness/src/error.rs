@@ -5,8 +5,6 @@ use std::io;
 /// Why a benchmark gave no figures.
 #[derive(Debug)]
 pub enum BenchError {
-    /// The suite is named in the vocabulary and not built yet; the text lists those that are.
-    NoSuchSuite(&'static str, String),
     /// The filters (`--subject`, `--case`, `--keys`) leave nothing to run.
     NothingToRun(String),
     /// A subject gave a wrong answer; the text says which and how.
@@ -22,12 +20,6 @@ pub enum BenchError {
 impl std::fmt::Display for BenchError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::NoSuchSuite(name, built) => {
-                write!(
-                    f,
-                    "the suite `{name}` does not exist yet; there are: {built}"
-                )
-            }
             Self::NothingToRun(why) => write!(f, "nothing to run: {why}"),
             Self::WrongAnswer(what) => write!(f, "wrong answer: {what}"),
             Self::Io(error) => write!(f, "{error}"),

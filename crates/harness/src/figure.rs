@@ -90,3 +90,11 @@ pub fn add_point(curves: &mut Vec<Curve>, row: &str, point: (f64, Value)) {
         }),
     }
 }
+
+/// Returns a number of threads in words.
+pub fn threads(count: usize) -> String {
+    match count {
+        1 => "1 thread".to_owned(),
+        _ => format!("{count} threads"),
+    }
+}

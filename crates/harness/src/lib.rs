@@ -46,6 +46,7 @@ mod cpus;
 mod entry;
 mod error;
 mod escript;
+pub mod ets_bench;
 pub mod figure;
 pub mod judy;
 pub mod memory;
@@ -78,12 +79,13 @@ pub use report::Line;
 ///
 /// # Errors
 ///
-/// [`BenchError`] lists them: no such suite, nothing to run, a wrong answer, or what the system refused.
+/// [`BenchError`] lists them: nothing to run, a wrong answer, or what the system refused.
 pub fn run(args: &BenchArgs, registry: &Registry) -> Result<Vec<Line>, BenchError> {
-    let entry = suites::find(args.suite)?;
+    let entry = suites::entry(args.suite);
     if let Some(part) = &args.child {
         return (entry.child)(args, registry, part).map(|()| Vec::new());
     }
+    entry.check_options(args)?;
     entry.check_cases(args)?;
     let mut out = output::Output::new(args);
     let done = (entry.run)(&mut out, registry);

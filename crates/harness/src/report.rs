@@ -57,6 +57,8 @@ pub struct Line {
     pub index: Option<&'static str>,
     /// On lines of the store: what is stored for a key.
     pub object: Option<&'static str>,
+    /// On lines of tables with options: the name of their set.
+    pub options: Option<&'static str>,
     /// The kind of keys.
     pub keys: &'static str,
     /// Threads at once.
@@ -104,7 +106,7 @@ impl Series {
 impl Line {
     /// Returns the subject with what tells it from others of that name.
     pub fn label(&self) -> String {
-        [Some(self.subject), self.index, self.object]
+        [Some(self.subject), self.index, self.object, self.options]
             .into_iter()
             .flatten()
             .collect::<Vec<_>>()
@@ -138,6 +140,9 @@ impl Line {
         }
         if let Some(object) = self.object {
             let _ = write!(out, r#","object":"{object}""#);
+        }
+        if let Some(options) = self.options {
+            let _ = write!(out, r#","options":"{options}""#);
         }
         let _ = write!(
             out,
@@ -177,6 +182,7 @@ mod tests {
             subject: "fyris",
             index: Some("hash"),
             object: None,
+            options: None,
             keys: "u64",
             threads: 2,
             n: 1000,

@@ -102,6 +102,69 @@ fn locks_are_timed_and_their_waits() {
 }
 
 #[test]
+fn the_phases_of_ets_bench_run_over_every_index_and_the_options_that_it_has_use_for() {
+    let lines = lines("ets_bench --quick --runs 1 --range 3,14 --ops 2000 --threads 1,3 --json");
+    for index in fyris_harness::judy::store().index_names() {
+        let of = |n: u64, options: &str| {
+            let is = |l: &&Value| l["index"] == index && l["n"] == n && l["options"] == options;
+            lines.iter().filter(is).count()
+        };
+        // Insertion and deletion of four objects are not timed.
+        assert_eq!((of(8, "no"), of(1 << 14, "no")), (2 * 5, 2 * 7), "{index}");
+        let groups = if ["hash", "ordered"].contains(&index) {
+            0
+        } else {
+            10
+        };
+        let lock_free = ["michael_hash", "split_ordered", "skip_list", "relaxed_avl"];
+        assert_eq!(
+            of(8, "r"),
+            if lock_free.contains(&index) {
+                0
+            } else {
+                groups
+            },
+            "{index}"
+        );
+        assert_eq!(
+            of(8, "w"),
+            if index == "linear_hash" { 10 } else { 0 },
+            "{index}"
+        );
+    }
+    for line in &lines {
+        check_fields(line);
+        assert_eq!(
+            (&line["suite"], &line["object"]),
+            (&"ets_bench".into(), &"{K}".into())
+        );
+        assert!(line["ops_per_s"].as_f64() > Some(0.0), "{line}");
+    }
+}
+
+#[test]
+fn ets_bench_knows_counts_of_locks_and_groups_and_larger_objects() {
+    let lines = lines(
+        "ets_bench --quick --runs 1 --range 5 --ops 500 --threads 1 --case mix50 --options locks=16,groups=4 \
+         --object pair,large --json",
+    );
+    let found: Vec<(&str, &str)> = lines
+        .iter()
+        .filter(|line| line["index"] == "linear_hash")
+        .filter_map(|line| Some((line["object"].as_str()?, line["options"].as_str()?)))
+        .collect();
+    let (pair, large) = ("{K, V}", "{K, 32 integers}");
+    let both = ["locks=16", "groups=4"];
+    let expected = [pair, large].map(|object| both.map(|options| (object, options)));
+    assert_eq!(found, expected.concat());
+    assert!(
+        lines
+            .iter()
+            .any(|line| line["index"] == "avl" && line["options"] == "groups=4")
+    );
+}
+
+#[test]
 fn the_programs_of_the_judy_study_run_over_tables_of_either_type() {
     let lines = lines("judy --quick --runs 1 --entries 900 --subject hash,ordered --json");
     for (index, object) in [("hash", "set"), ("ordered", "ordered_set")] {
@@ -145,6 +208,9 @@ fn figures_say_what_they_are() {
         format!("segment --quick --runs 1 --case fault_hot,update_page_sparse --plot {dir}"),
         format!("array_mix --quick --runs 1 --case 74:25:1/5K --plot {dir}"),
         format!("rwlock --quick --runs 1 --case r99/0 --plot {dir}"),
+        format!(
+            "ets_bench --quick --runs 1 --ops 999 --range 3,4 --case mix80 --subject ordered,avl --plot {dir}"
+        ),
         format!("judy --quick --runs 1 --entries 700 --subject hash,ordered --plot {dir}"),
     ];
     for command in &commands {
@@ -164,6 +230,8 @@ fn figures_say_what_they_are() {
             ["Figure 4 of the 2013 paper", "elements of 8 bytes"],
         ),
         ("rwlock-r99-0", ["99 % reads", "pointers"]),
+        ("ets_bench-mix80-2", ["Figure 6 of the 2014 paper", "avl r"]),
+        ("ets_bench-mix80", ["2 threads", "ordered no"]),
         (
             "judy-figure-06-insert_sequential",
             ["Figure 6 of the 2003 paper", "fyris ordered ordered_set"],
@@ -194,6 +262,25 @@ fn what_a_suite_does_not_know_is_named() {
         ("judy --case hit", "no case `hit` in `judy`"),
         ("judy --subject nobody", "each index by its name"),
         ("judy --child nonsense", "no table `nonsense`"),
+        ("ets_bench --case hit", "no case `hit` in `ets_bench`"),
+        ("ets_bench --subject nobody", "no subject `nobody`"),
+        (
+            "ets_bench --options x",
+            "no options `x`; there are: no, r, w, r+w, auto",
+        ),
+        (
+            "ets_bench --object x",
+            "no object `x`; there are: key, pair, large",
+        ),
+        (
+            "ets_bench --options w --subject hash",
+            "has use for these options",
+        ),
+        (
+            "ets_bench --range 3 --threads 9",
+            "9 threads with keys below 2^3",
+        ),
+        ("rwlock --object key", "--object is for `ets_bench`"),
         ("rwlock --case r33", "no case `r33` in `rwlock`"),
         ("rwlock --subject nobody", "no subject `nobody`"),
         ("rwlock --child nonsense", "no processes"),

@@ -143,6 +143,7 @@ fn line(
         subject: contender.name,
         index: None,
         object: None,
+        options: None,
         keys: "u64",
         threads,
         n: case.elements,

@@ -38,6 +38,7 @@ pub(super) fn run(cases: &[Case], args: &BenchArgs) -> Vec<Line> {
             subject,
             index: None,
             object: None,
+            options: None,
             keys: if case == Case::EncodeBin20 {
                 "term_bin20"
             } else {

@@ -9,11 +9,11 @@ mod judy;
 pub mod keys;
 mod memory;
 pub mod own;
-mod pass;
+pub(crate) mod pass;
 pub mod store;
 pub mod subject;
 mod table;
-mod workload;
+pub(crate) mod workload;
 
 use std::time::{Duration, Instant};
 
@@ -226,6 +226,7 @@ fn line<K>(
         subject: contender.name,
         index: contender.index,
         object: contender.object,
+        options: None,
         keys,
         threads,
         n,

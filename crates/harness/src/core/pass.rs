@@ -40,14 +40,22 @@ pub(super) fn run<K: Sync + 'static, S: Subject<K>>(
     work: &Workload<K>,
     wanted: &[Case],
 ) -> Result<Vec<(Case, Timing)>, BenchError> {
-    let subject = S::new();
-    let barrier = Barrier::new(work.threads);
-    let (barrier, subject_ref) = (&barrier, &subject);
+    run_on(&S::new(), label, work, wanted)
+}
+
+/// Puts this empty subject through the workload. See [`run`].
+pub(crate) fn run_on<K: Sync + 'static, S: Subject<K>>(
+    subject: &S,
+    label: &str,
+    work: &Workload<K>,
+    wanted: &[Case],
+) -> Result<Vec<(Case, Timing)>, BenchError> {
+    let barrier = &Barrier::new(work.threads);
     let done: Vec<Vec<CaseWork>> = std::thread::scope(|scope| {
         let handles: Vec<_> = work
             .lists
             .iter()
-            .map(|lists| scope.spawn(move || thread(subject_ref, lists, barrier)))
+            .map(|lists| scope.spawn(move || thread(subject, lists, barrier)))
             .collect();
         handles
             .into_iter()

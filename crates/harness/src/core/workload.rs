@@ -10,22 +10,22 @@ use crate::rng::Rng;
 
 /// An operation of a mix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Op {
+pub(crate) enum Op {
     Get,
     Insert,
     Remove,
 }
 
 /// The keys of one case and thread, in the order of their use.
-pub(super) struct List<K> {
-    pub(super) keys: Vec<K>,
+pub(crate) struct List<K> {
+    pub(crate) keys: Vec<K>,
     /// For a mix: what to do with each key.
-    pub(super) ops: Vec<Op>,
+    pub(crate) ops: Vec<Op>,
     /// The number of operations that must succeed (lookups that find, removals that remove); `None` if that is not
     /// fixed.
-    pub(super) expect: Option<u64>,
+    pub(crate) expect: Option<u64>,
     /// The first value to insert; the following ones count up.
-    pub(super) base: u64,
+    pub(crate) base: u64,
 }
 
 impl<K> List<K> {
@@ -40,18 +40,20 @@ impl<K> List<K> {
 }
 
 /// Everything a pass does.
-pub(super) struct Workload<K> {
-    pub(super) entries: usize,
-    pub(super) threads: usize,
+pub(crate) struct Workload<K> {
+    pub(crate) entries: usize,
+    pub(crate) threads: usize,
+    /// Entries that are left at the end.
+    pub(crate) left: usize,
     /// By thread, then in the order of the cases asked for.
-    pub(super) lists: Vec<Vec<(Case, List<K>)>>,
+    pub(crate) lists: Vec<Vec<(Case, List<K>)>>,
 }
 
 /// The number of neighbouring keys of `hot8`.
-pub(super) const HOT: u64 = 8;
+pub(crate) const HOT: u64 = 8;
 
 /// The number of entries that a `range100` visits.
-pub(super) const RANGE: u64 = 100;
+pub(crate) const RANGE: u64 = 100;
 
 /// The state of the table as the workload is being made.
 struct Maker<'a, K> {
@@ -69,7 +71,7 @@ struct Maker<'a, K> {
 impl<K> Workload<K> {
     /// Returns a workload of `cases` (in the order of [`Case::POINTS`]; it starts with `Insert`) over a table of
     /// `entries` keys of a range of twice as many.
-    pub(super) fn new(
+    pub(crate) fn new(
         kind: &KeyKind<K>,
         cases: &[Case],
         entries: usize,
@@ -95,22 +97,62 @@ impl<K> Workload<K> {
             first: indexes,
             rng,
         };
-        let mut lists: Vec<Vec<_>> = (0..threads).map(|_| Vec::new()).collect();
-        for &case in cases {
-            let of_case = maker.lists(case);
-            for (thread, list) in of_case.into_iter().enumerate() {
-                lists[thread].push((case, list));
-            }
-        }
         Self {
             entries,
             threads,
-            lists,
+            lists: maker.all(cases, Maker::lists),
+            left: maker.left(),
+        }
+    }
+
+    /// Returns a workload of `cases` over keys below `range`: half as many inserts and deletes as there are keys, of
+    /// keys drawn at random like those of the other cases, and `ops` operations of each of those and thread.
+    pub(crate) fn drawn(
+        kind: &KeyKind<K>,
+        cases: &[Case],
+        range: u64,
+        ops: usize,
+        threads: usize,
+    ) -> Self {
+        let mut maker = Maker {
+            kind,
+            range,
+            threads: threads as u64,
+            ops,
+            present: vec![false; range as usize],
+            first: Vec::new(),
+            rng: Rng::new(42),
+        };
+        Self {
+            entries: range as usize / 2,
+            threads,
+            lists: maker.all(cases, Maker::drawn),
+            left: maker.left(),
         }
     }
 }
 
 impl<K> Maker<'_, K> {
+    /// Returns the lists of each thread, by what makes those of a case.
+    fn all(
+        &mut self,
+        cases: &[Case],
+        of_case: fn(&mut Self, Case) -> Vec<List<K>>,
+    ) -> Vec<Vec<(Case, List<K>)>> {
+        let mut lists: Vec<Vec<_>> = (0..self.threads).map(|_| Vec::new()).collect();
+        for &case in cases {
+            for (of_thread, list) in lists.iter_mut().zip(of_case(self, case)) {
+                of_thread.push((case, list));
+            }
+        }
+        lists
+    }
+
+    /// Returns the number of entries that are there now.
+    fn left(&self) -> usize {
+        self.present.iter().filter(|&&present| present).count()
+    }
+
     fn lists(&mut self, case: Case) -> Vec<List<K>> {
         match case {
             Case::Insert => self.inserts(),
@@ -188,7 +230,7 @@ impl<K> Maker<'_, K> {
             let (op, index) = if self.rng.below(100) < share {
                 (Op::Get, self.rng.below(self.range))
             } else {
-                let own = self.rng.below(self.range / self.threads) * self.threads + thread;
+                let own = self.own(thread);
                 let put = self.rng.below(2) == 0;
                 let was = std::mem::replace(&mut self.present[own as usize], put);
                 removed += u64::from(was && !put);
@@ -199,6 +241,36 @@ impl<K> Maker<'_, K> {
         }
         list.expect = Some(removed);
         list
+    }
+
+    /// Returns the lists of a case that draws all its keys at random.
+    fn drawn(&mut self, case: Case) -> Vec<List<K>> {
+        let threads = 0..self.threads;
+        threads
+            .map(|thread| match case {
+                Case::Insert => self.updates(thread, true),
+                Case::Delete => self.updates(thread, false),
+                _ => self.draws(case, thread),
+            })
+            .collect()
+    }
+
+    /// Returns a thread's part of as many inserts or deletes as half the range has keys.
+    fn updates(&mut self, thread: u64, put: bool) -> List<K> {
+        let mut keys = Vec::new();
+        let mut removed = 0;
+        for _ in 0..(self.range / 2).div_ceil(self.threads) {
+            let own = self.own(thread);
+            let was = std::mem::replace(&mut self.present[own as usize], put);
+            removed += u64::from(was && !put);
+            keys.push((self.kind.make)(own));
+        }
+        List::plain(keys, (!put).then_some(removed))
+    }
+
+    /// Returns one of the thread's own keys.
+    fn own(&mut self, thread: u64) -> u64 {
+        self.rng.below(self.range / self.threads) * self.threads + thread
     }
 
     /// Returns the same keys for every thread: eight neighbours in the middle of the range.
@@ -265,5 +337,36 @@ mod tests {
             }
         }
         assert!(table.is_empty());
+        assert_eq!(work.left, 0);
+    }
+
+    #[test]
+    fn drawn_keys_repeat_and_what_is_left_is_known() {
+        let cases = [Case::Insert, Case::Mix50, Case::Lookup, Case::Delete];
+        for (range, threads) in [(8, 2), (1000, 3)] {
+            let work = Workload::drawn(&U64[0], &cases, range, 500, threads);
+            let mut table = HashSet::new();
+            for at in 0..cases.len() {
+                for lists in &work.lists {
+                    let (case, list) = &lists[at];
+                    let found = list.keys.iter().filter(|key| table.contains(*key)).count();
+                    match case {
+                        Case::Insert => table.extend(&list.keys),
+                        Case::Delete => list.keys.iter().for_each(|key| _ = table.remove(key)),
+                        Case::Lookup => assert_eq!(list.expect, Some(found as u64)),
+                        _ => {}
+                    }
+                    for (op, key) in list.ops.iter().zip(&list.keys) {
+                        match op {
+                            Op::Get => {}
+                            Op::Insert => drop(table.insert(*key)),
+                            Op::Remove => drop(table.remove(key)),
+                        }
+                    }
+                }
+            }
+            assert!(work.left > 0 && work.left < range as usize / 2);
+            assert_eq!(work.left, table.len());
+        }
     }
 }

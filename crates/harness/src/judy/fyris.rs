@@ -18,7 +18,7 @@ pub fn store() -> Store {
 }
 
 /// Returns the indexes of a store, each with the type of table that it is measured in: `ordered_set` if it serves one.
-pub(super) fn indexes() -> Result<Vec<(&'static str, TableType)>, BenchError> {
+pub(crate) fn indexes() -> Result<Vec<(&'static str, TableType)>, BenchError> {
     let store = store();
     let owner = store.owner();
     let serves = |index: &str, table_type| {

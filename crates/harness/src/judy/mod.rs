@@ -26,6 +26,7 @@ mod fyris;
 mod order;
 mod table;
 
+pub(crate) use self::fyris::indexes;
 pub use self::fyris::store;
 
 use ::fyris::TableType;
@@ -97,6 +98,7 @@ impl TableKind {
             subject: self.subject(),
             index: self.index,
             object: Some(self.table_type.as_str()),
+            options: None,
             keys: "term_int",
             threads: 1,
             n,
@@ -166,7 +168,7 @@ fn kinds(args: &BenchArgs, with_ets: bool) -> Result<Vec<TableKind>, BenchError>
             table_type,
         }));
     }
-    for (index, table_type) in fyris::indexes()? {
+    for (index, table_type) in indexes()? {
         if args.wants_subject("fyris") || args.wants_subject(index) {
             kinds.push(TableKind {
                 index: Some(index),
@@ -314,8 +316,7 @@ fn in_child(args: &BenchArgs, kind: TableKind, n: usize) -> Result<Memory, Bench
 
 /// Fills the table and prints its bytes and pages a key, in the child.
 fn memory_child(args: &BenchArgs, _: &Registry, part: &str) -> Result<(), BenchError> {
-    let indexes = fyris::indexes()?.into_iter();
-    let mut kinds = indexes.map(|(index, table_type)| TableKind {
+    let mut kinds = indexes()?.into_iter().map(|(index, table_type)| TableKind {
         index: Some(index),
         table_type,
     });

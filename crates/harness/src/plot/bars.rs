@@ -8,6 +8,7 @@ use plotters::style::{BLACK, Color, RGBColor};
 
 use super::axis::{Axis, number};
 use super::canvas::{Page, position};
+use super::style;
 use crate::figure::{Bar, Figure};
 
 /// Points from bar to bar, and between clusters.
@@ -64,11 +65,10 @@ pub(super) fn draw(file: &Path, figure: &Figure, bars: &[Bar]) -> Result<(), Box
             let middle = y + BAR / 2;
             if let Some((low, high)) = bar.value.spread {
                 let (low, high) = (x(low), x(high));
-                // Seen on black bars, too.
-                let grey = RGBColor(110, 110, 110);
-                page.line((low, middle), (high, middle), grey)?;
-                page.line((low, middle - 3), (low, middle + 3), grey)?;
-                page.line((high, middle - 3), (high, middle + 3), grey)?;
+                let ink = style::ink(*row);
+                page.line((low, middle), (high, middle), ink)?;
+                page.line((low, middle - 3), (low, middle + 3), ink)?;
+                page.line((high, middle - 3), (high, middle + 3), ink)?;
             }
             page.text(
                 &number(bar.value.median),

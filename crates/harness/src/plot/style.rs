@@ -19,6 +19,14 @@ pub(super) fn color(row: usize) -> RGBColor {
     PALETTE[row % PALETTE.len()]
 }
 
+/// Returns a colour that is seen on a bar of the row and beside it.
+pub(super) fn ink(row: usize) -> RGBColor {
+    match color(row) {
+        RGBColor(0, 0, 0) => RGBColor(140, 140, 140),
+        _ => RGBColor(0, 0, 0),
+    }
+}
+
 /// The form of a row's mark, which tells rows of one colour apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {

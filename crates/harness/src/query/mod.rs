@@ -128,6 +128,7 @@ fn group(
             subject: if column.theirs { "ets" } else { "fyris" },
             index: Some(index(column.theirs)),
             object: Some(kind.objects()),
+            options: None,
             keys: kind.keys(),
             threads: column.threads,
             n,

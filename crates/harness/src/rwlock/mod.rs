@@ -136,6 +136,7 @@ fn line(
         subject,
         index: None,
         object: None,
+        options: None,
         keys: "u64",
         threads,
         n: 1,

@@ -109,6 +109,7 @@ fn lines(cases: &[&SegmentCase], series: &[Series]) -> Vec<Line> {
             subject: "fyris",
             index: None,
             object: None,
+            options: None,
             keys: "u64",
             threads: 1,
             n: case.setting.bytes / fyris_segment::PAGE,

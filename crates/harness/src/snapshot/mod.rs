@@ -91,6 +91,7 @@ fn line(case: SnapshotCase, index: &'static str, n: usize, runs: &[Measured]) ->
         subject: "fyris",
         index: Some(index),
         object: Some("{integer, integer}"),
+        options: None,
         keys: "term_int",
         threads: if busy.contains(&case) { 2 } else { 1 },
         n,
