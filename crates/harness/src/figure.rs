@@ -69,6 +69,20 @@ impl Value {
             spread: spread.map(|(a, b)| (a.min(b), a.max(b))),
         }
     }
+
+    /// Returns the quartiles; the figure itself twice if there are none.
+    pub fn bounds(self) -> (f64, f64) {
+        self.spread.unwrap_or((self.median, self.median))
+    }
+
+    /// Returns the ratio of two positive figures, with the least and the greatest that their quartiles allow.
+    pub fn over(self, other: Self) -> Self {
+        let ((low, high), (least, most)) = (self.bounds(), other.bounds());
+        Self {
+            median: self.median / other.median,
+            spread: Some((low / most, high / least)),
+        }
+    }
 }
 
 impl From<f64> for Value {
@@ -96,5 +110,42 @@ pub fn threads(count: usize) -> String {
     match count {
         1 => "1 thread".to_owned(),
         _ => format!("{count} threads"),
+    }
+}
+
+/// Returns a number in few letters, as the papers write it: 5K, 2M.
+pub fn number(x: f64) -> String {
+    let (x, unit) = match x.abs() {
+        size if size >= 1e6 => (x / 1e6, "M"),
+        size if size >= 1e3 => (x / 1e3, "K"),
+        _ => (x, ""),
+    };
+    let places = match x.abs() {
+        size if size >= 100.0 => 0,
+        size if size >= 10.0 => 1,
+        size if size >= 0.1 || size == 0.0 => 2,
+        // Two digits that say something, as far as six places.
+        size => (1 - size.log10().floor() as i32).clamp(2, 6) as usize,
+    };
+    let text = format!("{x:.places$}");
+    let text = if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        &text
+    };
+    format!("{text}{unit}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short() {
+        let all = [0.0, 0.25, 7.0, 12.34, 700.0, 54e6, 2500.0, 0.0046].map(number);
+        assert_eq!(
+            all,
+            ["0", "0.25", "7", "12.3", "700", "54M", "2.5K", "0.0046"]
+        );
     }
 }

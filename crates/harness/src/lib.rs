@@ -51,6 +51,7 @@ pub mod figure;
 pub mod judy;
 pub mod memory;
 mod output;
+pub mod papers;
 mod plot;
 mod process;
 pub mod query;

@@ -1,6 +1,8 @@
 //! A figure as a line: what `--json` prints, and what tables, plots and checks are made from.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::sync::Mutex;
 
 use crate::stats::Samples;
 
@@ -128,6 +130,69 @@ impl Line {
         }
     }
 
+    /// Reads a line that [`Line::json`] made; `None` if the text is none.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        const KNOWN: [&str; 18] = [
+            "suite",
+            "case",
+            "subject",
+            "index",
+            "object",
+            "options",
+            "keys",
+            "threads",
+            "n",
+            "ns_per_op",
+            "min",
+            "max",
+            "q1",
+            "q3",
+            "runs",
+            "cpu_ns_per_op",
+            "bytes_per_entry",
+            "rss_per_entry",
+        ];
+        let json: serde_json::Map<String, serde_json::Value> = serde_json::from_str(text).ok()?;
+        let name = |field: &str| json.get(field)?.as_str().map(interned);
+        let number = |field: &str| json.get(field)?.as_f64();
+        let times = || {
+            Some(Times {
+                ns_per_op: number("ns_per_op")?,
+                min: number("min")?,
+                max: number("max")?,
+                q1: number("q1")?,
+                q3: number("q3")?,
+                runs: number("runs")? as usize,
+                cpu_ns_per_op: number("cpu_ns_per_op")?,
+            })
+        };
+        let memory = || {
+            Some(Memory {
+                bytes_per_entry: number("bytes_per_entry")?,
+                rss_per_entry: number("rss_per_entry")?,
+            })
+        };
+        let further = json
+            .iter()
+            .filter(|(field, _)| !KNOWN.contains(&field.as_str()));
+        Some(Self {
+            suite: name("suite")?,
+            case: name("case")?,
+            subject: name("subject")?,
+            index: name("index"),
+            object: name("object"),
+            options: name("options"),
+            keys: name("keys")?,
+            threads: number("threads")? as usize,
+            n: number("n")? as usize,
+            times: times(),
+            memory: memory(),
+            extra: further
+                .filter_map(|(field, value)| Some((interned(field), value.as_f64()?)))
+                .collect(),
+        })
+    }
+
     /// Returns the line as a JSON object.
     pub fn json(&self) -> String {
         // Every string is one of our own names: none needs escaping.
@@ -171,6 +236,17 @@ impl Line {
     }
 }
 
+/// Returns the text as one that is never freed: each different one is kept once, and names are few.
+fn interned(text: &str) -> &'static str {
+    static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    let mut names = NAMES.lock().expect("nothing panics with the lock");
+    names.get(text).copied().unwrap_or_else(|| {
+        let name: &'static str = Box::leak(text.into());
+        names.insert(name);
+        name
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -205,6 +281,8 @@ mod tests {
             extra: vec![("fairness", 1.0)],
             ..line()
         };
+        let again = Line::parse(&line.json()).expect("a line");
+        assert_eq!(again.json(), line.json());
         assert_eq!(
             line.json(),
             concat!(
@@ -226,6 +304,7 @@ mod tests {
             memory: Some(memory),
             ..line()
         };
+        assert!(Line::parse(&line.json()).is_some_and(|again| again.figure() == 36.5));
         assert!(
             line.json()
                 .ends_with(r#""bytes_per_entry":36.50,"rss_per_entry":38.00}"#)

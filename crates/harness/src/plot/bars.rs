@@ -6,10 +6,10 @@ use std::path::Path;
 use plotters::style::text_anchor::HPos;
 use plotters::style::{BLACK, Color, RGBColor};
 
-use super::axis::{Axis, number};
+use super::axis::Axis;
 use super::canvas::{Page, position};
 use super::style;
-use crate::figure::{Bar, Figure};
+use crate::figure::{Bar, Figure, number};
 
 /// Points from bar to bar, and between clusters.
 const BAR: i32 = 15;
@@ -26,11 +26,7 @@ pub(super) fn draw(file: &Path, figure: &Figure, bars: &[Bar]) -> Result<(), Box
         let row = position(&mut rows, &bar.row);
         placed.push((row, position(&mut clusters, &bar.cluster), bar));
     }
-    let reach = |bar: &Bar| {
-        bar.value
-            .spread
-            .map_or(bar.value.median, |(_, high)| high.max(bar.value.median))
-    };
+    let reach = |bar: &Bar| bar.value.bounds().1.max(bar.value.median);
     let axis = Axis::from_zero(bars.iter().map(reach).fold(0.0, f64::max));
     let longest = clusters
         .iter()

@@ -20,7 +20,7 @@ pub(super) fn draw(file: &Path, figure: &Figure, curves: &[Curve]) -> Result<(),
     let points = || curves.iter().flat_map(|curve| &curve.points);
     let xs = Axis::logarithmic(points().map(|point| point.0));
     let values = points().flat_map(|(_, value)| {
-        let (low, high) = value.spread.unwrap_or((value.median, value.median));
+        let (low, high) = value.bounds();
         [low, value.median, high]
     });
     let ys = Axis::fitting(values);
