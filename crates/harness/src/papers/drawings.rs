@@ -1,7 +1,7 @@
 //! Drawings of tables' throughput, and what is seen in them.
 
 use super::lines::Findings;
-use super::say::{Claims, at_end, extremes, gains, joined};
+use super::say::{Claims, at, at_end, extremes, gains, joined};
 use crate::figure::{Bar, Curve, Figure, Shape};
 
 const MILLIONS: &str = "million operations a second, all threads together";
@@ -69,6 +69,11 @@ pub(super) fn seen(figures: &[Figure], claims: &Claims) -> String {
 /// Returns what the curves of each drawing end at.
 pub(super) fn ends(figures: &[Figure], unit: &str) -> String {
     of_each(figures, |figure| at_end(figure, unit))
+}
+
+/// Returns what the curves of each drawing have at a place.
+pub(super) fn middles(figures: &[Figure], x: f64, unit: &str) -> String {
+    of_each(figures, |figure| at(figure, x, unit))
 }
 
 /// Returns a sentence of each drawing, behind its subject if there are several.

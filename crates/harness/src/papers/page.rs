@@ -150,7 +150,7 @@ fn head(steps: &[Step], files: &[(&Step, RawFile)], lines: &[Line]) -> Vec<PageB
             all("kernel")
         ),
         format!("Versions: Fyris {}{commit}; {otp}.", all("version")),
-        format!("Findings: {span}."),
+        format!("Measured: {span}."),
         noise(lines),
     ]));
     let missing: Vec<&str> = steps

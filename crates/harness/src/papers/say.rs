@@ -1,6 +1,6 @@
 //! Sentences about lines and figures, true by the way they are made.
 
-use crate::figure::{Bar, Figure, Shape, Value, number};
+use crate::figure::{Bar, Curve, Figure, Shape, Value, number};
 
 /// Whether a claim holds in what was measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,22 +84,39 @@ pub(super) fn joined(sentences: &[String]) -> String {
     some.join(" ")
 }
 
-/// Returns the values of the curves at the last place of any: "At 7M keys: `a` 40, `b` 42.", the least first.
+/// Returns the values of the curves at the last place of any.
 pub(super) fn at_end(figure: &Figure, unit: &str) -> String {
-    let Shape::Curves(curves) = &figure.shape else {
-        return String::new();
-    };
-    let ends = || {
-        curves
+    let ends = curves(figure)
+        .iter()
+        .filter_map(|curve| curve.points.last());
+    let last = ends.map(|point| point.0).max_by(f64::total_cmp);
+    last.map_or(String::new(), |last| at(figure, last, unit))
+}
+
+/// Returns the values of the curves at a place: "At 7M keys: `a` 40, `b` 42.", the least first.
+pub(super) fn at(figure: &Figure, x: f64, unit: &str) -> String {
+    let value = |curve: &Curve| {
+        curve
+            .points
             .iter()
-            .filter_map(|curve| Some((curve, curve.points.last()?)))
+            .find(|point| point.0 == x)
+            .map(|point| point.1.median)
     };
-    let Some(last) = ends().map(|(_, point)| point.0).max_by(f64::total_cmp) else {
-        return String::new();
-    };
-    let values = ends().filter(|(_, point)| point.0 == last);
-    let values = values.map(|(curve, point)| (curve.row.as_str(), point.1.median));
-    format!("At {} {unit}: {}.", place(last), ranked(values.collect()))
+    let values = curves(figure)
+        .iter()
+        .filter_map(|curve| Some((curve.row.as_str(), value(curve)?)));
+    let values: Vec<(&str, f64)> = values.collect();
+    match values.is_empty() {
+        true => String::new(),
+        false => format!("At {} {unit}: {}.", place(x), ranked(values)),
+    }
+}
+
+fn curves(figure: &Figure) -> &[Curve] {
+    match &figure.shape {
+        Shape::Curves(curves) => curves,
+        Shape::Bars(_) => &[],
+    }
 }
 
 /// Returns a place on a logarithmic axis: a large power of two as such.

@@ -139,7 +139,7 @@ fn programs(m: &Findings) -> impl Iterator<Item = (&'static str, Shown)> {
         insert.all(&["ordered_set", "avl", "btree"], LARGE, |share| {
             below(share, 1.0)
         }),
-        "so are `ordered_set` of ETS, `avl` and `btree`",
+        "`ordered_set` of ETS, `avl` and `btree` are, too",
     );
     out.push(shown(
         "Figure 6: insertion in the order of keys",
@@ -355,7 +355,7 @@ fn memory(m: &Findings) -> Shown {
         title: "2003 paper, Table 2: memory of tables of {K, 1}".to_owned(),
         x: "table".to_owned(),
         y: "bytes an object".to_owned(),
-        note: "Bytes of live blocks; of ETS, and in the paper, what the table says of itself. Findings once each: they \
+        note: "Bytes of live blocks; of ETS, and in the paper, what the table says of itself. Measured once each: they \
                do not vary."
             .to_owned(),
         shape: Shape::Bars(bars.clone()),

@@ -1,8 +1,8 @@
 //! The talk on the reader-writer locks of Erlang's runtime system (2010).
 
-use super::drawings::ends;
+use super::drawings::middles;
 use super::lines::{Findings, Paper, Part, Shown};
-use super::say::{Claims, Verdict, above, all, below, joined};
+use super::say::{Claims, Verdict, above, all, at, below, joined};
 use crate::args::Suite;
 use crate::figure::{Curve, Figure, Shape, Value, add_point};
 use crate::report::Line;
@@ -87,7 +87,7 @@ fn throughput(m: &Findings, note: &str) -> Shown {
     );
     Shown {
         what: "Throughput by share of lookups",
-        see: joined(&[ends(&figures, "threads, in millions a second"), claims.text()]),
+        see: joined(&[middles(&figures, 2.0, "threads, in millions a second"), claims.text()]),
         figures,
         steps: STEPS,
         found: "A lock that lets readers and writers take turns does better than those of the POSIX library; its one \
@@ -137,10 +137,7 @@ fn writers_wait(m: &Findings, note: &str) -> Shown {
     );
     let see = match curves.is_empty() {
         true => String::new(),
-        false => joined(&[
-            ends(std::slice::from_ref(&figure), "threads, in microseconds"),
-            claims.text(),
-        ]),
+        false => joined(&[at(&figure, 2.0, "threads, in microseconds"), claims.text()]),
     };
     Shown {
         what: "Starving writers",

@@ -62,9 +62,12 @@ pub(super) fn figures(lines: &[Line]) -> Vec<Figure> {
         .map(|case| Figure {
             file: format!("rwlock-{}", case.name.replace('/', "-")),
             title: format!(
-                "The comparison of the 2010 talk: {}, {} turns of work under the lock",
+                "The comparison of the 2010 talk: {}, {} under the lock",
                 case.shares(),
-                case.turns
+                match case.turns {
+                    0 => "nothing to do".to_owned(),
+                    turns => format!("{turns} turns of work"),
+                }
             ),
             x: "threads".to_owned(),
             y: "million operations a second".to_owned(),
