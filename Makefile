@@ -7,7 +7,10 @@ QUICK_FYRIS := $(or $(CARGO_TARGET_DIR),target)/quick/fyris
 DUMP := data/otp25-exports.ets
 PREFIX ?= /usr/local
 
-.PHONY: help run test test-long check bench bench-query compare compare-query compare-segment compare-locks bench-dthreads papers erlang erlang-otp bench-erlang wheel dist trial-dist install install-capi golden sanitize sanitize-erlang arm64 mutants fuzz loom soak mnesia
+PAPERS_LIBRARY := $(or $(CARGO_TARGET_DIR),target)/release/unordered_map.so
+PAPERS := $(or $(CARGO_TARGET_DIR),target)/release/fyris-bench papers $(if $(QUICK),--quick) $(if $(FULL),--full) --compare $(or $(CARGO_TARGET_DIR),bench/target)/release/fyris-compare --library $(PAPERS_LIBRARY)
+
+.PHONY: help run test test-long check bench bench-query compare compare-query compare-segment compare-locks bench-dthreads papers papers-erlang erlang erlang-otp bench-erlang wheel dist trial-dist install install-capi golden sanitize sanitize-erlang arm64 mutants fuzz loom soak mnesia
 
 help: ## this list
 	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## /  make \1\t/' | expand -t 20
@@ -50,7 +53,13 @@ bench-dthreads: ## deterministic threads beside plain ones: ratios of wall-clock
 papers: ## the experiments of the papers as a page, docs/experiments/index.html: an hour (QUICK=1: ten minutes, of small tables; FULL=1: up to 54 million keys); goes on where it stopped
 	$(CARGO) build --release --locked -p fyris-harness
 	cd bench && $(CARGO) build --release --locked
-	$(or $(CARGO_TARGET_DIR),target)/release/fyris-bench papers $(if $(QUICK),--quick) $(if $(FULL),--full) --compare $(or $(CARGO_TARGET_DIR),bench/target)/release/fyris-compare
+	c++ -std=c++17 -O2 -shared -fPIC -I crates/capi/include -o $(PAPERS_LIBRARY) crates/capi/examples/index/unordered_map.cc
+	$(PAPERS)
+
+papers-erlang: ## the phases of the papers on ETS inside of BEAM, `ets` and `fyris`, for the same page: 20 minutes (QUICK=1: two)
+	$(MAKE) -C erlang papers $(if $(QUICK),QUICK=1)
+	$(CARGO) build --release --locked -p fyris-harness
+	$(PAPERS) --page
 
 erlang: ## build the OTP application: erlang/ebin and erlang/priv (needs erlc)
 	$(MAKE) -C erlang

@@ -102,6 +102,9 @@ pub struct BenchArgs {
     /// In `ets_bench`, the objects: key, pair, large [default: key]
     #[arg(long, value_delimiter = ',', value_name = "OBJECT")]
     pub object: Vec<String>,
+    /// In `ets_bench`, also a set on the index of this shared library, under the name `library` (its code is run)
+    #[arg(long, value_name = "FILE")]
+    pub library: Option<PathBuf>,
     /// The clock the figures are taken from
     #[arg(long, value_enum, default_value = "wall")]
     pub clock: Clock,

@@ -30,6 +30,7 @@ impl Entry {
             ("--range", !args.range.is_empty()),
             ("--options", !args.options.is_empty()),
             ("--object", !args.object.is_empty()),
+            ("--library", args.library.is_some()),
         ];
         match given.into_iter().find(|(_, given)| *given) {
             Some((option, _)) if self.suite != Suite::EtsBench => {

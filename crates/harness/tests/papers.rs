@@ -150,8 +150,9 @@ fn what_cannot_be_done_is_refused_beforehand() {
         ("--page", "no lines in"),
         (
             "--compare /nowhere/fyris-compare",
-            "no program /nowhere/fyris-compare",
+            "no file /nowhere/fyris-compare",
         ),
+        ("--library /nowhere/map.so", "no file /nowhere/map.so"),
         ("--full", "cannot be used with"),
     ] {
         let output = bench(&format!("papers --quick --out {} {options}", out.display()));

@@ -165,6 +165,33 @@ fn ets_bench_knows_counts_of_locks_and_groups_and_larger_objects() {
 }
 
 #[test]
+fn ets_bench_measures_the_index_of_a_shared_library() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let library = folder.path().join("unordered_map.so");
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../capi");
+    let compiled = Command::new("c++")
+        .args(["-std=c++17", "-O2", "-shared", "-fPIC", "-I"])
+        .arg(format!("{root}/include"))
+        .arg("-o")
+        .arg(&library)
+        .arg(format!("{root}/examples/index/unordered_map.cc"))
+        .status();
+    if !compiled.is_ok_and(|status| status.success()) {
+        eprintln!("left out: no C++ compiler");
+        return;
+    }
+    let lines = lines(&format!(
+        "ets_bench --quick --runs 1 --range 5 --ops 500 --threads 2 --case mix50 --subject library --json --library {}",
+        library.display()
+    ));
+    let found: Vec<_> = lines
+        .iter()
+        .map(|line| (&line["index"], &line["options"]))
+        .collect();
+    assert_eq!(found, [(&"library".into(), &"no".into())]);
+}
+
+#[test]
 fn the_programs_of_the_judy_study_run_over_tables_of_either_type() {
     let lines = lines("judy --quick --runs 1 --entries 900 --subject hash,ordered --json");
     for (index, object) in [("hash", "set"), ("ordered", "ordered_set")] {
@@ -280,6 +307,7 @@ fn what_a_suite_does_not_know_is_named() {
             "ets_bench --range 3 --threads 9",
             "9 threads with keys below 2^3",
         ),
+        ("ets_bench --library /nowhere/map.so", "/nowhere/map.so"),
         ("rwlock --object key", "--object is for `ets_bench`"),
         ("rwlock --case r33", "no case `r33` in `rwlock`"),
         ("rwlock --subject nobody", "no subject `nobody`"),

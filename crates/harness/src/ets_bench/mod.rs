@@ -17,7 +17,8 @@
 //! Every index that a store can know by name, in an `ordered_set` if it serves one, else in a `set`, with every set of
 //! options that it has use for: those of Table 1 of the 2013 paper (`no`, `r`, `w`, `r+w`), `auto`, and on request
 //! numbers of bucket locks (`locks=16`) and of reader groups (`groups=4`). An index without locks takes part as `no`
-//! only. All take turns, run by run. `michael_hash`, whose number of buckets is fixed, takes part up to 2^16 keys.
+//! only. `--library` adds the index of a shared library. All take turns, run by run. `michael_hash`, whose number of
+//! buckets is fixed, takes part up to 2^16 keys.
 //!
 //! # The objects
 //!
@@ -28,6 +29,8 @@ mod case;
 mod options;
 mod table;
 mod tuned;
+
+use fyris::TableType;
 
 use crate::args::{BenchArgs, Clock, Suite};
 use crate::core::case::Case;
@@ -42,7 +45,7 @@ use crate::output::Output;
 use crate::registry::Registry;
 use crate::report::{Line, Series, Timing};
 use options::{OptionSet, StoredObject, TABLE_1};
-use tuned::{TunedKind, TunedTable, uses};
+use tuned::{Structure, TunedKind, TunedTable, uses};
 
 /// The suite's row in the list of suites.
 pub(super) const ENTRY: Entry = Entry {
@@ -104,8 +107,16 @@ fn ranges(args: &BenchArgs) -> Vec<u32> {
 /// Returns the kinds of tables that take part.
 fn kinds(args: &BenchArgs) -> Result<Vec<TunedKind>, BenchError> {
     let (sets, objects) = (option_sets(args)?, objects(args)?);
-    let indexes = judy::indexes()?;
-    let known: Vec<&str> = indexes.iter().map(|(index, _)| *index).collect();
+    let mut indexes: Vec<(Structure, TableType)> = judy::indexes()?
+        .into_iter()
+        .map(|(index, table_type)| (Structure::Named(index), table_type))
+        .collect();
+    if let Some(path) = &args.library {
+        // Said in each kind of table, and given once.
+        let path = path.to_string_lossy().into_owned().leak();
+        indexes.push((Structure::Library(path), TableType::Set));
+    }
+    let known: Vec<&str> = indexes.iter().map(|(index, _)| index.name()).collect();
     if let Some(bad) = args
         .subject
         .iter()
@@ -118,10 +129,10 @@ fn kinds(args: &BenchArgs) -> Result<Vec<TunedKind>, BenchError> {
     }
     let mut kinds = Vec::new();
     for (index, table_type) in indexes {
-        if !args.wants_subject("fyris") && !args.wants_subject(index) {
+        if !args.wants_subject("fyris") && !args.wants_subject(index.name()) {
             continue;
         }
-        let uses = uses(index, table_type);
+        let uses = uses(index, table_type)?;
         for &object in &objects {
             for options in sets.iter().copied().filter(|set| set.matters_to(uses)) {
                 kinds.push(TunedKind {
@@ -198,7 +209,7 @@ fn group(
         ops,
         threads,
     );
-    let fits = |kind: &&&TunedKind| bits <= FIXED.1 || kind.index != FIXED.0;
+    let fits = |kind: &&&TunedKind| bits <= FIXED.1 || kind.index.name() != FIXED.0;
     let kinds: Vec<&TunedKind> = kinds.iter().filter(fits).copied().collect();
     let mut series = vec![vec![Series::default(); wanted.len()]; kinds.len()];
     for run in 0..args.run_count() {
@@ -257,7 +268,7 @@ fn line(
         suite: Suite::EtsBench.name(),
         case: case::name(case),
         subject: "fyris",
-        index: Some(kind.index),
+        index: Some(kind.index.name()),
         object: Some(kind.object.form()),
         options: Some(kind.options.name),
         keys: "term_int",

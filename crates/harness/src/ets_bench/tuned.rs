@@ -10,10 +10,37 @@ use crate::core::subject::{Seen, Subject};
 use crate::error::BenchError;
 use crate::judy;
 
+/// What holds a table's objects.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Structure {
+    /// An index of the store, by its name.
+    Named(&'static str),
+    /// That of a shared library, by its path.
+    Library(&'static str),
+}
+
+impl Structure {
+    /// Returns the name on lines.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Named(name) => name,
+            Self::Library(_) => "library",
+        }
+    }
+
+    /// Returns the options of a table on it.
+    fn options(self, table_type: TableType) -> Options {
+        match self {
+            Self::Named(name) => Options::new(table_type).index(name),
+            Self::Library(path) => Options::new(table_type).library_index(path),
+        }
+    }
+}
+
 /// A kind of table.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TunedKind {
-    pub(super) index: &'static str,
+    pub(super) index: Structure,
     pub(super) table_type: TableType,
     pub(super) options: OptionSet,
     pub(super) object: StoredObject,
@@ -24,7 +51,7 @@ impl TunedKind {
     pub(super) fn label(&self) -> String {
         format!(
             "{} {} {}",
-            self.index,
+            self.index.name(),
             self.options.name,
             self.object.form()
         )
@@ -32,14 +59,21 @@ impl TunedKind {
 }
 
 /// Returns what an index makes of options: it refuses those that would do nothing.
-pub(super) fn uses(index: &str, table_type: TableType) -> Uses {
+///
+/// # Errors
+///
+/// [`BenchError::NothingToRun`] if there is no table of that type on it.
+pub(super) fn uses(index: Structure, table_type: TableType) -> Result<Uses, BenchError> {
     let owner = judy::store().owner();
-    let takes = |options| owner.new_table("probe", &options).is_ok();
-    let options = || Options::new(table_type).index(index);
-    Uses {
-        bucket_locks: takes(options().bucket_locks(BucketLocks::Fixed(1))),
-        reader_groups: takes(options().reader_groups(1)),
-    }
+    let options = || index.options(table_type);
+    let makes = |options| owner.new_table("probe", &options);
+    makes(options()).map_err(|error| BenchError::NothingToRun(error.to_string()))?;
+    // A library has its own locks, whatever the options say.
+    let has = |options| matches!(index, Structure::Named(_)) && makes(options).is_ok();
+    Ok(Uses {
+        bucket_locks: has(options().bucket_locks(BucketLocks::Fixed(1))),
+        reader_groups: has(options().reader_groups(1)),
+    })
 }
 
 /// A table, and the owner by which it lives.
@@ -55,7 +89,7 @@ const FINE: &str = "the table is public and there";
 impl TunedTable {
     pub(super) fn make(kind: &TunedKind) -> Result<Self, BenchError> {
         let owner = judy::store().owner();
-        let options = Options::new(kind.table_type).index(kind.index).public();
+        let options = kind.index.options(kind.table_type).public();
         let table = owner.new_table("ets_bench", &kind.options.add_to(options));
         let broken = |error| BenchError::WrongAnswer(format!("{}: {error}", kind.label()));
         Ok(Self {
@@ -78,7 +112,7 @@ impl Subject<u64> for TunedTable {
 
     fn new() -> Self {
         let usual = TunedKind {
-            index: "hash",
+            index: Structure::Named("hash"),
             table_type: TableType::Set,
             options: TABLE_1[0],
             object: StoredObject::Key,

@@ -5,15 +5,15 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use super::page;
-use super::plan::Step;
+use super::plan::{Program, Step};
 use super::raw::{self, RawFile, Ticks};
 use crate::error::BenchError;
 
 /// Prints the plan.
 pub(super) fn print_plan(steps: &[Step], out: &Path) {
     let mut left = 0.0;
-    for step in steps {
-        let done = RawFile::read(out, step).is_some();
+    for step in steps.iter().filter(|step| step.program != Program::Make) {
+        let done = is_done(out, step);
         left += if done { 0.0 } else { step.seconds };
         let state = if done {
             "done".to_owned()
@@ -30,11 +30,16 @@ pub(super) fn print_plan(steps: &[Step], out: &Path) {
     );
 }
 
+/// Returns true if the step need not be measured.
+fn is_done(out: &Path, step: &Step) -> bool {
+    RawFile::read(out, step).is_some_and(|file| file.is_of(step))
+}
+
 /// Does all steps whose lines are not there, and makes the page after each.
 pub(super) fn all(steps: &[Step], out: &Path, compare: Option<&Path>) -> Result<(), BenchError> {
     print_plan(steps, out);
     std::fs::create_dir_all(out.join(raw::FOLDER))?;
-    let is_missing = |step: &&Step| RawFile::read(out, step).is_none();
+    let is_missing = |step: &&Step| step.program != Program::Make && !is_done(out, step);
     let missing: Vec<&Step> = steps.iter().filter(is_missing).collect();
     let (mut taken, mut planned) = (0.0, 0.0);
     for (at, step) in missing.iter().enumerate() {
@@ -58,7 +63,7 @@ pub(super) fn all(steps: &[Step], out: &Path, compare: Option<&Path>) -> Result<
 
 /// Does one step; returns the seconds it took.
 fn one(step: &Step, out: &Path, compare: Option<&Path>) -> Result<f64, BenchError> {
-    let program = match compare.filter(|_| step.compare) {
+    let program = match compare.filter(|_| step.program == Program::Compare) {
         Some(program) => program.to_owned(),
         None => std::env::current_exe()?,
     };

@@ -48,6 +48,9 @@ pub struct PapersArgs {
     /// The program `fyris-compare`, for the transactional memory and the single lock of the paper on CONVERSION
     #[arg(long, value_name = "PROGRAM")]
     pub compare: Option<PathBuf>,
+    /// A shared library with `std::unordered_map` as an index, for the paper of 2013 (its code is run)
+    #[arg(long, value_name = "FILE")]
+    pub library: Option<PathBuf>,
     /// Print the plan, and do nothing
     #[arg(long)]
     pub plan: bool,
@@ -74,11 +77,13 @@ pub fn run(args: &PapersArgs) -> Result<(), BenchError> {
         "docs/experiments"
     };
     let out = args.out.clone().unwrap_or_else(|| PathBuf::from(usual));
-    if let Some(program) = args.compare.as_ref().filter(|program| !program.is_file()) {
-        let why = format!("there is no program {}", program.display());
+    let files = [&args.compare, &args.library];
+    let missing = files.into_iter().flatten().find(|file| !file.is_file());
+    if let Some(file) = missing.filter(|_| !args.page) {
+        let why = format!("there is no file {}", file.display());
         return Err(BenchError::NothingToRun(why));
     }
-    let steps = plan::steps(size, args.compare.is_some());
+    let steps = plan::steps(size, args.compare.is_some(), args.library.as_deref());
     if args.plan {
         measure::print_plan(&steps, &out);
         return Ok(());

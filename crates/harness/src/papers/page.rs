@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use super::lines::{Findings, Paper, Part, Shown};
-use super::plan::Step;
+use super::plan::{Program, Step};
 use super::raw::{FOLDER, RawFile};
 use super::{conversion, ets_2013, study_2003, talk_2010, tree_2014};
 use crate::error::BenchError;
@@ -155,6 +155,7 @@ fn head(steps: &[Step], files: &[(&Step, RawFile)], lines: &[Line]) -> Vec<PageB
     ]));
     let missing: Vec<&str> = steps
         .iter()
+        .filter(|step| step.program != Program::Make)
         .filter(|step| !files.iter().any(|(done, _)| done.name == step.name))
         .map(|step| step.name)
         .collect();

@@ -1,5 +1,7 @@
 //! The plan: which suites are run, with which options.
 
+use std::path::Path;
+
 /// How much is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Size {
@@ -19,6 +21,17 @@ impl Size {
     }
 }
 
+/// What does a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Program {
+    /// `fyris-bench`, as its own child.
+    Bench,
+    /// `fyris-compare`.
+    Compare,
+    /// `make`, by hand: the page shows what that has left.
+    Make,
+}
+
 /// One run of a suite, whose lines are kept in a file of its own.
 #[derive(Clone, Debug)]
 pub(super) struct Step {
@@ -30,18 +43,17 @@ pub(super) struct Step {
     pub(super) args: Vec<String>,
     /// Seconds that it takes, about.
     pub(super) seconds: f64,
-    /// True if the run is one of `fyris-compare`.
-    pub(super) compare: bool,
+    pub(super) program: Program,
     pub(super) quick: bool,
 }
 
 impl Step {
     /// Returns the command line, by which a step whose options have changed is told from one that was done.
     pub(super) fn line(&self) -> String {
-        let program = if self.compare {
-            "fyris-compare"
-        } else {
-            "fyris-bench"
+        let program = match self.program {
+            Program::Bench => "fyris-bench",
+            Program::Compare => "fyris-compare",
+            Program::Make => "make",
         };
         format!("{program} {}", self.args.join(" "))
     }
@@ -50,20 +62,24 @@ impl Step {
 /// The indexes beside which the 2003 study's tables are put, and the study's.
 const JUDY: &str = "ets,hash,ordered,linear_hash,avl,btree,judysl,judyesl,judyeh";
 
-/// Returns the steps in their order; `compare` says whether `fyris-compare` is at hand.
-pub(super) fn steps(size: Size, compare: bool) -> Vec<Step> {
+/// Returns the steps in their order; `compare` says whether `fyris-compare` is at hand, `library` where
+/// `std::unordered_map` is.
+pub(super) fn steps(size: Size, compare: bool, library: Option<&Path>) -> Vec<Step> {
     let quick = size == Size::Quick;
     let step = |name, of, seconds, line: String| Step {
         name,
         of,
         args: line.split_whitespace().map(str::to_owned).collect(),
         seconds,
-        compare: false,
+        program: Program::Bench,
         quick,
     };
     let runs = if quick { "--runs 3" } else { "--runs 5" };
     let ops = if quick { "--ops 65536" } else { "" };
     let top = size.pick(16, 21, 21);
+    let library = library.map_or(String::new(), |file| {
+        format!(" --library {}", file.display())
+    });
     let mut steps = vec![
         step(
             "judy-small",
@@ -96,15 +112,15 @@ pub(super) fn steps(size: Size, compare: bool) -> Vec<Step> {
         ),
         step(
             "ets-1",
-            "2013, figures 4 to 12 and 23 to 25; 2014, figures 1, 2, 4, 5: one thread",
+            "2013, figures 4 to 12 and 23 to 27; 2014, figures 1, 2, 4, 5: one thread",
             size.pick(20.0, 300.0, 300.0),
-            format!("ets_bench --range {top} --threads 1 {runs} {ops}"),
+            format!("ets_bench --range {top} --threads 1 {runs} {ops}{library}"),
         ),
         step(
             "ets-2",
             "the same with two threads",
             size.pick(20.0, 330.0, 330.0),
-            format!("ets_bench --range {top} --threads 2 {runs} {ops}"),
+            format!("ets_bench --range {top} --threads 2 {runs} {ops}{library}"),
         ),
         step(
             "ets-groups",
@@ -164,7 +180,11 @@ pub(super) fn steps(size: Size, compare: bool) -> Vec<Step> {
             ),
         ),
     ];
-    arrays.iter_mut().for_each(|step| step.compare = compare);
+    if compare {
+        arrays
+            .iter_mut()
+            .for_each(|step| step.program = Program::Compare);
+    }
     steps.extend(arrays);
     if !quick {
         // The longest, and the last, so that all else is there when it is cut short.
@@ -178,6 +198,18 @@ pub(super) fn steps(size: Size, compare: bool) -> Vec<Step> {
                 size.pick(0, 7_000_000, 54_000_000)
             ),
         ));
+    }
+    // The releases of Erlang/OTP that there are packages of.
+    for name in ["erlang-25", "erlang-27", "erlang-29"] {
+        let line = if quick {
+            "papers-erlang QUICK=1"
+        } else {
+            "papers-erlang"
+        };
+        steps.push(Step {
+            program: Program::Make,
+            ..step(name, "2013, figures 4 to 12, in BEAM", 0.0, line.to_owned())
+        });
     }
     steps
 }

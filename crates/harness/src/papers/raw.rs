@@ -25,16 +25,23 @@ pub(super) struct RawFile {
 }
 
 impl RawFile {
-    /// Reads a step's file; `None` if there is none, or if it was measured by another command.
+    /// Reads a step's file; `None` if there is none, or if it was measured with other options. Whether others took
+    /// part, of `fyris-compare` or a library, is no other option.
     pub(super) fn read(out: &Path, step: &Step) -> Option<Self> {
         let text = std::fs::read_to_string(file(out, step)).ok()?;
         let mut lines = text.lines();
         let about = serde_json::from_str::<Json>(lines.next()?).ok()?;
         let about = about.get("about")?.clone();
-        (about["command"] == step.line()).then(|| Self {
+        let command = about["command"].as_str()?;
+        (options(command) == options(&step.line())).then(|| Self {
             about,
             lines: lines.filter_map(Line::parse).collect(),
         })
+    }
+
+    /// Returns true if it is what the step would measure, of all who take part.
+    pub(super) fn is_of(&self, step: &Step) -> bool {
+        self.text("command") == step.line()
     }
 
     /// Returns a field of the first line.
@@ -65,6 +72,16 @@ pub(super) fn about(step: &Step, before: Option<Ticks>, seconds: f64) -> String 
         "seconds": seconds.round(),
     }})
     .to_string()
+}
+
+/// Returns the options of a command, without the program and the library.
+fn options(command: &str) -> &str {
+    let options = command.split_once(' ').map_or("", |(_, options)| options);
+    options
+        .split(" --library ")
+        .next()
+        .unwrap_or(options)
+        .trim_end()
 }
 
 /// Processor time so far, in the kernel's ticks.
