@@ -56,8 +56,9 @@ papers: ## the experiments of the papers as a page, docs/experiments/index.html:
 	c++ -std=c++17 -O2 -shared -fPIC -I crates/capi/include -o $(PAPERS_LIBRARY) crates/capi/examples/index/unordered_map.cc
 	$(PAPERS)
 
-papers-erlang: ## the phases of the papers on ETS inside of BEAM, `ets` and `fyris`, for the same page: 20 minutes (QUICK=1: two)
+papers-erlang: ## the phases of the papers on ETS inside of BEAM, `ets` and `fyris`, for the same page: 20 minutes (QUICK=1: two; OTP="27 29": on these releases too; as root)
 	$(MAKE) -C erlang papers $(if $(QUICK),QUICK=1)
+	for release in $(OTP); do erlang/otp.sh $$release make papers $(if $(QUICK),QUICK=1) || exit; done
 	$(CARGO) build --release --locked -p fyris-harness
 	$(PAPERS) --page
 

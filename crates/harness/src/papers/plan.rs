@@ -75,7 +75,8 @@ pub(super) fn steps(size: Size, compare: bool, library: Option<&Path>) -> Vec<St
         quick,
     };
     let runs = if quick { "--runs 3" } else { "--runs 5" };
-    let ops = if quick { "--ops 65536" } else { "" };
+    // The paper's number, or as many as there is time for.
+    let ops = size.pick("--ops 65536", "--ops 524288", "--ops 4194304");
     let top = size.pick(16, 21, 21);
     let library = library.map_or(String::new(), |file| {
         format!(" --library {}", file.display())
@@ -113,19 +114,19 @@ pub(super) fn steps(size: Size, compare: bool, library: Option<&Path>) -> Vec<St
         step(
             "ets-1",
             "2013, figures 4 to 12 and 23 to 27; 2014, figures 1, 2, 4, 5: one thread",
-            size.pick(20.0, 300.0, 300.0),
+            size.pick(20.0, 330.0, 1500.0),
             format!("ets_bench --range {top} --threads 1 {runs} {ops}{library}"),
         ),
         step(
             "ets-2",
             "the same with two threads",
-            size.pick(20.0, 330.0, 330.0),
+            size.pick(20.0, 250.0, 1200.0),
             format!("ets_bench --range {top} --threads 2 {runs} {ops}{library}"),
         ),
         step(
             "ets-groups",
             "2013, figures 13 to 18: reader groups",
-            size.pick(10.0, 110.0, 110.0),
+            size.pick(10.0, 75.0, 450.0),
             format!(
                 "ets_bench --range {top} --threads 2 {runs} {ops} --subject linear_hash,avl --case mix90,mix99,mix100 \
                  --options groups=1,groups=2,groups=4,groups=8,groups=16,groups=32,groups=64"
@@ -134,7 +135,7 @@ pub(super) fn steps(size: Size, compare: bool, library: Option<&Path>) -> Vec<St
         step(
             "ets-locks",
             "2013, figures 20 to 22: bucket locks",
-            size.pick(5.0, 50.0, 50.0),
+            size.pick(5.0, 35.0, 200.0),
             format!(
                 "ets_bench --range {top} --threads 2 {runs} {ops} --subject linear_hash --case mix90,mix99,mix100 \
                  --options locks=1,locks=4,locks=16,locks=64,locks=256,locks=1024"
@@ -143,7 +144,7 @@ pub(super) fn steps(size: Size, compare: bool, library: Option<&Path>) -> Vec<St
         step(
             "ets-ranges",
             "2014, figures 6 and 7: ranges of keys",
-            size.pick(20.0, 240.0, 600.0),
+            size.pick(20.0, 150.0, 1500.0),
             format!(
                 "ets_bench --range {} --threads 1,2 {runs} {ops} --case mix80 --options no,r,r+w \
                  --subject hash,ordered,linear_hash,avl,ca_avl,ca_treap",
