@@ -82,8 +82,7 @@ fn find_in(code: &[u8], start: usize, found: &mut Vec<Found>) {
         }
         let is_fence = one.memory_base() == Register::RSP
             && one.mnemonic() == Mnemonic::Or
-            && one.op1_kind() != OpKind::Register
-            && one.immediate(1) == 0;
+            && one.try_immediate(1).is_ok_and(|value| value == 0);
         let is_exchange = one.mnemonic() == Mnemonic::Xchg
             && (one.op0_kind() == OpKind::Memory || one.op1_kind() == OpKind::Memory);
         let kind = match one.code() {
@@ -230,6 +229,8 @@ mod tests {
         assert_eq!(found(&[0xf3, 0x90, 0xc3]), [(0, 2, false)]);
         // A fence: lock or dword ptr [rsp], 0
         assert_eq!(found(&[0xf0, 0x83, 0x0c, 0x24, 0, 0xc3]), []);
+        // or eax, [rsp]
+        assert_eq!(found(&[0xf3, 0x90, 0x0b, 4, 0x24, 0xc3]), [(0, 2, false)]);
         // xchg of registers
         assert_eq!(found(&[0x87, 0xc7, 0xc3]), []);
     }
