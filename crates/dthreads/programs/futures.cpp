@@ -1,5 +1,5 @@
-// Futures, promises, tasks, stop tokens, latches, barriers, semaphores, shared pointers and atomic::wait: libstdc++ makes
-// them of atomic operations, and waits by futexes.
+// Futures, promises, tasks, stop tokens, latches, barriers, semaphores, shared pointers and atomic::wait: libstdc++
+// makes them of atomic operations, and waits by futexes.
 #include <atomic>
 #include <barrier>
 #include <chrono>

@@ -76,12 +76,13 @@ calls! {
     streams: flockfile ftrylockfile funlockfile;
     spin: pthread_spin_lock pthread_spin_trylock pthread_spin_unlock;
     about: pthread_kill;
-    thread: pthread_setattr_default_np pthread_create pthread_join pthread_tryjoin_np pthread_timedjoin_np pthread_clockjoin_np pthread_detach;
+    thread: pthread_setattr_default_np pthread_create pthread_join pthread_tryjoin_np pthread_timedjoin_np
+        pthread_clockjoin_np pthread_detach;
     time: clock_nanosleep nanosleep usleep sleep sched_yield;
 }
 
-/// libc's `syscall`, which is a synchronization point if it is about a futex, and the program has called it: the library
-/// makes all its system calls by it.
+/// libc's `syscall`, which is a synchronization point if it is about a futex, and the program has called it: the
+/// library makes all its system calls by it.
 #[cfg(target_arch = "x86_64")]
 #[cfg_attr(not(test), unsafe(no_mangle))]
 #[unsafe(naked)]

@@ -39,8 +39,8 @@
 //! * Memory mapped from files is each process's own after a thread was created; shared mappings of files are shared as
 //!   ever. What libc keeps for itself is private to a process, but for streams and the environment.
 //! * What comes from outside (files, sockets, random numbers, process ids) is the program's input.
-//! * `fork`, `clone`, `pthread_cancel`, mutexes and semaphores shared between programs are refused by name. `daemon` and
-//!   other shared objects are not noticed.
+//! * `fork`, `clone`, `pthread_cancel`, mutexes and semaphores shared between programs are refused by name. `daemon`
+//!   and other shared objects are not noticed.
 
 // The tests take nothing's place: what is exported has no use in them.
 #![cfg_attr(test, allow(dead_code))]

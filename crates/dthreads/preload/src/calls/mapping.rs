@@ -7,6 +7,7 @@
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 use std::ptr;
 
@@ -76,9 +77,10 @@ pub(crate) fn note_library(library: *mut c_void) {
     let Some((memory, name)) = image::memory_of(library).filter(|_| HAS_THREADS.get()) else {
         return;
     };
-    let number = (name.to_bytes().iter()).fold(1_u64, |all, &byte| {
-        all.wrapping_mul(0x0100_0000_01b3) ^ u64::from(byte)
-    });
+    // The same in each process, and not 0.
+    let mut hasher = DefaultHasher::new();
+    name.hash(&mut hasher);
+    let number = hasher.finish() | 1;
     own_maps::note(&memory, number);
     if let Some(other) = own_maps::loader(number) {
         sys::say(format_args!(

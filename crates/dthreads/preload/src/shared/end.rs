@@ -85,8 +85,8 @@ pub(super) fn are_faults_taken() -> bool {
     FAULTS_TAKEN.get()
 }
 
-/// Leaves the part of the stack for handlers to other handlers which is below `used`: one that goes on elsewhere meanwhile
-/// is there. The kernel gives it back whole when that one returns.
+/// Gives other handlers the part below `used` of the stack for handlers, while the handler whose frames end there goes
+/// on elsewhere. The kernel gives the stack back whole when that one returns.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn share_stack(stack: &libc::stack_t, used: usize) {
     let low = stack.ss_sp.addr();

@@ -199,8 +199,8 @@ pub(crate) fn holds(address: usize) -> bool {
     of_heap || MEMORY.with(of_globals) == Some(true)
 }
 
-/// Puts globals of libraries into the segment that this process has loaded since it was made; those that are there stay.
-/// Returns how many came; `None` if there is no room for some. The token is here, and the process up to date.
+/// Puts the globals of libraries that this process has loaded since it was made into the segment; those that are there
+/// stay. Returns how many came; `None` if there is no room for some. The token is here, and the process up to date.
 pub(crate) fn share(globals: &[Range<usize>]) -> Option<usize> {
     MEMORY.with(|memory| {
         let is_known = |range: &&Range<usize>| {

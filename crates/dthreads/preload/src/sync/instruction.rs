@@ -1,7 +1,8 @@
-//! Atomic operations as turns: a breakpoint is in the place of each (`patch.rs`), and its handler takes the token, does the
-//! instruction on the memory of then, commits, and goes on behind it. So counters, locks, reference counts and queues
-//! that programs make of atomic operations are right, and their order is decided. A pause, with which a thread waits for
-//! another one, is a turn of its own, and so is a system call that waits for a futex past libc, as in OpenMP of gcc.
+//! Atomic operations as turns: a breakpoint is in the place of each (`patch.rs`), and its handler takes the token, does
+//! the instruction on the memory of then, commits, and goes on behind it. So counters, locks, reference counts and
+//! queues that programs make of atomic operations are right, and their order is decided. A pause, with which a thread
+//! waits for another one, is a turn of its own, and so is a system call about a futex past libc, as in OpenMP of gcc.
+//! Any other one the program makes itself, at its copy: it may last, be ended by a signal, or make a process.
 //!
 //! A plain load is none: a thread that only loads until another has stored sees its own copy for ever.
 
@@ -60,14 +61,16 @@ extern "C" fn on_breakpoint(signal: c_int, _: *mut libc::siginfo_t, context: *mu
     let all: *mut i64 = registers.as_mut_ptr();
     // SAFETY: the registers with which the program has come to the instruction, whose copy this is.
     let execute = || unsafe { patch::execute(all, site.copy) };
+    let mut next = site.next;
     match site.kind {
         Kind::Atomic if on() => in_turn(&place, execute),
         Kind::Pause if on() => pause(&place),
         Kind::SystemCall if on() && is_futex => wait_or_wake(registers, &place),
-        _ => execute(),
+        Kind::SystemCall => next = site.copy,
+        Kind::Atomic | Kind::Pause => execute(),
     }
     // SAFETY: as above.
-    unsafe { all.add(INSTRUCTION).write(site.next as i64) };
+    unsafe { all.add(INSTRUCTION).write(next as i64) };
 }
 
 /// Where the program is: the instruction, its stack, that for handlers, and the signals that it holds back.

@@ -1,5 +1,5 @@
-//! What threads synchronize by: locks, conditions and the like of POSIX threads, futexes and atomic operations, each call
-//! a turn (`token.rs`). Uses `turn`, and `calls` for the time.
+//! What threads synchronize by: locks, conditions and the like of POSIX threads, futexes and atomic operations, each
+//! call a turn (`token.rs`). Uses `turn`, and `calls` for the time.
 //!
 //! An object's own memory holds what it was initialised with, and what a semaphore counts; it is the program's, in the
 //! segment. Who holds a lock, and who waits, is in the shared memory of the library (`held.rs`), under the token.

@@ -173,8 +173,8 @@ impl<'a> Functions<'a> {
         Some(Functions { start, rows })
     }
 
-    /// Returns where a function is, if the description behind the table says so in the usual form, and it lies in one of
-    /// these parts of a file.
+    /// Returns where a function is, if the description behind the table says so in the usual form, and it lies in one
+    /// of these parts of a file.
     #[cfg(target_arch = "x86_64")]
     fn whole(&self, at: usize, parts: &[Range<usize>]) -> Option<Range<usize>> {
         let is_there = |range: &Range<usize>| {

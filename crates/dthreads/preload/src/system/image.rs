@@ -311,8 +311,8 @@ pub(crate) fn begin_thread() {
     }
 }
 
-/// An entry of the loader's vector of a thread: the block of a module, and what is freed at the thread's end. Before the
-/// first is the number of entries; the first is no module's.
+/// An entry of the loader's vector of a thread: the block of a module, and what is freed at the thread's end. The number
+/// of entries stands before the first, which is no module's.
 #[repr(C)]
 struct TlsEntry {
     block: *mut u8,

@@ -1,15 +1,17 @@
-//! Instructions of the program that are done by the library: in the place of each is a breakpoint, whose handler does it
-//! (`sync/instruction.rs`).
+//! Instructions of the program that are done by the library: in the place of each is a breakpoint, whose handler does
+//! it (`sync/instruction.rs`).
 //!
-//! A copy of each instruction lies near the file that it is of, with the way back behind it. It is done there with the
-//! program's registers, so nothing else need know what it does.
+//! A copy of each instruction lies near the file that it is of, with the way back behind it: into the handler, or of a
+//! system call to where the program goes on. It is done there with the program's registers, so nothing else need know
+//! what it does.
 
 use std::arch::naked_asm;
 use std::cell::Cell;
+use std::ffi::CStr;
 use std::ops::Range;
 use std::ptr;
 
-use libc::{PF_X, PT_LOAD};
+use libc::{PF_W, PF_X, PT_LOAD};
 
 use crate::system::atomics::{self, Found, Kind};
 use crate::system::local::{Lent, Solo};
@@ -47,8 +49,8 @@ pub(crate) fn site(address: usize) -> Option<Site> {
     SITES.with(find)?
 }
 
-/// Puts breakpoints in the place of atomic operations, pauses and system calls of all files that the loader has loaded; those that
-/// are there stay.
+/// Puts breakpoints in the place of atomic operations, pauses and system calls of all files that the loader has loaded;
+/// those that are there stay. A file whose code cannot be changed is named.
 pub(crate) fn set_breakpoints() {
     let mut sites = SITES.take().unwrap_or_default();
     image::each(|info, headers| {
@@ -58,21 +60,36 @@ pub(crate) fn set_breakpoints() {
         };
         let whole = image::whole(info, headers).filter(|whole| !is_known(whole));
         if let Some(whole) = whole.filter(|_| !image::stays_apart(info, headers)) {
-            let code = headers
+            let found = atomics::all(info, headers);
+            let mut new = copies(&whole, &found);
+            headers
                 .iter()
-                .filter(|it| it.p_type == PT_LOAD && it.p_flags & PF_X != 0);
-            let code: Vec<_> = code.map(|header| image::part(info, header)).collect();
-            sites.extend(copies(&whole, &code, &atomics::all(info, headers)));
+                .filter(|it| it.p_type == PT_LOAD && it.p_flags & PF_X != 0)
+                .for_each(|header| break_at(&image::part(info, header), header.p_flags, &mut new));
+            if new.len() < found.len() {
+                // SAFETY: the loader's string, if there is one.
+                let name =
+                    (!info.dlpi_name.is_null()).then(|| unsafe { CStr::from_ptr(info.dlpi_name) });
+                sys::say(format_args!(
+                    "the code of {:?} (the program's own, if it has no name) cannot be changed: atomic operations in it \
+                     carry nothing from thread to thread",
+                    name.unwrap_or_default()
+                ));
+            }
+            sites.append(&mut new);
             sites.sort_unstable_by_key(|site| site.address);
         }
     });
     SITES.put(sites);
 }
 
-/// Makes copies of instructions in the code of a file, and puts breakpoints in their place.
-fn copies(file: &Range<usize>, code: &[Range<usize>], found: &[Found]) -> Vec<Site> {
+/// Makes copies of instructions in the code of a file; none if there is no room near it.
+fn copies(file: &Range<usize>, found: &[Found]) -> Vec<Site> {
+    if found.is_empty() {
+        return Vec::new();
+    }
     let len = (found.len() * COPY).next_multiple_of(PAGE);
-    let Some(room) = room_near(file, len).filter(|_| !found.is_empty()) else {
+    let Some(room) = room_near(file, len) else {
         return Vec::new();
     };
     let mut sites = Vec::new();
@@ -89,7 +106,6 @@ fn copies(file: &Range<usize>, code: &[Range<usize>], found: &[Found]) -> Vec<Si
         });
     }
     sys::protect(room..room + len, libc::PROT_READ | libc::PROT_EXEC);
-    code.iter().for_each(|part| break_at(part, &mut sites));
     sites
 }
 
@@ -100,7 +116,7 @@ fn room_near(file: &Range<usize>, len: usize) -> Option<usize> {
     places.find(|&place| sys::map_new(place, len))
 }
 
-/// Writes the copy of an instruction, and a jump to `back` behind it.
+/// Writes the copy of an instruction, and a jump behind it.
 unsafe fn write_copy(one: &Found, to: usize) {
     let from = ptr::with_exposed_provenance::<u8>(one.address);
     let copy = ptr::with_exposed_provenance_mut::<u8>(to);
@@ -112,20 +128,27 @@ unsafe fn write_copy(one: &Found, to: usize) {
             let moved = one.address.wrapping_sub(to) as i32;
             distance.write_unaligned(distance.read_unaligned().wrapping_add(moved));
         }
+        let way_back = match one.kind {
+            Kind::SystemCall => one.address + one.len,
+            Kind::Atomic | Kind::Pause => back as *const () as usize,
+        };
         // jmp [rip]
         let jump = copy.add(one.len);
         jump.copy_from_nonoverlapping([0xff, 0x25, 0, 0, 0, 0].as_ptr(), 6);
-        jump.add(6)
-            .cast::<usize>()
-            .write_unaligned(back as *const () as usize);
+        jump.add(6).cast::<usize>().write_unaligned(way_back);
     }
 }
 
-/// Puts breakpoints in the place of the instructions of a part of the code; if the system does not allow it there are
-/// none.
-fn break_at(part: &Range<usize>, sites: &mut Vec<Site>) {
+/// Puts breakpoints in the place of the instructions of a part of the code, which has these flags in its file; if the
+/// system does not allow it there are none.
+fn break_at(part: &Range<usize>, flags: u32, sites: &mut Vec<Site>) {
     let pages = part.start & !(PAGE - 1)..part.end.next_multiple_of(PAGE);
-    let rights = libc::PROT_READ | libc::PROT_EXEC;
+    let rights = libc::PROT_READ
+        | libc::PROT_EXEC
+        | match flags & PF_W {
+            0 => 0,
+            _ => libc::PROT_WRITE,
+        };
     let is_open = sys::try_protect(pages.clone(), rights | libc::PROT_WRITE);
     sites.retain(|site| !part.contains(&site.address) || is_open);
     for site in sites.iter().filter(|site| part.contains(&site.address)) {
