@@ -6,9 +6,12 @@
 #include <cstdio>
 #include <future>
 #include <latch>
+#include <linux/futex.h>
 #include <memory>
 #include <semaphore>
+#include <sys/syscall.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 using namespace std::chrono_literals;
 static long sum;
@@ -44,6 +47,20 @@ static void waits() {
   flag.wait(false);
   sum += word + flag;
   answers.join();
+}
+// Whoever changes the word sees no thread that waits, and wakes none.
+static void unseen() {
+  std::atomic<int> word{0}, waiting{0};
+  std::thread waits([&] {
+    waiting.store(1, std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    while (!word.load(std::memory_order_relaxed)) syscall(SYS_futex, &word, FUTEX_WAIT, 0, nullptr);
+  });
+  std::this_thread::yield();
+  word.store(1, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  if (waiting.load(std::memory_order_relaxed)) syscall(SYS_futex, &word, FUTEX_WAKE, 1);
+  waits.join();
 }
 static void stops() {
   std::jthread thread([](std::stop_token stop) {
@@ -91,6 +108,6 @@ static void shares() {
 int main() {
   std::promise<int> never;
   if (never.get_future().wait_for(10ms) == std::future_status::timeout) sum++;
-  for (int round = 0; round < 10; round++) promises(round), tasks(round), waits(), stops(), meets(), shares();
+  for (int round = 0; round < 10; round++) promises(round), tasks(round), waits(), unseen(), stops(), meets(), shares();
   printf("%ld\n", sum);
 }
