@@ -333,8 +333,9 @@ fn entry(module: usize) -> *mut TlsEntry {
     unsafe { (*vector()).add(module) }
 }
 
-/// Gives this process a vector of its own: the creator's may be in the program's heap.
-fn own_vector() {
+/// Moves the vector of this thread out of the program's heap, where the loader may have put it, before a process is made:
+/// that has no heap yet when its first thread-local variable is used, and later another one's.
+pub(crate) fn own_vector() {
     // SAFETY: the vector of this thread, as long as it says; the copy has as many entries.
     unsafe {
         let old = *vector();
@@ -364,7 +365,6 @@ fn own_block(entry: &mut TlsEntry, len: usize, align: usize) -> *mut u8 {
 
 /// Gives the thread-local variables of the program and its libraries their initial values.
 fn reset_thread_locals() {
-    own_vector();
     each(|info, headers| {
         if info.dlpi_tls_data.is_null() || is_this(info, headers) {
             return;

@@ -78,6 +78,7 @@ fn fork(slot: usize) -> Result<(), c_int> {
         // A brother of this process: its signal is this one's.
         flags = flags & !DEATH | libc::CLONE_PARENT;
     }
+    image::own_vector();
     // SAFETY: a process with a copy of this one's memory, on the same stack: it goes on below.
     let pid = unsafe { libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0) };
     match pid {
