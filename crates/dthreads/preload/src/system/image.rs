@@ -311,8 +311,8 @@ pub(crate) fn begin_thread() {
     }
 }
 
-/// An entry of the loader's vector of a thread: the block of a module, and what is freed at the thread's end. The number
-/// of entries stands before the first, which is no module's.
+/// An entry of the loader's vector of a thread: the block of a module, and what is freed at the thread's end. The
+/// number of entries stands before the first, which is no module's.
 #[repr(C)]
 struct TlsEntry {
     block: *mut u8,
@@ -333,8 +333,8 @@ fn entry(module: usize) -> *mut TlsEntry {
     unsafe { (*vector()).add(module) }
 }
 
-/// Moves the vector of this thread out of the program's heap, where the loader may have put it, before a process is made:
-/// that has no heap yet when its first thread-local variable is used, and later another one's.
+/// Moves the vector of this thread out of the program's heap, where the loader may have put it, before a process is
+/// made: that has no heap yet when its first thread-local variable is used, and later another one's.
 pub(crate) fn own_vector() {
     // SAFETY: the vector of this thread, as long as it says; the copy has as many entries.
     unsafe {

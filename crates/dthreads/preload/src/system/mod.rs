@@ -1,7 +1,7 @@
 //! A process by itself: calls of the kernel (`sys`) and of libc (`real`), what the loader has mapped (`image`), the
 //! program's `atomics` and how they are replaced (`patch`), what a process has for itself (`local`, `private`, `stack`,
-//! `mask`, `noise`), where the program has called from (`site`), what is done around a call of libc (`around`). Knows no
-//! other process.
+//! `mask`, `noise`), where the program has called from (`site`), what is done around a call of libc (`around`). Knows
+//! no other process.
 
 pub(crate) mod around;
 pub(crate) mod atomics;

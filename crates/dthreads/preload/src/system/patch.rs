@@ -71,8 +71,8 @@ pub(crate) fn set_breakpoints() {
                 let name =
                     (!info.dlpi_name.is_null()).then(|| unsafe { CStr::from_ptr(info.dlpi_name) });
                 sys::say(format_args!(
-                    "the code of {:?} (the program's own, if it has no name) cannot be changed: atomic operations in it \
-                     carry nothing from thread to thread",
+                    "the code of {:?} (the program's own, if it has no name) cannot be changed: atomic operations in \
+                     it carry nothing from thread to thread",
                     name.unwrap_or_default()
                 ));
             }
