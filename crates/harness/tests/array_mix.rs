@@ -5,7 +5,7 @@ use fyris_harness::array_mix::{Array, ArrayContender};
 use fyris_harness::{BenchArgs, BenchError, Registry};
 
 #[derive(Parser)]
-struct Cli {
+struct CommandLine {
     #[command(flatten)]
     args: BenchArgs,
 }
@@ -55,7 +55,7 @@ fn broken(elements: usize, loses: bool) -> Vec<Broken> {
 /// Runs this subject alone and returns the error.
 fn verdict(contender: ArrayContender) -> String {
     let line = "bench array_mix --quick --runs 1 --case 25:74:1/5K --json";
-    let args = Cli::parse_from(line.split_whitespace()).args;
+    let args = CommandLine::parse_from(line.split_whitespace()).args;
     let registry = Registry {
         array_mix: vec![contender],
         ..Registry::own("test")

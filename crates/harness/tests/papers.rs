@@ -1,22 +1,10 @@
 //! The page of the papers' experiments, from lines of tiny runs in the place of those of the plan.
 
+mod program;
+
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
 
-fn bench(line: &str) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_fyris-bench"))
-        .args(line.split_whitespace())
-        .stdin(Stdio::null())
-        .output()
-        .expect("the program runs")
-}
-
-fn printed(line: &str) -> String {
-    let output = bench(line);
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{line}: {errors}");
-    String::from_utf8(output.stdout).expect("output is UTF-8")
-}
+use program::{bench, printed};
 
 /// A tiny run of the same kind for each step of the plan.
 const TINY: [(&str, &str); 11] = [

@@ -1,27 +1,18 @@
 //! The suites of segments, arrays and locks, run by the program itself: every case, every field, figures, and errors by
 //! name.
 
-use std::process::{Command, Output, Stdio};
+mod program;
+
+use std::process::Command;
 
 use fyris_harness::segment;
+use program::{bench, printed};
 use serde_json::Value;
-
-fn bench(line: &str) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_fyris-bench"))
-        .args(line.split_whitespace())
-        .stdin(Stdio::null())
-        .output()
-        .expect("the program runs")
-}
 
 /// Returns the lines of a run that succeeds.
 fn lines(line: &str) -> Vec<Value> {
-    let output = bench(line);
-    let errors = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{line}: {errors}");
-    let text = String::from_utf8(output.stdout).expect("output is UTF-8");
     let parse = |line: &str| serde_json::from_str(line).expect("a JSON object a line");
-    text.lines().map(parse).collect()
+    printed(line).lines().map(parse).collect()
 }
 
 /// Asserts that a line has the fields of the vocabulary.

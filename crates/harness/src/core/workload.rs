@@ -308,6 +308,17 @@ mod tests {
     use super::*;
     use crate::keys::U64;
 
+    /// Does the operations of a mix.
+    fn mix(list: &List<u64>, table: &mut HashSet<u64>) {
+        for (op, key) in list.ops.iter().zip(&list.keys) {
+            match op {
+                Op::Get => {}
+                Op::Insert => drop(table.insert(*key)),
+                Op::Remove => drop(table.remove(key)),
+            }
+        }
+    }
+
     #[test]
     fn threads_share_the_entries_and_the_last_case_empties_the_table() {
         let work = Workload::new(&U64[0], &Case::POINTS, 1000, 500, 2, 7);
@@ -324,13 +335,7 @@ mod tests {
                     Case::Delete => assert!(list.keys.iter().all(|k| table.remove(k))),
                     _ => {}
                 }
-                for (op, key) in list.ops.iter().zip(&list.keys) {
-                    match op {
-                        Op::Get => {}
-                        Op::Insert => drop(table.insert(*key)),
-                        Op::Remove => drop(table.remove(key)),
-                    }
-                }
+                mix(list, &mut table);
                 if *case == Case::Insert {
                     assert!(list.keys.len() > 400);
                 }
@@ -356,13 +361,7 @@ mod tests {
                         Case::Lookup => assert_eq!(list.expect, Some(found as u64)),
                         _ => {}
                     }
-                    for (op, key) in list.ops.iter().zip(&list.keys) {
-                        match op {
-                            Op::Get => {}
-                            Op::Insert => drop(table.insert(*key)),
-                            Op::Remove => drop(table.remove(key)),
-                        }
-                    }
+                    mix(list, &mut table);
                 }
             }
             assert!(work.left > 0 && work.left < range as usize / 2);

@@ -1,7 +1,6 @@
-//! The page, as HTML and as Markdown, and its drawings.
+//! The page, as Markdown and as HTML that is made of it, and its drawings.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 use std::path::Path;
 
 use super::lines::{Findings, Paper, Part, Shown};
@@ -12,17 +11,6 @@ use crate::error::BenchError;
 use crate::plot;
 use crate::report::Line;
 use crate::stats::Samples;
-
-/// A part of the text. In texts `these marks` are code.
-enum PageBlock {
-    Heading(usize, String),
-    Text(String),
-    /// A file beside the page, and what it shows.
-    Drawing(String, String),
-    List(Vec<String>),
-    /// Files of raw lines.
-    Raw(Vec<String>),
-}
 
 /// The share of the processors from which on others are said to have kept them busy.
 const BUSY: f64 = 0.1;
@@ -63,13 +51,13 @@ pub(super) fn write(steps: &[Step], out: &Path) -> Result<(), BenchError> {
     {
         plot::draw_all(out, &shown.figures)?;
     }
-    let mut blocks = head(steps, &files, &lines);
+    let mut page = head(steps, &files, &lines);
     let done: Vec<&str> = files.iter().map(|(step, _)| step.name).collect();
     papers
         .iter()
-        .for_each(|paper| section(&mut blocks, paper, &done));
-    std::fs::write(out.join("index.html"), html(&blocks))?;
-    Ok(std::fs::write(out.join("index.md"), markdown(&blocks))?)
+        .for_each(|paper| section(&mut page, paper, &done));
+    std::fs::write(out.join("index.html"), html(&page))?;
+    Ok(std::fs::write(out.join("index.md"), page)?)
 }
 
 /// Returns the lines without those that say again what another has said: steps overlap.
@@ -91,7 +79,7 @@ fn shown(part: &Part) -> Option<&Shown> {
 }
 
 /// Returns the title, and where the lines come from.
-fn head(steps: &[Step], files: &[(&Step, RawFile)], lines: &[Line]) -> Vec<PageBlock> {
+fn head(steps: &[Step], files: &[(&Step, RawFile)], lines: &[Line]) -> String {
     let all = |field: &str| {
         let values: BTreeSet<&str> = files
             .iter()
@@ -121,38 +109,32 @@ fn head(steps: &[Step], files: &[(&Step, RawFile)], lines: &[Line]) -> Vec<PageB
         none if none.is_empty() => none,
         commits => format!(" (commit {commits})"),
     };
-    let mut blocks = vec![
-        PageBlock::Heading(1, "The experiments of the papers, on this machine".to_owned()),
-        PageBlock::Text(
-            "Five papers stand behind Fyris. For each of their figures and tables that measures something this page \
-             shows what is measured here instead, made by `make papers`. Beneath stand what the paper found, what we \
-             see, and why the two differ or do not. Sentences about what we see are made from the drawn numbers by the \
-             program. Ratios within one drawing mean something; times of different machines do not compare."
-                .to_owned(),
-        ),
-    ];
+    let mut page = "# The experiments of the papers, on this machine\n\nFive papers stand behind Fyris. For each of their \
+                    figures and tables that measures something this page shows what is measured here instead, made by \
+                    `make papers`. Beneath stand what the paper found, what we see, and why the two differ or do not. \
+                    Sentences about what we see are made from the drawn numbers by the program. Ratios within one \
+                    drawing mean something; times of different machines do not compare.\n\n"
+        .to_owned();
     if files.iter().any(|(step, _)| step.quick) {
-        blocks.push(PageBlock::Text(
+        page.push_str(
             "**Made by a quick run, of small tables: it shows that the page is made as it should be, and proves \
-             nothing.**"
-                .to_owned(),
-        ));
+             nothing.**\n\n",
+        );
     }
     if others > cpus * BUSY {
-        blocks.push(PageBlock::Text(format!(
-            "**The machine was busy with other work, which took {others:.1} of {cpus:.0} processors during a step.**"
-        )));
+        page.push_str(&format!(
+            "**The machine was busy with other work, which took {others:.1} of {cpus:.0} processors during a \
+             step.**\n\n"
+        ));
     }
-    blocks.push(PageBlock::List(vec![
-        format!(
-            "Machine: {} with {cpus:.0} processors; {}.",
-            all("machine"),
-            all("kernel")
-        ),
-        format!("Versions: Fyris {}{commit}; {otp}.", all("version")),
-        format!("Measured: {span}."),
-        noise(lines),
-    ]));
+    page.push_str(&format!(
+        "* Machine: {} with {cpus:.0} processors; {}.\n* Versions: Fyris {}{commit}; {otp}.\n* Measured: {span}.\n* \
+         {}\n\n",
+        all("machine"),
+        all("kernel"),
+        all("version"),
+        noise(lines)
+    ));
     let missing: Vec<&str> = steps
         .iter()
         .filter(|step| step.program != Program::Make)
@@ -160,12 +142,12 @@ fn head(steps: &[Step], files: &[(&Step, RawFile)], lines: &[Line]) -> Vec<PageB
         .map(|step| step.name)
         .collect();
     if !missing.is_empty() {
-        blocks.push(PageBlock::Text(format!(
-            "Not measured yet: {}. `make papers` goes on with them.",
+        page.push_str(&format!(
+            "Not measured yet: {}. `make papers` goes on with them.\n\n",
             missing.join(", ")
-        )));
+        ));
     }
-    blocks
+    page
 }
 
 /// Returns how far the runs of a line lie apart.
@@ -182,144 +164,54 @@ fn noise(lines: &[Line]) -> String {
     )
 }
 
-fn section(blocks: &mut Vec<PageBlock>, paper: &Paper, done: &[&str]) {
-    blocks.push(PageBlock::Heading(2, paper.title.to_owned()));
-    blocks.push(PageBlock::Text(paper.source.to_owned()));
+fn section(page: &mut String, paper: &Paper, done: &[&str]) {
+    page.push_str(&format!("## {}\n\n{}\n\n", paper.title, paper.source));
     for part in &paper.parts {
         match part {
             Part::Absent { what, why } => {
-                blocks.push(PageBlock::Heading(3, (*what).to_owned()));
-                blocks.push(PageBlock::Text(format!("No counterpart. {why}")));
+                page.push_str(&format!("### {what}\n\nNo counterpart. {why}\n\n"));
             }
-            Part::Shown(shown) => {
-                blocks.push(PageBlock::Heading(3, shown.what.to_owned()));
-                if shown.figures.is_empty() {
-                    let steps = shown.steps.join(", ");
-                    blocks.push(PageBlock::Text(format!(
-                        "Not measured yet (step {steps} of the plan)."
-                    )));
-                    continue;
-                }
-                let drawing = |figure: &crate::figure::Figure| {
-                    PageBlock::Drawing(format!("{}.svg", figure.file), figure.title.clone())
-                };
-                blocks.extend(shown.figures.iter().map(drawing));
-                blocks.push(PageBlock::Text(format!("**The paper.** {}", shown.found)));
-                blocks.push(PageBlock::Text(format!("**Here.** {}", shown.see)));
-                blocks.push(PageBlock::Text(format!("**Why.** {}", shown.why)));
-                let measured = shown.steps.iter().filter(|step| done.contains(step));
-                blocks.push(PageBlock::Raw(
-                    measured
-                        .map(|step| format!("{FOLDER}/{step}.jsonl"))
-                        .collect(),
-                ));
-            }
+            Part::Shown(shown) => figures(page, shown, done),
         }
     }
 }
 
-fn markdown(blocks: &[PageBlock]) -> String {
-    let mut out = String::new();
-    for block in blocks {
-        let _ = match block {
-            PageBlock::Heading(level, text) => writeln!(out, "{} {text}\n", "#".repeat(*level)),
-            PageBlock::Text(text) => writeln!(out, "{text}\n"),
-            PageBlock::Drawing(file, title) => writeln!(out, "![{title}]({file})\n"),
-            PageBlock::List(items) => {
-                items.iter().for_each(|item| _ = writeln!(out, "* {item}"));
-                writeln!(out)
-            }
-            PageBlock::Raw(files) => {
-                let links: Vec<String> = files
-                    .iter()
-                    .map(|file| format!("[{file}]({file})"))
-                    .collect();
-                writeln!(out, "Raw lines: {}\n", links.join(", "))
-            }
-        };
+/// Adds drawings, and what is said of them.
+fn figures(page: &mut String, shown: &Shown, done: &[&str]) {
+    page.push_str(&format!("### {}\n\n", shown.what));
+    if shown.figures.is_empty() {
+        let steps = shown.steps.join(", ");
+        page.push_str(&format!("Not measured yet (step {steps} of the plan).\n\n"));
+        return;
     }
-    out
+    for figure in &shown.figures {
+        page.push_str(&format!("![{}]({}.svg)\n\n", figure.title, figure.file));
+    }
+    let measured = shown.steps.iter().filter(|step| done.contains(step));
+    let raw: Vec<_> = measured
+        .map(|step| format!("{FOLDER}/{step}.jsonl"))
+        .map(|file| format!("[{file}]({file})"))
+        .collect();
+    page.push_str(&format!(
+        "**The paper.** {}\n\n**Here.** {}\n\n**Why.** {}\n\nRaw lines: {}\n\n",
+        shown.found,
+        shown.see,
+        shown.why,
+        raw.join(", ")
+    ));
 }
 
 const STYLE: &str = "body{max-width:940px;margin:2em auto;padding:0 1em;font:16px/1.5 \
                      sans-serif;color:#111}img{max-width:100%;border:1px solid #ddd}h2{margin-top:3em;border-top:2px \
-                     solid #111;padding-top:.5em}h3{margin-top:2.5em}code{background:#f3f3f3;padding:0 \
-                     .2em}.raw{font-size:13px;color:#555}";
+                     solid #111;padding-top:.5em}h3{margin-top:2.5em}code{background:#f3f3f3;padding:0 .2em}";
 
-fn html(blocks: &[PageBlock]) -> String {
+fn html(page: &str) -> String {
     let mut out = format!(
         "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" \
          content=\"width=device-width\">\n<title>Fyris: the experiments of the \
          papers</title>\n<style>{STYLE}</style>\n"
     );
-    for block in blocks {
-        let _ = match block {
-            PageBlock::Heading(level, text) => {
-                writeln!(out, "<h{level}>{}</h{level}>", marked(text))
-            }
-            PageBlock::Text(text) => writeln!(out, "<p>{}</p>", marked(text)),
-            PageBlock::Drawing(file, title) => {
-                writeln!(
-                    out,
-                    "<p><img src=\"{file}\" alt=\"{}\"></p>",
-                    escaped(title)
-                )
-            }
-            PageBlock::List(items) => {
-                let items: String = items
-                    .iter()
-                    .map(|item| format!("<li>{}</li>", marked(item)))
-                    .collect();
-                writeln!(out, "<ul>{items}</ul>")
-            }
-            PageBlock::Raw(files) => {
-                let links: Vec<String> = files
-                    .iter()
-                    .map(|file| format!("<a href=\"{file}\">{file}</a>"))
-                    .collect();
-                writeln!(out, "<p class=\"raw\">Raw lines: {}</p>", links.join(", "))
-            }
-        };
-    }
+    pulldown_cmark::html::push_html(&mut out, pulldown_cmark::Parser::new(page));
     out.push_str("</html>\n");
     out
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
-        .replace('"', "&quot;")
-}
-
-/// Returns a text with its marks as elements: code between back quotes, bold between double stars.
-fn marked(text: &str) -> String {
-    let mut out = escaped(text);
-    for (mark, element) in [("**", "strong"), ("`", "code")] {
-        let parts: Vec<&str> = out.split(mark).collect();
-        let joined: String = parts
-            .iter()
-            .enumerate()
-            .map(|(at, part)| match at {
-                at if at % 2 == 0 => (*part).to_owned(),
-                _ => format!("<{element}>{part}</{element}>"),
-            })
-            .collect();
-        out = joined;
-    }
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn texts_have_elements_for_marks_and_nothing_of_html_else() {
-        let html = marked("**Here.** `a<b>` & \"c\"");
-        assert_eq!(
-            html,
-            "<strong>Here.</strong> <code>a&lt;b&gt;</code> &amp; &quot;c&quot;"
-        );
-    }
 }
