@@ -24,7 +24,8 @@ esac
 shift
 [ $# -gt 0 ] || set -- make test
 
-packages=(elixir erlang-dev erlang-eunit erlang-mnesia erlang-proper erlang-runtime-tools erlang-snmp erlang-syntax-tools make)
+packages=(elixir make)
+packages+=(erlang-{dev,eunit,mnesia,proper,runtime-tools,snmp,syntax-tools})
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/fyris
 root=$cache/otp-$release
 built=$cache/otp-$release-built

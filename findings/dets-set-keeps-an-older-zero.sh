@@ -63,7 +63,8 @@ table(T) ->
 END
 bin=/usr/lib/erlang/$(basename root/usr/lib/erlang/erts-*)/bin
 erl() {
-  env -i PATH="$PATH" HOME=/ ROOTDIR=/usr/lib/erlang BINDIR="$bin" EMU=beam PROGNAME=erl chroot root "$bin/erlexec" -noinput "$@"
+  env -i PATH="$PATH" HOME=/ ROOTDIR=/usr/lib/erlang BINDIR="$bin" EMU=beam PROGNAME=erl \
+    chroot root "$bin/erlexec" -noinput "$@"
 }
 erl -eval '{ok, zeros} = compile:file("/work/zeros", [{outdir, "/work"}]), halt().'
 erl -pa /work -s zeros main || {

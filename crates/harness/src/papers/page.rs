@@ -109,11 +109,11 @@ fn head(steps: &[Step], files: &[(&Step, RawFile)], lines: &[Line]) -> String {
         none if none.is_empty() => none,
         commits => format!(" (commit {commits})"),
     };
-    let mut page = "# The experiments of the papers, on this machine\n\nFive papers stand behind Fyris. For each of their \
-                    figures and tables that measures something this page shows what is measured here instead, made by \
-                    `make papers`. Beneath stand what the paper found, what we see, and why the two differ or do not. \
-                    Sentences about what we see are made from the drawn numbers by the program. Ratios within one \
-                    drawing mean something; times of different machines do not compare.\n\n"
+    let mut page = "# The experiments of the papers, on this machine\n\nFive papers stand behind Fyris. For each of \
+                    their figures and tables that measures something this page shows what is measured here instead, \
+                    made by `make papers`. Beneath stand what the paper found, what we see, and why the two differ or \
+                    do not. Sentences about what we see are made from the drawn numbers by the program. Ratios within \
+                    one drawing mean something; times of different machines do not compare.\n\n"
         .to_owned();
     if files.iter().any(|(step, _)| step.quick) {
         page.push_str(
