@@ -34,8 +34,9 @@
 //!
 //! At rest, for each living thread: fewer than 512 blocks, which hold less than 64 KiB each and less than 256 KiB in
 //! all, as [`Guard::weigh`] counts them (a bag that passes a bound is handed in when the pin ends); and what nobody
-//! weighed, of 16 blocks and more, no longer than two milliseconds if the thread goes on retiring. While any thread
-//! retires, a round in a tenth of a second takes the bags of all threads that are not pinned (of the first 256 of a
+//! weighed, of 16 blocks and more, no longer than two milliseconds if the thread goes on retiring, by the kernel's coarse
+//! clock, which steps every 1 to 10 ms (a thread that replaces megabytes as fast as it can may keep some 80 of them; who
+//! cannot afford that weighs them). While any thread retires, a round in a tenth of a second takes the bags of all threads that are not pinned (of the first 256 of a
 //! process, where there is a barrier to do it with); [`flush`] does it at once. A thread that ends leaves nothing.
 //! While a thread is pinned, every block that is retired from then on waits for it, with 16 bytes for each block and 4
 //! KiB for each bag: keep pins short. An [`OwnedGuard`] may hold back blocks that were retired since the last bag was
